@@ -1,0 +1,98 @@
+"""Every error TITAN raises, as one tree.
+
+    TitanError
+    ├── InputError (a ValueError)       what the caller handed in cannot be used
+    │   ├── NetworkError                the graph itself
+    │   │   ├── NotStronglyConnectedError   some party cannot reach some other
+    │   │   └── NotPrivateError             a cut set of at most τ parties separates others
+    │   ├── NumberError                 a NaN, an infinity, or a number the ring cannot hold
+    │   ├── PlanError                   recovery, k, rounds, bits or another choice
+    │   ├── FileError                   a file that is malformed: says file and line
+    │   ├── DataError                   rows: columns, levels, missing values, text among numbers
+    │   └── FormulaError                a formula that is malformed or not allowed
+    ├── RankError                       the pooled system is not provably of full rank
+    └── PeerError                       what another party sent cannot be right
+        ├── MessageError                malformed bytes, or an envelope nobody is waiting for
+        └── RecoveryError               the sum did not come out: masks did not cancel, or
+                                        somebody's part never arrived
+
+An error says what was found and what was expected; its `hint` says what to do. Neither ever
+contains a row, a moment, a mask or a key: positions, names, sizes and bounds only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+
+class TitanError(Exception):
+    """The root of the tree; `hint` is one line on what to do about it, or empty."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class InputError(TitanError, ValueError):
+    """What the caller handed in cannot be used."""
+
+
+class NetworkError(InputError):
+    """The graph cannot be what it is said to be."""
+
+
+class NotStronglyConnectedError(NetworkError):
+    """Party `source` cannot reach party `target`."""
+
+    def __init__(self, message: str, *, source: str, target: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.source = source
+        self.target = target
+
+
+class NotPrivateError(NetworkError):
+    """The parties in `cut`, together, would learn more than the pooled sum."""
+
+    def __init__(self, message: str, *, cut: Collection[str], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.cut = frozenset(cut)
+
+
+class NumberError(InputError):
+    """A number that the ring cannot hold."""
+
+
+class PlanError(InputError):
+    """A choice (recovery, k, rounds, bits, …) that does not fit the network or the others."""
+
+
+class FileError(InputError):
+    """A file that is missing, unreadable or malformed."""
+
+
+class DataError(InputError):
+    """Rows that cannot be used."""
+
+
+class FormulaError(InputError):
+    """A formula that is malformed, or asks for more than formulas may."""
+
+
+class RankError(TitanError):
+    """The pooled system is not provably of full rank."""
+
+
+class PeerError(TitanError):
+    """What another party sent cannot be right."""
+
+
+class MessageError(PeerError):
+    """Bytes that are malformed, or an envelope that nobody is waiting for."""
+
+
+class RecoveryError(PeerError):
+    """The recovered sum is not the sum of all inputs; no answer is given."""

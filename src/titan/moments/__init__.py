@@ -1,0 +1,5 @@
+"""From rows to exact moments."""
+
+from titan.moments.columns import Column
+
+__all__ = ["Column"]

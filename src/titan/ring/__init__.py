@@ -1,0 +1,5 @@
+"""The algebra: vectors of integers modulo 2^bits, and numbers as such integers."""
+
+from titan.ring.residues import RandomWords, Residues, Ring
+
+__all__ = ["RandomWords", "Residues", "Ring"]

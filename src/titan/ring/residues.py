@@ -1,0 +1,203 @@
+"""Vectors of integers modulo 2^bits.
+
+The paper masks real numbers modulo m·a. Floats can be neither uniform nor summed without rounding,
+so we mask integers modulo 2^bits instead: addition is exact, and a uniform residue hides a secret
+perfectly.
+
+A vector of d residues is a uint64 array of shape (limbs, d): row 0 holds the low 64 bits of every
+entry, and unused bits of the top row are zero. Arrays of shape (limbs, ..., d) work throughout.
+"""
+
+# Rule 1: every array that leaves a Ring is reduced: unused top bits are zero.
+# Rule 2: nothing here draws randomness; `uniform` is handed the bytes' source.
+# Rule 3: a Ring is a pure description; it holds no secret and may be printed.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import InputError, MessageError
+
+Residues = npt.NDArray[np.uint64]
+RandomWords = Callable[[int], Residues]
+"""n -> n independent uniform 64-bit words."""
+
+_WORD = np.dtype("<u8")
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The integers modulo 2^bits, `bits` any positive number."""
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.bits, int) or isinstance(self.bits, bool) or self.bits < 1:
+            raise InputError(
+                f"a ring of {self.bits!r} bits does not exist",
+                hint="bits is a whole number, 1 or more; 128 is the default",
+            )
+
+    @property
+    def modulus(self) -> int:
+        return 1 << self.bits
+
+    @cached_property
+    def limbs(self) -> int:
+        return -(-self.bits // 64)
+
+    @cached_property
+    def width(self) -> int:
+        """Bytes that encode one residue."""
+        return -(-self.bits // 8)
+
+    @cached_property
+    def _top(self) -> np.uint64 | None:
+        """The used bits of the top limb, or None where all 64 are used."""
+        used = self.bits % 64
+        return np.uint64((1 << used) - 1) if used else None
+
+    # -- arithmetic ---------------------------------------------------------------------------
+
+    def reduce(self, x: Residues) -> Residues:
+        """Drop, in place, what lies above `bits`."""
+        if self._top is not None:
+            x[-1] &= self._top
+        return x
+
+    def zeros(self, *shape: int) -> Residues:
+        return np.zeros((self.limbs, *shape), np.uint64)
+
+    def add(self, x: Residues, y: Residues) -> Residues:
+        return self.add_into(x.copy(), y)
+
+    def add_into(self, total: Residues, y: Residues) -> Residues:
+        """total += y, in place."""
+        if self.limbs == 1:
+            total += y
+            return self.reduce(total)
+        carry: npt.NDArray[np.bool_] | None = None
+        for limb in range(self.limbs):
+            row, addend = total[limb], y[limb]
+            row += addend
+            overflow = row < addend
+            if carry is not None:
+                row += carry
+                overflow |= carry & (row == 0)
+            carry = overflow
+        return self.reduce(total)
+
+    def negate(self, x: Residues) -> Residues:
+        """-x = ~x + 1."""
+        flipped = np.invert(x)
+        carry: npt.NDArray[np.bool_] | np.bool_ = np.True_
+        for row in flipped:
+            row += carry
+            carry = carry & (row == 0)
+        return self.reduce(flipped)
+
+    def subtract(self, x: Residues, y: Residues) -> Residues:
+        return self.subtract_into(x.copy(), y)
+
+    def subtract_into(self, total: Residues, y: Residues) -> Residues:
+        """total -= y, in place."""
+        if self.limbs == 1:
+            total -= y
+            return self.reduce(total)
+        return self.add_into(total, self.negate(y))
+
+    def sum(self, vectors: Iterable[Residues], entries: int) -> Residues:
+        """The sum of many vectors of `entries` entries each; zero for none."""
+        total = self.zeros(entries)
+        for vector in vectors:
+            self.add_into(total, vector)
+        return total
+
+    def sum_axis(self, x: Residues, axis: int = 1) -> Residues:
+        """Sum an array (limbs, ..., d) along one axis, exactly, for fewer than 2^32 terms.
+
+        Limbs are added in halves of 32 bits, whose sums fit 64 bits with room for the carry.
+        """
+        if self.limbs == 1:
+            return self.reduce(x.sum(axis=axis, dtype=np.uint64))
+        return self._carry(
+            (x & _LOW_HALF).sum(axis=axis, dtype=np.uint64),
+            (x >> _HALF).sum(axis=axis, dtype=np.uint64),
+        )
+
+    def sum_groups(self, x: Residues, starts: npt.NDArray[np.intp]) -> Residues:
+        """Sum consecutive entries of (limbs, n) in groups that begin at `starts`, none empty."""
+        if self.limbs == 1:
+            return self.reduce(np.add.reduceat(x, starts, axis=1))
+        return self._carry(
+            np.add.reduceat(x & _LOW_HALF, starts, axis=1),
+            np.add.reduceat(x >> _HALF, starts, axis=1),
+        )
+
+    def _carry(self, low: Residues, high: Residues) -> Residues:
+        """Put together per-limb sums of low and high halves: Σ (low + 2^32 high) 2^(64 limb)."""
+        out = np.empty_like(low)
+        carry: Residues | np.uint64 = np.uint64(0)
+        for limb in range(self.limbs):
+            below = low[limb] + carry
+            above = high[limb] + (below >> _HALF)
+            out[limb] = (below & _LOW_HALF) | (above << _HALF)
+            carry = above >> _HALF
+        return self.reduce(out)
+
+    # -- in and out ---------------------------------------------------------------------------
+
+    def uniform(self, entries: int, words: RandomWords) -> Residues:
+        """Independent uniform residues: whole words, of which the top ones lose unused bits."""
+        return self.reduce(words(self.limbs * entries).reshape(self.limbs, entries))
+
+    def from_ints(self, numbers: Sequence[int]) -> Residues:
+        """Python integers, negative ones too, reduced modulo 2^bits."""
+        modulus, size = self.modulus, 8 * self.limbs
+        data = b"".join((n % modulus).to_bytes(size, "little") for n in numbers)
+        words = np.frombuffer(data, _WORD).astype(np.uint64)
+        return np.ascontiguousarray(words.reshape(len(numbers), self.limbs).T)
+
+    def to_ints(self, x: Residues) -> list[int]:
+        """Representatives in [0, 2^bits)."""
+        size = 8 * self.limbs
+        data = np.ascontiguousarray(x.T).astype(_WORD, copy=False).tobytes()
+        return [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)]
+
+    def to_signed(self, x: Residues) -> list[int]:
+        """Representatives in [-2^(bits-1), 2^(bits-1))."""
+        modulus, half = self.modulus, self.modulus >> 1
+        return [n - modulus if n >= half else n for n in self.to_ints(x)]
+
+    def to_bytes(self, x: Residues) -> bytes:
+        """Limb after limb, little-endian; the top one in as few whole bytes as hold it."""
+        if self.bits % 64 == 0:
+            return x.astype(_WORD, copy=False).tobytes()
+        top = x[-1:].T.astype(_WORD).view(np.uint8)[:, : self.width - 8 * (self.limbs - 1)]
+        return x[:-1].astype(_WORD, copy=False).tobytes() + top.tobytes()
+
+    def from_bytes(self, data: bytes | memoryview, entries: int) -> Residues:
+        """The inverse of `to_bytes`; refuses every other encoding. The result may be read-only."""
+        if len(data) != self.width * entries:
+            raise MessageError(
+                f"a vector of {len(data)} bytes where {self.width * entries} were expected"
+            )
+        if self.bits % 64 == 0:
+            return np.frombuffer(data, _WORD).reshape(self.limbs, entries)
+        whole = 8 * (self.limbs - 1) * entries
+        x = self.zeros(entries)
+        x[:-1] = np.frombuffer(data[:whole], _WORD).reshape(self.limbs - 1, entries)
+        top = np.frombuffer(data[whole:], np.uint8).reshape(entries, -1)
+        for byte in range(top.shape[1]):
+            x[-1] |= top[:, byte].astype(np.uint64) << np.uint64(8 * byte)
+        assert self._top is not None  # noqa: S101 - bits is no multiple of 64 here
+        if np.any(x[-1] > self._top):
+            raise MessageError(f"a residue that does not fit {self.bits} bits")
+        return x
