@@ -1,0 +1,139 @@
+"""Networks to order: few links, short ways, and connectivity that is verified.
+
+What is sought. Weak connectivity k = τ + 1 needs k neighbours for everybody, so some party has
+out-degree h = ⌈k/2⌉ at least, and m·h links is about the fewest there can be. With h = 1 that is
+the cycle, whose diameter m - 1 is the largest there is. Hence the rule:
+
+    the smallest out-degree for which some candidate is verified to have weak connectivity k and a
+    diameter of at most ⌈log₂ m⌉ + 1 (or `max_diameter`); among the candidates of that out-degree
+    the smallest diameter, then the fewest links.
+
+Candidates of out-degree δ: circulant graphs, Kautz and de Bruijn graphs, a backbone
+(i -> i + 1, …, i + h) with doubling links, and the union of δ cycles through everybody in different
+orders, which for δ = h meets the bound on links and yet is short, as random graphs are.
+
+Beyond 2,000 parties only the backbone with doubling links is taken: out-degree h + 1, diameter at
+most 2⌈log₂ m⌉ + 1, and a connectivity that anyone can verify at once by looking for the backbone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from titan.errors import NetworkError
+from titan.network import families, paths
+from titan.network.connectivity import cut_below
+from titan.network.links import Links
+
+_LARGE = 2_000
+_TRIES = 4
+
+
+def design(m: int, tau: int, degree: int | None, max_diameter: int | None) -> Links:
+    """Links between m parties that tolerate τ, by the rule above.
+
+    `degree` fixes the out-degree and `max_diameter` the diameter allowed; an error says what the
+    candidates reach where they cannot have both.
+    """
+    if tau > m - 2:
+        raise NetworkError(
+            f"no network of {m} parties tolerates τ = {tau}: at most one honest party is left",
+            hint=f"choose τ of at most {m - 2}, or add parties",
+        )
+    least = (tau + 2) // 2
+    if degree is not None and not least <= families.whole(degree, "the degree") <= m - 1:
+        raise NetworkError(
+            f"an out-degree of {degree} where {m} parties are to tolerate τ = {tau}",
+            hint=f"it is between {least} and {m - 1}",
+        )
+    if max_diameter is not None and families.whole(max_diameter, "the largest diameter") < 1:
+        raise NetworkError(
+            f"a diameter of {max_diameter}", hint="two parties are at least one step apart"
+        )
+    degrees = range(least, m) if degree is None else range(degree, degree + 1)
+    if max_diameter is None:
+        limit = m - 1 if degree is not None else _log(m, 2) + 1
+    else:
+        limit = max_diameter
+    found = _large(m, tau, degrees, max_diameter) if m > _LARGE else _small(m, tau, degrees, limit)
+    if found is None:
+        raise NetworkError(
+            f"no network found for {m} parties, τ = {tau}, out-degree {degree or 'any'}"
+            f" and diameter {limit}",
+            hint="leave out degree= or max_diameter=, or allow more",
+        )
+    return found
+
+
+def _small(m: int, tau: int, degrees: range, limit: int) -> Links | None:
+    for degree in degrees:
+        if sum(min(degree**step, m) for step in range(min(limit, m) + 1)) < m:
+            continue  # not even a tree of that degree and depth has room for everybody
+        best = _best(m, tau, degree, limit)
+        if best is not None:
+            return best
+    return None
+
+
+def _best(m: int, tau: int, degree: int, limit: int) -> Links | None:
+    """The first candidate that tolerates τ, from the smallest diameter up."""
+    ranked: list[tuple[int, int, int, Links]] = []
+    for links in _candidates(m, tau, degree):
+        if paths.strongly_connected(links):
+            diameter = paths.diameter(links)
+            if diameter <= limit:
+                ranked.append((diameter, len(links), len(ranked), links))
+    ranked.sort(key=lambda entry: entry[:3])
+    return next((entry[-1] for entry in ranked if cut_below(entry[-1], tau + 1) is None), None)
+
+
+def _candidates(m: int, tau: int, degree: int) -> Iterator[Links]:
+    least = (tau + 2) // 2
+    yield families.circulant(m, range(1, degree + 1))
+    powers = sorted({round(m ** (step / degree)) for step in range(degree)})
+    if len(powers) == degree and powers[-1] < m:
+        yield families.circulant(m, powers)
+    if degree > 1:
+        yield families.kautz(m, degree)
+        yield families.de_bruijn(m, degree)
+        for seed in range(_TRIES):
+            yield families.cycles(m, degree, seed)
+    if degree > least:
+        yield _backbone(m, least, degree)
+
+
+def _large(m: int, tau: int, degrees: range, limit: int | None) -> Links | None:
+    least = (tau + 2) // 2
+    for degree in degrees:
+        if degree == least and len(degrees) > 1:
+            continue
+        if limit is None or _proven_diameter(m, degree - least) <= limit:
+            links = _backbone(m, least, degree)
+            if cut_below(links, tau + 1) is None and paths.strongly_connected(links):
+                return links
+    return None
+
+
+def _backbone(m: int, least: int, degree: int) -> Links:
+    """i -> i + 1, …, i + least, and the rest of the degree spent on short ways."""
+    more = degree - least
+    return families.backbone(m, least, max(2, more), more)
+
+
+def _proven_diameter(m: int, more: int) -> int:
+    """What `more` links i -> q·i + a add to a backbone, as a bound on the diameter.
+
+    t steps along q = more ≥ 2 links lead from i to q^t·i + 0, …, q^t - 1: everybody once q^t ≥ m.
+    With q = 2 and the single link i -> 2i, adding one is a second step, along the backbone.
+    """
+    if more == 0:
+        return m - 1
+    return 2 * _log(m, 2) if more == 1 else _log(m, more)
+
+
+def _log(m: int, base: int) -> int:
+    """⌈log_base m⌉, in whole numbers."""
+    power, steps = 1, 0
+    while power < m:
+        power, steps = power * base, steps + 1
+    return steps

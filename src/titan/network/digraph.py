@@ -1,0 +1,404 @@
+"""A network: named parties and who can send to whom.
+
+Three things are asked of it. That everybody can reach everybody (*strongly connected*), or there is
+no recovery. How many steps that takes (the *diameter*). And how many parties may collude before the
+others' links fall apart (*weak vertex-connectivity*, κ of the undirected version): masking hides
+all but the pooled sum from any τ parties if κ ≥ τ + 1, and from one given coalition exactly if the
+other parties, at least two, stay connected without it.
+"""
+
+# Rule 1: a Network never changes; what is costly is computed once, when first asked for.
+# Rule 2: names at the border, numbers inside: algorithms see `Links`, never a name.
+# Rule 3: links have one order, by (sender, receiver) in the order of `parties`.
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import (
+    FileError,
+    InputError,
+    NetworkError,
+    NotPrivateError,
+    NotStronglyConnectedError,
+    PlanError,
+)
+from titan.network import connectivity, design, edge_list, families, paths
+from titan.network.links import Distances, Indices, Links
+from titan.network.names import Names, Party, listing
+from titan.network.numbering import Interner, numbered, party_numbers, refuse_loop_or_repeat
+
+Parties = SupportsIndex | Sequence[Party]
+"""How many parties (called "1", "2", …, as in the paper), or their names."""
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Network:
+    """An immutable directed graph of named parties; an edge (a, b) means "a can send to b"."""
+
+    _names: Names
+    _links: Links
+    _cuts: dict[int, tuple[int, ...] | None]
+
+    def __init__(
+        self, edges: Iterable[tuple[Party, Party]], parties: Parties | None = None
+    ) -> None:
+        if parties is None:
+            known = Interner()
+            senders, receivers = numbered(edges, known.number)
+            names = Names.of(list(known.numbers))
+        else:
+            names = Names.of(parties)
+            senders, receivers = numbered(edges, names.index)
+        self._assemble(names, senders, receivers)
+
+    def _assemble(self, names: Names, senders: Indices, receivers: Indices) -> None:
+        links = Links.tidy(len(names), senders, receivers)
+        if len(links) < senders.size:
+            refuse_loop_or_repeat(names, senders, receivers)
+        self._set(names, links)
+
+    def _set(self, names: Names, links: Links) -> None:
+        object.__setattr__(self, "_names", names)
+        object.__setattr__(self, "_links", links)
+        object.__setattr__(self, "_cuts", {})
+
+    @classmethod
+    def from_arrays(
+        cls, parties: Parties, senders: npt.ArrayLike, receivers: npt.ArrayLike
+    ) -> Self:
+        """From the parties' numbers, counted from 0: senders[e] can send to receivers[e]."""
+        names = Names.of(parties)
+        arrays = [party_numbers(a, len(names)) for a in (senders, receivers)]
+        if arrays[0].size != arrays[1].size:
+            raise NetworkError(f"{arrays[0].size} senders and {arrays[1].size} receivers")
+        net = cls.__new__(cls)
+        net._assemble(names, *arrays)
+        return net
+
+    @classmethod
+    def _of(cls, names: Names, links: Links) -> Self:
+        net = cls.__new__(cls)
+        net._set(names, links)
+        return net
+
+    # -- parties and links --------------------------------------------------------------------
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        return self._names.all
+
+    @cached_property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        names = self._names
+        pairs = zip(self.senders.tolist(), self.receivers.tolist(), strict=True)
+        return tuple((names[s], names[r]) for s, r in pairs)
+
+    def index(self, party: Party) -> int:
+        """The number of a party, counted from 0 in the order of `parties`."""
+        return self._names.index(party)
+
+    def __len__(self) -> int:
+        """The number of parties."""
+        return self._links.parties
+
+    def __repr__(self) -> str:
+        return f"<Network: {len(self)} parties, {len(self._links)} links>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Network):
+            return NotImplemented
+        return (
+            self._names == other._names
+            and np.array_equal(self.senders, other.senders)
+            and np.array_equal(self.receivers, other.receivers)
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.senders.tobytes(), self.receivers.tobytes()))
+
+    @property
+    def senders(self) -> Indices:
+        """The sender's number for each link, in canonical order; read-only."""
+        return self._links.senders
+
+    @property
+    def receivers(self) -> Indices:
+        """The receiver's number for each link, in canonical order; read-only."""
+        return self._links.receivers
+
+    @property
+    def out_degree(self) -> Indices:
+        return self._links.out_degree
+
+    @property
+    def in_degree(self) -> Indices:
+        return self._links.in_degree
+
+    def out_neighbours(self, i: int) -> tuple[int, ...]:
+        """The numbers of those whom party number i can send to, ascending."""
+        return self._links.out_neighbours(i)
+
+    def in_neighbours(self, i: int) -> tuple[int, ...]:
+        """The numbers of those who can send to party number i, ascending."""
+        return self._links.in_neighbours(i)
+
+    # -- reaching everybody -------------------------------------------------------------------
+
+    @cached_property
+    def strongly_connected(self) -> bool:
+        """Whether every party can reach every other."""
+        return paths.strongly_connected(self._links)
+
+    def check_strongly_connected(self) -> None:
+        """Raise an error that names two parties, one of which cannot reach the other."""
+        if self.strongly_connected:
+            return
+        gap = paths.find_gap(self._links)
+        assert gap is not None  # noqa: S101 - not strongly connected
+        source, target = self._names[gap.stuck[0]], self._names[gap.missed[0]]
+        ends = f"from one of {self._listing(gap.stuck)} to one of {self._listing(gap.missed)}"
+        raise NotStronglyConnectedError(
+            f'the network is not strongly connected: "{source}" cannot reach "{target}"',
+            source=source,
+            target=target,
+            hint=f"add a link {ends}"
+            if gap.links == 1
+            else f"at least {gap.links} links are missing; one of them may go {ends}",
+        )
+
+    @cached_property
+    def diameter(self) -> int:
+        """The largest number of steps that one party needs to reach another, exactly."""
+        self.check_strongly_connected()
+        return paths.diameter(self._links)
+
+    @cached_property
+    def diameter_bound(self) -> int:
+        """At least the diameter and at most twice it, quick also for a million parties."""
+        self.check_strongly_connected()
+        return paths.diameter_bound(self._links)
+
+    def distances_from(self, i: int) -> Distances:
+        """Steps from party number i to each party, shape (m,); -1 where there is no way."""
+        return paths.distances_from(self._links, self._links.check(i))
+
+    def distances_to(self, i: int) -> Distances:
+        """Steps from each party to party number i, shape (m,); -1 where there is no way."""
+        return paths.distances_from(self._links.reversed, self._links.check(i))
+
+    def distances(self, block: int = 256) -> Iterator[Distances]:
+        """Steps from party 0, 1, 2, … to each, in matrices of at most `block` rows; -1: no way."""
+        return paths.all_distances(self._links, block)
+
+    # -- hiding from coalitions ---------------------------------------------------------------
+
+    @cached_property
+    def weak_connectivity(self) -> int:
+        """κ: the fewest parties without whom the others' undirected links fall apart.
+
+        m - 1 where everybody is linked with everybody.
+        """
+        return connectivity.weak_connectivity(self._links)
+
+    def tolerates(self, tau: int) -> bool:
+        """Whether any τ parties learn no more than the pooled sum: κ ≥ τ + 1.
+
+        Decided without computing κ. False for τ ≥ m - 1: nothing hides a single honest party.
+        """
+        return _tau(tau) < len(self) - 1 and self._cut(tau) is None
+
+    def check_tolerates(self, tau: int) -> None:
+        """Raise an error that names at most τ parties who separate others."""
+        if _tau(tau) >= len(self) - 1:
+            raise NotPrivateError(
+                f"τ = {tau} of {len(self)} parties leaves at most one honest party,"
+                " which nothing can hide",
+                cut=self.parties[1:],
+                hint=f"choose τ of at most {len(self) - 2}",
+            )
+        cut = self._cut(tau)
+        if cut is not None:
+            raise self._not_private(tau, cut)
+
+    def _cut(self, tau: int) -> tuple[int, ...] | None:
+        """At most τ parties who separate others, or None; remembered."""
+        if tau not in self._cuts:
+            self._cuts[tau] = connectivity.cut_below(self._links, tau + 1)
+        return self._cuts[tau]
+
+    def _not_private(self, tau: int, cut: tuple[int, ...]) -> NotPrivateError:
+        one, two, *_ = self._components_without(cut)
+        apart = f"{self._listing(one)} from {self._listing(two)}"
+        who = f"the coalition {self._listing(cut)} separates" if cut else "no link joins"
+        return NotPrivateError(
+            f"the network does not tolerate τ = {tau}: {who} {apart}"
+            + (" and would learn the sum of each group" if cut else ""),
+            cut=[self._names[i] for i in cut],
+            hint=f"add links between the two groups, choose a smaller τ,"
+            f" or take Network.design({len(self)}, tau={tau})",
+        )
+
+    def honest_components(self, coalition: Iterable[Party]) -> list[tuple[str, ...]]:
+        """The parties outside the coalition, grouped by whether undirected links join them.
+
+        The coalition learns the sum over each group, and no more.
+        """
+        if isinstance(coalition, str):
+            raise NetworkError(
+                f"the coalition is the text {coalition!r}", hint="give a list of parties' names"
+            )
+        members = {self.index(party) for party in coalition}
+        if len(members) == len(self):
+            raise NetworkError(
+                "the coalition is everybody: no honest party is left", hint="leave some out"
+            )
+        return [tuple(self._names[i] for i in group) for group in self._components_without(members)]
+
+    def hides_from(self, coalition: Iterable[Party]) -> bool:
+        """Whether this coalition learns the pooled sum only.
+
+        Exactly if at least two parties are outside it and stay weakly connected.
+        """
+        groups = self.honest_components(coalition)
+        return len(groups) == 1 and len(groups[0]) > 1
+
+    def _components_without(self, members: Iterable[int]) -> list[tuple[int, ...]]:
+        keep = np.ones(len(self), np.bool_)
+        keep[list(members)] = False
+        return paths.weak_components(self._links, keep)
+
+    # -- families -----------------------------------------------------------------------------
+
+    @classmethod
+    def cycle(cls, parties: Parties) -> Self:
+        """Each party sends to the next: κ = 2 (for three or more), diameter m - 1."""
+        names = Names.of(parties)
+        return cls._of(names, families.cycle(len(names)))
+
+    @classmethod
+    def complete(cls, parties: Parties) -> Self:
+        """Everybody sends to everybody: κ = m - 1, diameter 1."""
+        names = Names.of(parties)
+        return cls._of(names, families.complete(len(names)))
+
+    @classmethod
+    def circulant(cls, parties: Parties, offsets: Iterable[int]) -> Self:
+        """Party number i sends to i + o (mod m) for each offset o."""
+        names = Names.of(parties)
+        return cls._of(names, families.circulant(len(names), offsets))._connected()
+
+    @classmethod
+    def random(cls, parties: Parties, out_degree: int = 2, seed: int | None = None) -> Self:
+        """A random cycle through everybody, with random links up to the out-degree.
+
+        The graph is public: the seed need not be secret, and a seed gives the same graph again.
+        """
+        names = Names.of(parties)
+        return cls._of(names, families.random(len(names), out_degree, seed))
+
+    @classmethod
+    def de_bruijn(cls, parties: Parties, degree: int = 2) -> Self:
+        """Generalised de Bruijn graph: i -> degree·i + a (mod m), a = 0..degree-1."""
+        names = Names.of(parties)
+        return cls._of(names, families.de_bruijn(len(names), degree))._connected()
+
+    @classmethod
+    def kautz(cls, parties: Parties, degree: int = 2) -> Self:
+        """Generalised Kautz graph (Imase-Itoh): i -> -(degree·i + a) (mod m), a = 1..degree."""
+        names = Names.of(parties)
+        return cls._of(names, families.kautz(len(names), degree))._connected()
+
+    @classmethod
+    def design(
+        cls,
+        parties: Parties,
+        tau: int,
+        *,
+        degree: int | None = None,
+        max_diameter: int | None = None,
+    ) -> Self:
+        """Few links and a small diameter, verified to tolerate τ; see `titan.network.design`."""
+        names = Names.of(parties)
+        return cls._of(names, design.design(len(names), _tau(tau), degree, max_diameter))
+
+    # -- in and out ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_csv(cls, path: str | PathLike[str], parties: Sequence[Party] | None = None) -> Self:
+        """Read lines `from,to` under that header; parties in order of first appearance, or given.
+
+        An error names the file and the line.
+        """
+        try:
+            with Path(path).open(encoding="utf-8-sig", newline="") as lines:
+                found, senders, receivers = edge_list.read(lines, str(path))
+        except OSError as error:
+            raise FileError(f"{path}: {error.strerror or error}") from None
+        if parties is None:
+            return cls._of(Names.of(found), Links.tidy(len(found), senders, receivers))
+        names = Names.of(parties)
+        number = np.array([names.index(name) for name in found], np.intp)
+        return cls._of(names, Links.tidy(len(names), number[senders], number[receivers]))
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write what `from_csv` reads.
+
+        Reading gives the same network back, the order of the parties included where some order of
+        the lines says it; where none does, hand `parties` to `from_csv`.
+        """
+        import csv
+
+        rows = edge_list.write(self._names, self._links)
+        header = next(rows)
+        with Path(path).open("w", encoding="utf-8", newline="") as lines:
+            writer = csv.writer(lines, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows)
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Self:
+        """The nodes and edges of a networkx graph; undirected edges become links both ways."""
+        edges = list(graph.edges())
+        if not graph.is_directed():
+            edges += [(b, a) for a, b in edges if a != b]
+        return cls(edges, parties=list(graph.nodes()))
+
+    def to_networkx(self) -> Any:
+        """A networkx.DiGraph with the parties' names as nodes, in order."""
+        try:
+            import networkx as nx
+        except ImportError:
+            raise InputError(
+                "networkx is not installed", hint="install it: python -m pip install networkx"
+            ) from None
+        graph = nx.DiGraph()
+        graph.add_nodes_from(self.parties)
+        graph.add_edges_from(self.edges)
+        return graph
+
+    # -- within -------------------------------------------------------------------------------
+
+    def _connected(self) -> Self:
+        self.check_strongly_connected()
+        return self
+
+    def _listing(self, numbers: Sequence[int]) -> str:
+        return listing([self._names[i] for i in numbers])
+
+
+def _tau(tau: int) -> int:
+    if isinstance(tau, bool) or not isinstance(tau, SupportsIndex) or tau < 0:
+        raise PlanError(
+            f"τ = {tau!r} is not a number of colluding parties",
+            hint="τ is a whole number, 0 or more",
+        )
+    return tau

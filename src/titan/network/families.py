@@ -1,0 +1,120 @@
+"""Well known graphs, as links between the numbers 0..m-1.
+
+Generalised de Bruijn and Kautz graphs (Imase and Itoh) exist for every m; self-loops and double
+links that the formulas give are dropped. With out-degree δ their diameter is at most ⌈log_δ m⌉.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import index
+
+import numpy as np
+
+from titan.errors import NetworkError
+from titan.network.links import Indices, Links
+
+
+def circulant(m: int, offsets: Iterable[int]) -> Links:
+    """i -> i + o for every offset o."""
+    ahead = [whole(o, "an offset") % m for o in offsets]
+    if 0 in ahead:
+        raise NetworkError(
+            f"an offset that is a multiple of {m} would link every party with itself",
+            hint=f"offsets are taken modulo the number of parties, {m}",
+        )
+    if len(set(ahead)) < len(ahead):
+        raise NetworkError(
+            f"two of the offsets are the same modulo {m}", hint="give each offset once"
+        )
+    return _rows(m, np.arange(m)[:, None] + np.array(ahead, np.int64))
+
+
+def cycle(m: int) -> Links:
+    return circulant(m, [1])
+
+
+def complete(m: int) -> Links:
+    return circulant(m, range(1, m))
+
+
+def de_bruijn(m: int, degree: int) -> Links:
+    """i -> degree·i + a for a = 0..degree-1."""
+    return _rows(m, np.arange(m)[:, None] * _degree(m, degree) + np.arange(degree))
+
+
+def kautz(m: int, degree: int) -> Links:
+    """i -> -(degree·i + a) for a = 1..degree."""
+    return _rows(m, -(np.arange(m)[:, None] * _degree(m, degree) + np.arange(1, degree + 1)))
+
+
+def backbone(m: int, reach: int, factor: int, spread: int) -> Links:
+    """i -> i + 1, …, i + reach, and i -> factor·i + a for a = 0..spread-1.
+
+    The first part alone has weak connectivity 2·reach if m > 2·reach; the second makes ways short:
+    with factor 2, every target is reached by doubling and adding one along its binary digits, in
+    at most 2⌈log₂ m⌉ steps.
+    """
+    i = np.arange(m)[:, None]
+    return _rows(m, np.hstack([i + np.arange(1, reach + 1), i * factor + np.arange(spread)]))
+
+
+def cycles(m: int, count: int, seed: int) -> Links:
+    """The cycle in party order and count - 1 others, shuffled."""
+    rounds = [np.arange(m), *(_shuffled(m, seed * count + c) for c in range(1, count))]
+    ahead = [np.roll(around, -1) for around in rounds]
+    return Links.tidy(m, np.concatenate(rounds), np.concatenate(ahead))
+
+
+def random(m: int, out_degree: int, seed: int | None) -> Links:
+    """A shuffled cycle through everybody, and further links chosen evenly up to the out-degree."""
+    _degree(m, out_degree)
+    rng = np.random.default_rng(seed)
+    around = rng.permutation(m)
+    ahead = _distinct(m, m - 2, out_degree - 1, rng)
+    places = np.hstack([np.ones((m, 1), np.intp), ahead + 2])
+    senders = np.repeat(around, out_degree)
+    receivers = around[(np.arange(m)[:, None] + places).ravel() % m]
+    return Links.tidy(m, senders, receivers)
+
+
+def _distinct(rows: int, among: int, count: int, rng: np.random.Generator) -> Indices:
+    """In each row `count` different numbers below `among`, every choice alike likely."""
+    if 2 * count > among:  # what is left out is the shorter list
+        keep = np.ones((rows, among), np.bool_)
+        keep[np.arange(rows)[:, None], _distinct(rows, among, among - count, rng)] = False
+        return np.nonzero(keep)[1].reshape(rows, count)
+    chosen = rng.integers(among, size=(rows, count)) if count else np.zeros((rows, 0), np.intp)
+    # Floyd's idea in rounds: draw again whatever repeats an earlier number of its row.
+    while True:
+        order = np.argsort(chosen, axis=1, kind="stable")
+        ranked = np.take_along_axis(chosen, order, axis=1)
+        row, place = np.nonzero(ranked[:, 1:] == ranked[:, :-1])
+        if not row.size:
+            return chosen
+        chosen[row, order[row, place + 1]] = rng.integers(among, size=row.size)
+
+
+def _shuffled(m: int, seed: int) -> Indices:
+    """A permutation that is the same on every machine and for every version of NumPy."""
+    return np.argsort(np.random.PCG64(seed).random_raw(m), kind="stable")
+
+
+def _rows(m: int, receivers: Indices) -> Links:
+    """Row i lists i's receivers, modulo m."""
+    return Links.tidy(m, np.repeat(np.arange(m), receivers.shape[1]), receivers.ravel() % m)
+
+
+def _degree(m: int, degree: int) -> int:
+    if not 1 <= whole(degree, "an out-degree") <= m - 1:
+        raise NetworkError(
+            f"an out-degree of {degree} among {m} parties", hint=f"it is between 1 and {m - 1}"
+        )
+    return degree
+
+
+def whole(number: object, what: str) -> int:
+    """A whole number, or an error that says what was to be one."""
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
+        raise NetworkError(f"{number!r} is not a whole number, as {what} must be")
+    return index(number)
