@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -115,9 +116,9 @@ class Ring:
 
     def sum(self, vectors: Iterable[Residues], entries: int) -> Residues:
         """The sum of many vectors of `entries` entries each; zero for none."""
-        total = self.zeros(entries)
-        for vector in vectors:
-            self.add_into(total, vector)
+        total, rest = self.zeros(entries), iter(vectors)
+        while some := list(islice(rest, 64)):  # a stack at a time: few calls, little memory
+            self.add_into(total, self.sum_axis(np.stack(some, axis=1)))
         return total
 
     def sum_axis(self, x: Residues, axis: int = 1) -> Residues:
@@ -133,12 +134,12 @@ class Ring:
         )
 
     def sum_groups(self, x: Residues, starts: npt.NDArray[np.intp]) -> Residues:
-        """Sum consecutive entries of (limbs, n) in groups that begin at `starts`, none empty."""
+        """Sum along the last axis in groups of neighbours that begin at `starts`, none empty."""
         if self.limbs == 1:
-            return self.reduce(np.add.reduceat(x, starts, axis=1))
+            return self.reduce(np.add.reduceat(x, starts, axis=-1))
         return self._carry(
-            np.add.reduceat(x & _LOW_HALF, starts, axis=1),
-            np.add.reduceat(x >> _HALF, starts, axis=1),
+            np.add.reduceat(x & _LOW_HALF, starts, axis=-1),
+            np.add.reduceat(x >> _HALF, starts, axis=-1),
         )
 
     def _carry(self, low: Residues, high: Residues) -> Residues:
@@ -194,7 +195,9 @@ class Ring:
         whole = 8 * (self.limbs - 1) * entries
         x = self.zeros(entries)
         x[:-1] = np.frombuffer(data[:whole], _WORD).reshape(self.limbs - 1, entries)
-        top = np.frombuffer(data[whole:], np.uint8).reshape(entries, -1)
+        top = np.frombuffer(data[whole:], np.uint8).reshape(
+            entries, self.width - 8 * (self.limbs - 1)
+        )
         for byte in range(top.shape[1]):
             x[-1] |= top[:, byte].astype(np.uint64) << np.uint64(8 * byte)
         assert self._top is not None  # noqa: S101 - bits is no multiple of 64 here

@@ -1,0 +1,5 @@
+"""python -m titan"""
+
+from titan.cli import main
+
+main()

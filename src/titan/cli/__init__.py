@@ -1,0 +1,48 @@
+"""The command line. One file per command; a command imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from titan.cli import average, demo, network
+from titan.cli.output import show_error
+
+app = typer.Typer(
+    name="titan",
+    help="Organisations that will not pool their data compute one answer together: "
+    "exactly, privately, without a server.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("average")(average.command)
+app.command("demo")(demo.command)
+app.add_typer(network.app, name="network")
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: bool = typer.Option(False, "--version", help="Print the version and leave."),
+) -> None:
+    if version:
+        from titan import __version__
+
+        typer.echo(f"titan {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command; every error of ours becomes two lines on stderr and exit status 1."""
+    from titan.errors import TitanError
+
+    try:
+        app()
+    except TitanError as error:
+        show_error(error)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader went away; nobody is left to tell
+        sys.stderr.close()
+        sys.exit(1)

@@ -1,0 +1,141 @@
+"""titan network: look at a network, check it, design one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from titan.cli import networks
+from titan.cli.output import show_error, show_json, show_rows
+from titan.errors import NetworkError, TitanError
+
+if TYPE_CHECKING:
+    from titan.network import Network
+
+app = typer.Typer(help="Look at a network, check it, design one.", no_args_is_help=True)
+
+NetworkArgument = Annotated[str, typer.Argument(metavar="NETWORK", help=networks.HELP_SIZED)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def show(network: NetworkArgument, json: JsonOption = False) -> None:
+    """List the parties and whom each can send to.
+
+    \b
+    Example:
+      titan network show cycle:5
+    """
+    net = networks.sized(network)
+    if json:
+        show_json({"parties": list(net.parties), "edges": [list(edge) for edge in net.edges]})
+        return
+    print(f"{len(net)} parties, {len(net.edges)} links")
+    for i, party in enumerate(net.parties):
+        print(f"  {party} -> {', '.join(net.parties[j] for j in net.out_neighbours(i))}")
+
+
+@app.command()
+def check(
+    network: NetworkArgument,
+    tau: Annotated[
+        int | None, typer.Option(help="Fail unless this many curious parties learn nothing.")
+    ] = None,
+    entries: Annotated[int, typer.Option(help="Length of the vector to be averaged.")] = 1,
+    bits: Annotated[int, typer.Option(help="Sums are taken modulo 2^bits.")] = 128,
+    recovery: Annotated[str, typer.Option(help="auto, topk, flood or tree.")] = "auto",
+    json: JsonOption = False,
+) -> None:
+    """Is it strongly connected, how far across, how many curious parties does it tolerate?
+
+    Exit status 1 where a condition fails.
+
+    \b
+    Example:
+      titan network check links.csv --tau 2 --entries 5151
+    """
+    net = networks.sized(network)
+    found = _properties(net)
+    failure = _failure(net, tau)
+    if found["strongly_connected"]:
+        found |= _predictions(net, entries, bits, recovery)
+    found["tau"], found["ok"] = tau, failure is None
+    if json:
+        show_json(found)
+    else:
+        show_rows([(name.replace("_", " "), _cell(value)) for name, value in found.items()])
+    if failure is not None:
+        show_error(failure)
+        raise typer.Exit(1)
+
+
+@app.command()
+def design(
+    parties: Annotated[str, typer.Argument(help="How many, or their names with commas.")],
+    tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
+    out: Annotated[Path | None, typer.Option(help="Write the links to this CSV file.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Find few links with a short way from everyone to everyone, private against tau parties.
+
+    \b
+    Example:
+      titan network design north,east,south,west --tau 1 --out links.csv
+    """
+    from titan.network import Network
+
+    names = int(parties) if parties.isdecimal() else [n.strip() for n in parties.split(",")]
+    net = Network.design(names, tau)
+    if out is not None:
+        net.to_csv(out)
+    if json:
+        show_json(_properties(net) | {"edges": [list(edge) for edge in net.edges]})
+    elif out is None:
+        print("from,to")
+        for sender, receiver in net.edges:
+            print(f"{sender},{receiver}")
+    else:
+        show_rows([(name.replace("_", " "), _cell(v)) for name, v in _properties(net).items()])
+
+
+def _properties(net: Network) -> dict[str, Any]:
+    kappa = net.weak_connectivity
+    return {
+        "parties": len(net),
+        "links": len(net.edges),
+        "strongly_connected": net.strongly_connected,
+        "diameter": net.diameter if net.strongly_connected else None,
+        "weak_connectivity": kappa,
+        "max_tau": kappa - 1 if kappa else None,
+    }
+
+
+def _predictions(net: Network, entries: int, bits: int, recovery: str) -> dict[str, Any]:
+    from titan.protocol import Plan
+    from titan.ring import Ring
+
+    plan = Plan.make(net, Ring(bits), entries, recovery=recovery)  # type: ignore[arg-type]
+    return {
+        "recovery": plan.scheme.name,
+        "rounds": plan.cost.rounds,
+        "messages": plan.cost.messages,
+        "most_bytes_sent": plan.cost.bytes_sent.largest,
+        "total_bytes_sent": plan.cost.bytes_sent.total,
+    }
+
+
+def _failure(net: Network, tau: int | None) -> TitanError | None:
+    try:
+        net.check_strongly_connected()
+        if tau is not None:
+            net.check_tolerates(tau)
+    except NetworkError as error:
+        return error
+    return None
+
+
+def _cell(value: object) -> str:
+    words = {True: "yes", False: "no", None: "-"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)

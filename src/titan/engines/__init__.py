@@ -1,0 +1,1 @@
+"""Engines drive agents: `local` with real envelopes, `vectorised` with whole-network arrays."""

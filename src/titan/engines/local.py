@@ -1,0 +1,103 @@
+"""All parties in this process: real agents, every envelope real, delivered one by one."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from titan.errors import RecoveryError
+from titan.protocol import Agent, Cost, Envelope, MaskSource, PerParty, Plan, SystemMasks
+from titan.ring import Residues
+
+Progress = Callable[[int, int], None]
+"""Called with (round reached, rounds in all)."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of an engine yields: the sum every party ended with, and what it cost."""
+
+    total: Residues
+    counted: int
+    cost: Cost
+    envelopes: tuple[Envelope, ...] = field(default=(), repr=False)
+
+
+def run(
+    plan: Plan,
+    secrets: Residues,
+    *,
+    source: Callable[[], MaskSource] = SystemMasks,
+    shuffle: random.Random | None = None,
+    record: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Run the plan on secrets of shape (limbs, m, d).
+
+    Envelopes are delivered in the order sent, or in any order with `shuffle`: the result is the
+    same. With `record` they are kept, in order of delivery.
+    """
+    agents = [Agent(plan, party, secrets[:, party], source()) for party in range(len(plan.network))]
+    count = _Count(plan)
+    recorded: list[Envelope] = []
+    for envelope in _deliver(agents, shuffle):
+        count.add(envelope)
+        if record:
+            recorded.append(envelope)
+        if progress is not None and envelope.round > count.furthest:
+            progress(envelope.round, plan.recovery_rounds)
+        count.furthest = max(count.furthest, envelope.round)
+    return Outcome(_agreed(agents), agents[0].counted, count.cost(agents), tuple(recorded))
+
+
+def _deliver(agents: list[Agent], shuffle: random.Random | None) -> Iterator[Envelope]:
+    """Drive the agents until nothing is on its way; yield what has been delivered."""
+    waiting = deque(envelope for agent in agents for envelope in agent.start())
+    while waiting:
+        if shuffle is not None:
+            waiting.rotate(-shuffle.randrange(len(waiting)))
+        envelope = waiting.popleft()
+        waiting.extend(agents[envelope.receiver].receive(envelope))
+        yield envelope
+
+
+def _agreed(agents: list[Agent]) -> Residues:
+    total = agents[0].total
+    if not all(agent.done and np.array_equal(agent.total, total) for agent in agents):
+        raise RecoveryError("the parties did not end with the same sum")
+    return total
+
+
+class _Count:
+    """The cost, counted envelope by envelope."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        m = len(plan.network)
+        self.messages = self.furthest = 0
+        self.sent, self.received, self.numbers = [0] * m, [0] * m, [0] * m
+
+    def add(self, envelope: Envelope) -> None:
+        kind, sender, receiver, _, payload = envelope
+        self.messages += 1
+        self.sent[sender] += envelope.size
+        self.received[receiver] += envelope.size
+        self.numbers[sender] += self.plan.numbers_in(kind, payload)
+
+    def cost(self, agents: list[Agent]) -> Cost:
+        def per_party(counts: list[int]) -> PerParty:
+            return PerParty(self.plan.network, np.array(counts, np.int64))
+
+        return Cost(
+            rounds=self.furthest + 1,
+            recovery_rounds=self.furthest,
+            messages=self.messages,
+            bytes_sent=per_party(self.sent),
+            bytes_received=per_party(self.received),
+            numbers_sent=per_party(self.numbers),
+            numbers_held=per_party([agent.numbers_held for agent in agents]),
+        )

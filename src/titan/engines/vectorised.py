@@ -1,0 +1,114 @@
+"""The whole network as arrays: the same sums and the same costs as real agents, for scale.
+
+Residues are laid out (limbs, d, m), one column per party. Masks are really drawn and really
+cancel, partial sums really travel up and down the trees, and Top-k really computes every party's
+list in every round (see `topk_lists`); only the envelopes are not made. What they would have cost
+is known from the plan, and tests hold both engines to the same counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.engines.local import Outcome, Progress
+from titan.engines.topk_lists import recover_all
+from titan.errors import RecoveryError
+from titan.network import Network
+from titan.protocol import MaskSource, Plan, SystemMasks
+from titan.protocol.masking import expand
+from titan.protocol.recovery import TopK, Tree
+from titan.protocol.recovery.tree import Arborescence
+from titan.ring import Residues, Ring
+
+_WORDS_AT_ONCE = 1 << 22  # of masks: 32 MiB
+
+
+def run(
+    plan: Plan,
+    secrets: Residues,
+    *,
+    source: Callable[[], MaskSource] = SystemMasks,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Run the plan on secrets of shape (limbs, m, d)."""
+    ring, m = plan.ring, len(plan.network)
+    inputs = ring.zeros(plan.entries, m)
+    inputs[:, :-1] = secrets.transpose(0, 2, 1)
+    inputs[0, -1] = 1
+    masked = _obfuscate(plan, inputs, source())
+    scheme = plan.scheme
+    if isinstance(scheme, Tree):
+        total = _fold(ring, scheme, masked)
+    else:
+        if isinstance(scheme, TopK):
+            recover_all(scheme, masked, progress)
+        total = ring.sum_axis(masked, axis=-1)
+    counted = ring.to_ints(total[:, -1:])[0]
+    return Outcome(plan.take_one(total), counted, plan.cost)
+
+
+# -- obfuscation ------------------------------------------------------------------------------
+
+
+def _obfuscate(plan: Plan, inputs: Residues, source: MaskSource) -> Residues:
+    """Add each edge's mask at its receiver, subtract it at its sender; some entries at a time."""
+    ring, edges = plan.ring, _Edges(plan.network)
+    size = max(1, _WORDS_AT_ONCE // (ring.limbs * len(plan.network.senders)))
+    if plan.masks == "seeded":
+        size = plan.entries  # a seed stands for a whole vector
+    for start in range(0, plan.entries, size):
+        part = inputs[:, start : start + size]
+        masks = _draw(plan, part.shape[1], len(plan.network.senders), source)
+        ring.add_into(part, ring.sum_groups(masks[..., edges.by_receiver], edges.in_starts))
+        ring.subtract_into(part, ring.sum_groups(masks, edges.out_starts))
+    return inputs
+
+
+def _draw(plan: Plan, entries: int, edges: int, source: MaskSource) -> Residues:
+    ring = plan.ring
+    if plan.masks == "seeded":
+        columns = [expand(source.seed(), ring, entries) for _ in range(edges)]
+        return np.stack(columns, axis=-1)
+    return ring.uniform(entries * edges, source.words).reshape(ring.limbs, entries, edges)
+
+
+class _Edges:
+    """Edges grouped by sender, which is their canonical order, and by receiver.
+
+    Every party of a strongly connected network has an edge of either kind, so no group is empty.
+    """
+
+    def __init__(self, network: Network) -> None:
+        parties = np.arange(len(network))
+        self.out_starts = np.searchsorted(network.senders, parties)
+        self.by_receiver = np.argsort(network.receivers, kind="stable")
+        self.in_starts = np.searchsorted(network.receivers[self.by_receiver], parties)
+
+
+# -- trees ------------------------------------------------------------------------------------
+
+
+def _fold(ring: Ring, scheme: Tree, vectors: Residues) -> Residues:
+    """Fold partial sums up to the root, then pass the total down to everyone."""
+    for level in reversed(_levels(scheme.up)):
+        parents = scheme.up.parent[level]
+        order = np.argsort(parents, kind="stable")
+        heads, starts = np.unique(parents[order], return_index=True)
+        vectors[..., heads] = ring.add(
+            vectors[..., heads], ring.sum_groups(vectors[..., level[order]], starts)
+        )
+    for level in _levels(scheme.down):
+        vectors[..., level] = vectors[..., scheme.down.parent[level]]
+    total = vectors[..., scheme.root]
+    if np.any(vectors != total[..., None]):
+        raise RecoveryError("the parties did not end with the same sum")
+    return total
+
+
+def _levels(tree: Arborescence) -> list[npt.NDArray[np.int64]]:
+    """The parties at depth 1, 2, …"""
+    depths = tree.depth[tree.by_depth]
+    return np.split(tree.by_depth, np.flatnonzero(np.diff(depths)) + 1)

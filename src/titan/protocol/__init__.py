@@ -1,0 +1,21 @@
+"""The protocol: plans, masks, agents. No input or output happens here."""
+
+from titan.protocol.agent import Agent
+from titan.protocol.cost import Cost, PerParty
+from titan.protocol.masking import MaskSource, SystemBytes, SystemMasks
+from titan.protocol.messages import Envelope, Kind
+from titan.protocol.plan import MaskMode, Plan, RecoveryName
+
+__all__ = [
+    "Agent",
+    "Cost",
+    "Envelope",
+    "Kind",
+    "MaskMode",
+    "MaskSource",
+    "PerParty",
+    "Plan",
+    "RecoveryName",
+    "SystemBytes",
+    "SystemMasks",
+]

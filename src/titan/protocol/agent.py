@@ -1,0 +1,166 @@
+"""One party in one sum, as a state machine: envelopes in, envelopes out.
+
+    round 0        obfuscation: send a mask to every out-neighbour, add those that arrive
+    rounds 1..R    recovery: whatever the plan's recovery sends and awaits
+
+An agent enters a round, says what it has to say, and stays until everything it awaits in that
+round has arrived; envelopes that come early are kept. So any engine that delivers each envelope
+once, in any order, drives it, and the paper's synchronous rounds need no synchronised clocks.
+"""
+
+# Rule 1: nothing here reads a clock, a socket, a file or a random source of its own.
+# Rule 2: an envelope that is refused changes nothing.
+# Rule 3: there is a total, or there is an error; never a total that might be wrong.
+
+from __future__ import annotations
+
+from titan.errors import MessageError, RecoveryError
+from titan.protocol.masking import MaskSource, expand, mask
+from titan.protocol.messages import Envelope, Kind, Payload
+from titan.protocol.plan import Plan
+from titan.protocol.recovery import Recovery
+from titan.ring import Residues, Ring
+
+Key = tuple[int, Kind]  # who sends what
+
+
+class Agent:
+    """Party number `party` of the plan's network, with its secret input (limbs, d)."""
+
+    def __init__(self, plan: Plan, party: int, secret: Residues, masks: MaskSource) -> None:
+        self.plan = plan
+        self.party = party
+        self.round = -1
+        self.done = False
+        self._secret = plan.carry_one(secret)
+        self._masks = masks
+        self._sent: list[Residues] = []
+        self._recovery: Recovery | None = None
+        self._senders = frozenset(plan.network.in_neighbours(party))
+        self._missing: set[Key] = set()
+        self._inbox: dict[int, dict[Key, Payload]] = {}
+
+    def start(self) -> list[Envelope]:
+        """The first envelopes: round 0."""
+        if self.round >= 0:
+            raise RuntimeError("an agent starts once")
+        self.round = 0
+        self._missing = {(sender, Kind.MASK) for sender in self._senders}
+        receivers = self.plan.network.out_neighbours(self.party)
+        return self._advance([self._mask_for(receiver) for receiver in receivers])
+
+    def receive(self, envelope: Envelope) -> list[Envelope]:
+        """Take one envelope; return those that are due because of it."""
+        if self._superfluous(envelope):
+            return []
+        kind, sender, _, round_, payload = envelope
+        self._inbox.setdefault(round_, {})[sender, kind] = payload
+        if round_ != self.round:
+            return []
+        self._missing.discard((sender, kind))
+        return self._advance([])
+
+    def lose(self, sender: int) -> list[Envelope]:
+        """The link from `sender` is gone for good; only a recovery with detours can bear it."""
+        if self._recovery is None or not self._recovery.lose(sender):
+            raise RecoveryError(
+                f"the link from {self._name(sender)} to {self._name(self.party)} was lost",
+                hint="only flood survives lost links, and only after the obfuscation",
+            )
+        self._missing = {key for key in self._missing if key[0] != sender}
+        return self._advance([])
+
+    @property
+    def total(self) -> Residues:
+        """The sum of all secrets, (limbs, d). Raises unless it is certainly that."""
+        if self._recovery is None:
+            raise RecoveryError("the sum is not recovered yet")
+        return self.plan.take_one(self._recovery.total())
+
+    @property
+    def counted(self) -> int:
+        """What the carried 1s add up to: the number of parties, modulo 2^bits."""
+        assert self._recovery is not None  # noqa: S101 - asked for after the run only
+        return self.plan.ring.to_ints(self._recovery.total()[:, -1:])[0]
+
+    @property
+    def numbers_held(self) -> int:
+        """How many numbers the recovery keeps, in the paper's units."""
+        return 0 if self._recovery is None else self._recovery.numbers_held
+
+    # -- rounds -------------------------------------------------------------------------------
+
+    def _advance(self, out: list[Envelope]) -> list[Envelope]:
+        """Go through rounds as long as nothing is missing; collect what is to be sent."""
+        while not self._missing and not self.done:
+            arrived = self._inbox.pop(self.round, {})
+            if self._recovery is None:
+                self._recovery = self.plan.scheme.begin(self.party, self._obfuscate(arrived))
+            else:
+                for (sender, kind), payload in sorted(arrived.items()):
+                    self._recovery.absorb(self.round, sender, kind, payload)
+            self._enter(self.round + 1, self._recovery, out)
+        return out
+
+    def _enter(self, round_: int, recovery: Recovery, out: list[Envelope]) -> None:
+        if round_ > self.plan.recovery_rounds or recovery.finished:
+            self.done = True
+            self._inbox.clear()
+            return
+        self.round = round_
+        for receiver, kind, payload in recovery.send(round_):
+            out.append(Envelope(kind, self.party, receiver, round_, payload))
+        self._missing = set(recovery.awaits(round_))
+        self._missing -= self._inbox.get(round_, {}).keys()
+
+    # -- obfuscation --------------------------------------------------------------------------
+
+    def _mask_for(self, receiver: int) -> Envelope:
+        plan = self.plan
+        if plan.masks == "seeded":
+            payload = self._masks.seed()
+            self._sent.append(expand(payload, plan.ring, plan.entries))
+        else:
+            self._sent.append(plan.ring.uniform(plan.entries, self._masks.words))
+            payload = plan.ring.to_bytes(self._sent[-1])
+        return Envelope(Kind.MASK, self.party, receiver, 0, payload)
+
+    def _obfuscate(self, arrived: dict[Key, Payload]) -> Residues:
+        plan = self.plan
+        read = expand if plan.masks == "seeded" else _vector
+        received = (read(bytes(p), plan.ring, plan.entries) for p in arrived.values())
+        masked = mask(plan.ring, self._secret, received, self._sent)
+        self._secret = plan.ring.zeros(0)  # neither is needed again
+        self._sent = []
+        return masked
+
+    # -- refusals -----------------------------------------------------------------------------
+
+    def _superfluous(self, envelope: Envelope) -> bool:
+        """Whether a proper envelope comes too late to matter; raises for an improper one."""
+        kind, sender, receiver, round_, payload = envelope
+        if receiver != self.party:
+            raise MessageError(f"{envelope!r} reached {self._name(self.party)}, not its receiver")
+        if sender not in self._senders:
+            raise MessageError(f"{envelope!r} came along a link that does not exist")
+        if round_ > self.plan.recovery_rounds or self.round < 0:
+            raise MessageError(f"{envelope!r} is for a round that will not come")
+        self.plan.check_payload(kind, round_, payload)
+        if self.done or (self._recovery is not None and self._recovery.needs_no_more):
+            return True
+        expected = (sender, kind) in self._missing if round_ == self.round else round_ > self.round
+        if not expected or (sender, kind) in self._inbox.get(round_, {}):
+            raise MessageError(
+                f"{envelope!r} was not expected in round {self.round}, or came twice"
+            )
+        return False
+
+    def _name(self, party: int) -> str:
+        return repr(self.plan.network.parties[party])
+
+    def __repr__(self) -> str:
+        return f"<Agent {self._name(self.party)}, round {self.round}>"
+
+
+def _vector(payload: bytes, ring: Ring, entries: int) -> Residues:
+    return ring.from_bytes(payload, entries)

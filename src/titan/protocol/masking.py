@@ -1,0 +1,103 @@
+"""Masks: where they come from and how they hide a secret.
+
+The paper's obfuscation step. Party i sends a uniform mask r_ij to each out-neighbour j and keeps
+
+    t_i = Σ_j r_ji - Σ_j r_ij        x̃_i = x_i + t_i        (modulo 2^bits)
+
+Every mask is added once and subtracted once, so Σ x̃_i = Σ x_i.
+"""
+
+# Rule 1: all masks of the program are drawn in this file.
+# Rule 2: their keys are fresh bytes from the operating system, used for one sum and never stored
+#         here. A seeded generator exists in the tests alone.
+# Rule 3: with masks from any generator, the operating system's included, privacy is
+#         computational; it is information-theoretic exactly as far as the bytes are truly random.
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+
+from titan.errors import MessageError
+from titan.ring import Residues, Ring
+
+SEED_BYTES = 32
+_BLOCK = bytes(1 << 16)  # zeros; encrypting them yields the key stream, a cacheful at a time
+
+
+class MaskSource(Protocol):
+    """Fresh randomness for one party in one sum."""
+
+    def words(self, count: int) -> Residues:
+        """`count` independent uniform 64-bit words, never handed out before."""
+        ...
+
+    def seed(self) -> bytes:
+        """A fresh seed of SEED_BYTES."""
+        ...
+
+
+class KeyStream:
+    """AES-256-CTR under a key that is used for nothing else."""
+
+    def __init__(self, key: bytes) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        self._encryptor = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+
+    def words(self, count: int) -> Residues:
+        out = np.empty(count, np.uint64)
+        view = out.data.cast("B")
+        for at in range(0, len(view), len(_BLOCK)):
+            piece = view[at : at + len(_BLOCK)]
+            self._encryptor.update_into(_BLOCK[: len(piece)], piece)
+        return out
+
+    def __repr__(self) -> str:
+        return "<KeyStream>"
+
+
+class SystemMasks(KeyStream):
+    """The source for real use: a key stream under a key from the operating system."""
+
+    def __init__(self) -> None:
+        super().__init__(os.urandom(SEED_BYTES))
+
+    def seed(self) -> bytes:
+        return os.urandom(SEED_BYTES)
+
+
+class SystemBytes:
+    """The operating system's bytes themselves: slower, and no cipher of ours in between."""
+
+    def words(self, count: int) -> Residues:
+        return np.frombuffer(bytearray(os.urandom(8 * count)), np.uint64)
+
+    def seed(self) -> bytes:
+        return os.urandom(SEED_BYTES)
+
+
+def expand(seed: bytes, ring: Ring, entries: int) -> Residues:
+    """The mask that a seed stands for; both ends of an edge compute it."""
+    if len(seed) != SEED_BYTES:
+        raise MessageError(f"a seed of {len(seed)} bytes where {SEED_BYTES} were expected")
+    return ring.uniform(entries, KeyStream(seed).words)
+
+
+def mask(
+    ring: Ring, secret: Residues, received: Iterable[Residues], sent: Iterable[Residues]
+) -> Residues:
+    """x̃ = x + Σ received - Σ sent: the secret, hidden so that all hidings cancel in the sum.
+
+    The paper's Eq. (Mask) and its perturbed states. Privacy needs every mask uniform over the
+    ring; the MaskSource answers for that.
+    """
+    masked = secret.copy()
+    for r in received:
+        ring.add_into(masked, r)
+    for r in sent:
+        ring.subtract_into(masked, r)
+    return masked

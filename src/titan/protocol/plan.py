@@ -1,0 +1,208 @@
+"""The plan of one sum: everything the parties agree on before the first message.
+
+A plan is public and refuses what cannot work: a network that is not strongly connected, or too
+weakly connected for τ, more rounds needed than allowed, k out of range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from titan.errors import MessageError, PlanError, RecoveryError
+from titan.network import Network
+from titan.protocol.cost import Cost, predict
+from titan.protocol.masking import SEED_BYTES
+from titan.protocol.messages import Kind, Payload
+from titan.protocol.recovery import Flood, Scheme, TopK, Tree
+from titan.protocol.recovery.interface import refuse_size
+from titan.protocol.recovery.topk import MOST_PARTIES
+from titan.protocol.recovery.tree import BYTES_PER_ROUND
+from titan.ring import Residues, Ring
+
+RecoveryName = Literal["auto", "topk", "flood", "tree"]
+MaskMode = Literal["sent", "seeded"]
+_FLOOD_CONSIDERED_UP_TO = 2000  # parties; its prediction looks at every pair of them
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One private sum of vectors with `dimension` entries; build it with `Plan.make`."""
+
+    network: Network
+    ring: Ring
+    dimension: int
+    masks: MaskMode
+    scheme: Scheme
+    counting: bool = False
+
+    @classmethod
+    def make(
+        cls,
+        network: Network,
+        ring: Ring,
+        dimension: int,
+        *,
+        recovery: RecoveryName = "auto",
+        k: int | None = None,
+        rounds: int | None = None,
+        masks: MaskMode = "sent",
+        tau: int | None = None,
+        at_most: int | None = None,
+    ) -> Plan:
+        """Check all choices and fill in those left open.
+
+        `rounds` is the paper's T, any upper bound on the diameter; `tau` the number of curious
+        parties to be safe from; `at_most` a bound on m, for counting the parties themselves.
+        """
+        _choice("recovery", recovery, get_args(RecoveryName))
+        _choice("masks", masks, get_args(MaskMode))
+        network.check_strongly_connected()
+        if tau is not None:
+            network.check_tolerates(tau)
+        if rounds is not None:
+            _check_rounds(network, rounds)
+        if k is not None and recovery not in ("topk", "auto"):
+            raise PlanError(f"k={k} has no meaning for {recovery}", hint='it goes with "topk"')
+        schemes = _Schemes(network, ring, dimension + 1, k, rounds, at_most)
+        if recovery == "auto":
+            scheme = schemes.topk() if k is not None else schemes.cheapest()
+        else:
+            scheme = schemes.named(recovery)
+        return cls(network, ring, dimension, masks, scheme, counting=at_most is not None)
+
+    @property
+    def entries(self) -> int:
+        """The paper's d, counting the carried 1."""
+        return self.dimension + 1
+
+    @property
+    def recovery_rounds(self) -> int:
+        return self.scheme.rounds
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What the run will cost, exactly: nothing that is sent depends on values."""
+        return predict(self.network, self.scheme, self.mask_bytes, self.mask_numbers)
+
+    # -- masks --------------------------------------------------------------------------------
+
+    @property
+    def mask_bytes(self) -> int:
+        return SEED_BYTES if self.masks == "seeded" else self.ring.width * self.entries
+
+    @property
+    def mask_numbers(self) -> int:
+        """A seed counts as the numbers that would take its place."""
+        seed_numbers = -(-8 * SEED_BYTES // self.ring.bits)
+        return seed_numbers if self.masks == "seeded" else self.entries
+
+    # -- the carried 1 ------------------------------------------------------------------------
+
+    def carry_one(self, secret: Residues) -> Residues:
+        """Append the entry 1 whose total must be m."""
+        if secret.shape != (self.ring.limbs, self.dimension):
+            raise PlanError(
+                f"an input of shape {secret.shape} where {(self.ring.limbs, self.dimension)} "
+                "was planned"
+            )
+        return np.append(secret, self.ring.from_ints([1]), axis=1)
+
+    def take_one(self, total: Residues) -> Residues:
+        """Check and remove the carried total; anything but m means masks did not cancel."""
+        expected = len(self.network) % self.ring.modulus
+        if not self.counting and self.ring.to_ints(total[:, -1:]) != [expected]:
+            raise RecoveryError(
+                "the masks did not cancel: the carried 1s do not add up to the number of parties",
+                hint="some party's vector was lost, altered or counted twice; start a new run",
+            )
+        return total[:, :-1]
+
+    # -- what may arrive ----------------------------------------------------------------------
+
+    def check_payload(self, kind: Kind, round_: int, payload: Payload) -> None:
+        """Refuse, with MessageError, what no party following this plan would send."""
+        if (kind is Kind.MASK) != (round_ == 0):
+            raise MessageError(f"an envelope of kind {kind.name} in round {round_}")
+        if kind is not Kind.MASK:
+            self.scheme.check(kind, round_, payload)
+            return
+        refuse_size(kind, payload, self.mask_bytes)
+        if self.masks == "sent" and self.ring.bits % 64:
+            self.ring.from_bytes(payload, self.entries)
+
+    def numbers_in(self, kind: Kind, payload: Payload) -> int:
+        """What a payload counts in the paper's units."""
+        return self.mask_numbers if kind is Kind.MASK else self.scheme.numbers_in(payload)
+
+
+@dataclass(frozen=True)
+class _Schemes:
+    """The recoveries that a network and the caller's choices allow."""
+
+    network: Network
+    ring: Ring
+    entries: int
+    k: int | None
+    rounds: int | None
+    at_most: int | None
+
+    def named(self, name: str) -> Scheme:
+        builders: dict[str, Callable[[], Scheme]] = {
+            "topk": self.topk,
+            "flood": self.flood,
+            "tree": self.tree,
+        }
+        return builders[name]()
+
+    def flood(self) -> Flood:
+        T = self.network.diameter if self.rounds is None else self.rounds
+        return Flood(self.network, self.ring, self.entries, T)
+
+    def tree(self) -> Tree:
+        return Tree(self.network, self.ring, self.entries)
+
+    def topk(self) -> TopK:
+        m = len(self.network)
+        slots = m if self.at_most is None else self.at_most
+        k = slots if self.k is None else self.k
+        if not 1 <= k <= slots:
+            raise PlanError(f"k={k} is outside 1..{slots}", hint=f"k is at most {slots} here")
+        if m > MOST_PARTIES:
+            raise PlanError(
+                f"topk numbers at most {MOST_PARTIES} parties, not {m}", hint='use "tree"'
+            )
+        T = self.network.diameter if self.rounds is None else self.rounds
+        return TopK(self.network, self.ring, self.entries, k, T, slots)
+
+    def cheapest(self) -> Scheme:
+        """Tree or flood, whichever is quicker where a round costs as much as BYTES_PER_ROUND.
+
+        Top-k sends more than either in as many rounds; it is there when asked for by name or by k.
+        """
+        candidates: list[Scheme] = [self.tree()]
+        if len(self.network) <= _FLOOD_CONSIDERED_UP_TO:
+            candidates.append(self.flood())
+        return min(candidates, key=self._predicted_time)
+
+    def _predicted_time(self, scheme: Scheme) -> float:
+        """In rounds: those waited for, and the time the busiest party needs to send its bytes."""
+        cost = predict(self.network, scheme, 0, 0)
+        return cost.recovery_rounds + cost.bytes_sent.largest / BYTES_PER_ROUND
+
+
+def _check_rounds(network: Network, rounds: int) -> None:
+    if rounds < network.diameter:
+        raise PlanError(
+            f"rounds={rounds} is below the network's diameter: the farthest party would miss some",
+            hint=f"rounds must be at least {network.diameter}",
+        )
+
+
+def _choice(what: str, given: str, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        raise PlanError(f"{what}={given!r} is unknown", hint=f"one of {', '.join(allowed)}")

@@ -1,0 +1,170 @@
+"""Flooding: every party forwards each masked vector, once, in the round after it first saw it.
+
+Vector o reaches party p in round dist(o, p), so after T ≥ diameter rounds everyone has all m. A
+payload is the number of vectors, their origins, then the vectors:
+
+    count: u32    origins: u32 × count    vectors: (width · d bytes) × count
+
+A party that has everything forwards what it learned last and is done, without waiting for the
+rest; so a generous T costs no rounds. T bounds the number of hops: with T the diameter, vectors
+stop where nobody needs them; with T larger, the sum survives links that are lost after the
+obfuscation, as long as the links left reach everyone within T hops.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from titan.errors import MessageError, RecoveryError
+from titan.network import Network
+from titan.protocol.messages import Kind, Payload
+from titan.protocol.recovery.interface import Outgoing, Traffic, refuse_kind
+from titan.ring import Residues, Ring
+
+_COUNT = struct.Struct("<I")
+
+
+@dataclass(frozen=True)
+class Flood:
+    """The scheme: T = `rounds` hops at most."""
+
+    network: Network
+    ring: Ring
+    entries: int
+    rounds: int
+    name = "flood"
+
+    @property
+    def numbers_held(self) -> int:
+        return self.parties * self.entries
+
+    @cached_property
+    def parties(self) -> int:
+        return len(self.network)
+
+    @cached_property
+    def vector_bytes(self) -> int:
+        return self.ring.width * self.entries
+
+    def begin(self, party: int, masked: Residues) -> FloodState:
+        return FloodState(self, party, masked)
+
+    def check(self, kind: Kind, round_: int, payload: Payload) -> None:
+        refuse_kind(kind, Kind.MASKED)
+        if len(payload) < 4:
+            raise MessageError("a MASKED payload without its count")
+        (count,) = _COUNT.unpack_from(payload)
+        if len(payload) != 4 + count * (4 + self.vector_bytes):
+            raise MessageError(f"a MASKED payload of {len(payload)} bytes, said to hold {count}")
+        origins = _origins(payload, count)
+        if len(set(origins)) != count or max(origins, default=0) >= self.parties:
+            raise MessageError("a MASKED payload with origins unknown or repeated")
+        if self.ring.bits % 64:
+            for _, vector in self.unpack(payload):
+                self.ring.from_bytes(vector, self.entries)
+
+    def unpack(self, payload: Payload) -> Iterator[tuple[int, Payload]]:
+        """(origin, encoded vector) for each."""
+        (count,) = _COUNT.unpack_from(payload)
+        view, size = memoryview(payload), self.vector_bytes
+        at = 4 + 4 * count
+        for origin in _origins(payload, count):
+            yield origin, view[at : at + size]
+            at += size
+
+    def numbers_in(self, payload: Payload) -> int:
+        return int(_COUNT.unpack_from(payload)[0]) * self.entries
+
+    def traffic(self) -> Traffic:
+        """Edge p→q carries, in round r, the vectors whose distance to p is r-1, except q's own.
+
+        p falls silent once it has all and has forwarded what came last.
+        """
+        network, T = self.network, self.rounds
+        vectors = np.empty(len(network.senders), np.int64)
+        envelopes = np.empty_like(vectors)
+        starts = np.searchsorted(network.senders, np.arange(len(network) + 1))
+        for p in range(len(network)):
+            here = slice(starts[p], starts[p + 1])
+            receivers = network.receivers[here]
+            distance = network.distances_to(p)
+            last = int(distance.max())
+            vectors[here] = np.count_nonzero(distance < T) - (distance[receivers] < T)
+            at_last = np.count_nonzero(distance == last) - (distance[receivers] == last)
+            envelopes[here] = min(T, last) + ((at_last > 0) & (last < T))
+        payload = 4 * envelopes + (4 + self.vector_bytes) * vectors
+        return Traffic(int(envelopes.max()), envelopes, payload, vectors * self.entries)
+
+
+class FloodState:
+    """One party's vectors so far."""
+
+    def __init__(self, scheme: Flood, party: int, masked: Residues) -> None:
+        self._scheme = scheme
+        self._receivers = scheme.network.out_neighbours(party)
+        self._awaited = frozenset(
+            (sender, Kind.MASKED) for sender in scheme.network.in_neighbours(party)
+        )
+        self._known: dict[int, Payload] = {party: scheme.ring.to_bytes(masked)}
+        self._fresh = [party]
+        self.needs_no_more = False
+
+    @property
+    def finished(self) -> bool:
+        return self.needs_no_more and not self._fresh
+
+    @property
+    def numbers_held(self) -> int:
+        return len(self._known) * self._scheme.entries
+
+    def send(self, round_: int) -> Iterator[Outgoing]:
+        fresh, self._fresh = self._fresh, []
+        for receiver in self._receivers:
+            origins = [origin for origin in fresh if origin != receiver]
+            if origins or not self.needs_no_more:
+                yield receiver, Kind.MASKED, self._pack(origins)
+
+    def _pack(self, origins: list[int]) -> bytes:
+        head = struct.pack(f"<{1 + len(origins)}I", len(origins), *origins)
+        return b"".join((head, *(self._known[origin] for origin in origins)))
+
+    def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
+        return frozenset() if self.needs_no_more else self._awaited
+
+    def absorb(self, round_: int, sender: int, kind: Kind, payload: Payload) -> None:
+        for origin, vector in self._scheme.unpack(payload):
+            known = self._known.setdefault(origin, vector)
+            if known is vector:
+                self._fresh.append(origin)
+            elif known != vector:
+                parties = self._scheme.network.parties
+                raise RecoveryError(
+                    f"two different vectors are said to come from {parties[origin]!r}; "
+                    f"one was relayed by {parties[sender]!r}"
+                )
+        self.needs_no_more = len(self._known) == self._scheme.parties
+
+    def lose(self, sender: int) -> bool:
+        self._awaited -= {(sender, Kind.MASKED)}
+        return True
+
+    def total(self) -> Residues:
+        scheme = self._scheme
+        if not self.needs_no_more:
+            parties = scheme.network.parties
+            absent = [parties[i] for i in range(len(parties)) if i not in self._known]
+            raise RecoveryError(
+                f"after {scheme.rounds} rounds nothing had arrived from {', '.join(absent)}",
+                hint="with links lost, allow more rounds",
+            )
+        vectors = (scheme.ring.from_bytes(v, scheme.entries) for v in self._known.values())
+        return scheme.ring.sum(vectors, scheme.entries)
+
+
+def _origins(payload: Payload, count: int) -> tuple[int, ...]:
+    return struct.unpack_from(f"<{count}I", payload, 4)

@@ -1,0 +1,107 @@
+"""What a recovery is: a public scheme all parties share, and each party's own state in it.
+
+After the obfuscation the masked vectors may be shown to everyone; a recovery brings their sum to
+every party. The scheme knows everything that does not depend on values: rounds, sizes, and what
+travels along which edge. The state knows one party's part of the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import MessageError
+from titan.protocol.messages import Kind, Payload
+from titan.ring import Residues
+
+Counts = npt.NDArray[np.int64]
+Outgoing = tuple[int, Kind, Payload]  # receiver, kind, payload
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a whole run sends along every edge, in the network's canonical order of edges.
+
+    `rounds` is the last round in which anything is sent.
+    """
+
+    rounds: int
+    envelopes: Counts
+    payload_bytes: Counts
+    numbers: Counts
+
+
+class Recovery(Protocol):
+    """One party's state. Rounds count from 1; `absorb` is called once all awaited is there."""
+
+    @property
+    def finished(self) -> bool:
+        """Nothing more to send and nothing to wait for."""
+        ...
+
+    @property
+    def needs_no_more(self) -> bool:
+        """Whatever still arrives may be thrown away."""
+        ...
+
+    @property
+    def numbers_held(self) -> int: ...
+
+    def send(self, round_: int) -> Iterable[Outgoing]: ...
+
+    def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]: ...
+
+    def absorb(self, round_: int, sender: int, kind: Kind, payload: Payload) -> None: ...
+
+    def lose(self, sender: int) -> bool:
+        """Do without the link from `sender` from now on; False if that is impossible."""
+        ...
+
+    def total(self) -> Residues:
+        """The sum of all masked vectors, or RecoveryError."""
+        ...
+
+
+class Scheme(Protocol):
+    """The public part, equal at all parties."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def rounds(self) -> int:
+        """Recovery rounds at most, known before the first message."""
+        ...
+
+    @property
+    def numbers_held(self) -> int:
+        """Numbers that each party keeps, in the paper's units."""
+        ...
+
+    def traffic(self) -> Traffic: ...
+
+    def check(self, kind: Kind, round_: int, payload: Payload) -> None:
+        """Refuse, with MessageError, a payload that no party of this scheme would send."""
+        ...
+
+    def numbers_in(self, payload: Payload) -> int:
+        """How many numbers, in the paper's units, a proper payload holds."""
+        ...
+
+    def begin(self, party: int, masked: Residues) -> Recovery: ...
+
+
+def refuse_kind(kind: Kind, *allowed: Kind) -> None:
+    if kind not in allowed:
+        raise MessageError(f"an envelope of kind {kind.name} has no place in this recovery")
+
+
+def refuse_size(kind: Kind, payload: Payload, expected: int) -> None:
+    if len(payload) != expected:
+        raise MessageError(
+            f"a {kind.name} payload of {len(payload)} bytes where {expected} were expected"
+        )

@@ -1,0 +1,241 @@
+"""Two trees: partial sums are folded up an in-tree to a root, the total is passed down an out-tree.
+
+The vector travels in chunks, one behind the other. With H the depth of the in-tree and E that of
+the out-tree, a party of height h (the longest path that ends in it) sends chunk c = 0, 1, … up in
+round h+1+c; the root has it after round H+c; a party at depth e passes it down in round H+e+1+c.
+So everyone is done after H + E + chunks - 1 rounds, having sent about 1 + (children) vectors: on a
+cycle two, the bound for any all-reduce.
+
+A partial sum of masked vectors is a function of what the paper's recovery shows to everyone.
+Relays add, so they are trusted to add correctly; whether the 1s add up to m is checked at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.network import Network
+from titan.protocol.messages import Kind, Payload
+from titan.protocol.recovery.interface import Outgoing, Traffic, refuse_kind, refuse_size
+from titan.ring import Residues, Ring
+
+Indices = npt.NDArray[np.int64]
+_ROOTS_TRIED = 64
+# A round costs about as much time as sending this many bytes; the number of chunks follows.
+BYTES_PER_ROUND = 100_000
+MOST_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Arborescence:
+    """A spanning tree of shortest paths: each party's parent (the root's is itself) and depth."""
+
+    root: int
+    parent: Indices
+    depth: Indices
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        kids: list[list[int]] = [[] for _ in self.parent]
+        for party, parent in enumerate(self.parent.tolist()):
+            if party != self.root:
+                kids[parent].append(party)
+        return kids
+
+    @cached_property
+    def by_depth(self) -> Indices:
+        """All parties but the root, deepest last."""
+        return np.argsort(self.depth, kind="stable")[1:]
+
+    @cached_property
+    def height(self) -> Indices:
+        """The number of edges on the longest path from a leaf."""
+        height = np.zeros(len(self.parent), np.int64)
+        for party in self.by_depth[::-1].tolist():
+            parent = self.parent[party]
+            height[parent] = max(height[parent], height[party] + 1)
+        return height
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The scheme; the trees and the chunks follow from the network and the size of the vector."""
+
+    network: Network
+    ring: Ring
+    entries: int
+    name = "tree"
+
+    @cached_property
+    def _ends(self) -> tuple[Indices, Indices]:
+        return (
+            self.network.senders.astype(np.int64, copy=False),
+            self.network.receivers.astype(np.int64, copy=False),
+        )
+
+    @cached_property
+    def root(self) -> int:
+        """A party with short ways from and to everyone; all parties find the same one."""
+        m = len(self.network)
+        candidates = range(0, m, -(-m // _ROOTS_TRIED))
+        return min(candidates, key=self._height_and_depth)
+
+    def _height_and_depth(self, party: int) -> int:
+        return int(
+            self.network.distances_to(party).max() + self.network.distances_from(party).max()
+        )
+
+    @cached_property
+    def up(self) -> Arborescence:
+        senders, receivers = self._ends
+        depth = self.network.distances_to(self.root).astype(np.int64)
+        return _arborescence(self.root, depth, receivers, senders)
+
+    @cached_property
+    def down(self) -> Arborescence:
+        senders, receivers = self._ends
+        depth = self.network.distances_from(self.root).astype(np.int64)
+        return _arborescence(self.root, depth, senders, receivers)
+
+    @cached_property
+    def fold_rounds(self) -> int:
+        """H: after this many rounds the root has the first chunk."""
+        return int(self.up.depth.max())
+
+    @cached_property
+    def chunks(self) -> int:
+        """As many as make (H + E + chunks - 1) rounds of one chunk each quickest."""
+        size = self.ring.width * self.entries
+        ways = self.fold_rounds + int(self.down.depth.max()) - 1
+        best = round(math.sqrt(ways * size / BYTES_PER_ROUND))
+        return min(max(best, 1, -(-size // MOST_CHUNK_BYTES)), self.entries)
+
+    @property
+    def rounds(self) -> int:
+        return self.fold_rounds + int(self.down.depth.max()) + self.chunks - 1
+
+    @property
+    def numbers_held(self) -> int:
+        return self.entries
+
+    def chunk(self, c: int) -> slice:
+        return slice(c * self.entries // self.chunks, (c + 1) * self.entries // self.chunks)
+
+    def begin(self, party: int, masked: Residues) -> TreeState:
+        return TreeState(self, party, masked)
+
+    def check(self, kind: Kind, round_: int, payload: Payload) -> None:
+        refuse_kind(kind, Kind.PARTIAL, Kind.TOTAL)
+        least, most = self.entries // self.chunks, -(-self.entries // self.chunks)
+        count = self.numbers_in(payload)
+        refuse_size(kind, payload, self.ring.width * min(max(count, least), most))
+        if self.ring.bits % 64:
+            self.ring.from_bytes(payload, count)
+
+    def numbers_in(self, payload: Payload) -> int:
+        return len(payload) // self.ring.width
+
+    def traffic(self) -> Traffic:
+        """One vector in `chunks` pieces along every edge of either tree."""
+        used = np.zeros(len(self.network.senders), np.int64)
+        everyone = np.arange(len(self.network))
+        others = everyone[everyone != self.root]
+        for senders, receivers in (
+            (others, self.up.parent[others]),
+            (self.down.parent[others], others),
+        ):
+            used += np.bincount(self._edges(senders, receivers), minlength=len(used))
+        size = self.ring.width * self.entries
+        return Traffic(self.rounds, used * self.chunks, used * size, used * self.entries)
+
+    def _edges(self, senders: Indices, receivers: Indices) -> Indices:
+        """Where edges stand in the canonical order, which is by sender, then receiver."""
+        m = len(self.network)
+        all_senders, all_receivers = self._ends
+        return np.searchsorted(all_senders * m + all_receivers, senders * m + receivers)
+
+
+class TreeState:
+    """One party's vector: first its own, then a partial sum, then, chunk by chunk, the total."""
+
+    finished = needs_no_more = False
+
+    def __init__(self, scheme: Tree, party: int, masked: Residues) -> None:
+        self._scheme = scheme
+        self._party = party
+        self._sum = masked
+
+    @property
+    def numbers_held(self) -> int:
+        return int(self._sum.shape[1])
+
+    def _part(self, kind: Kind, sender: int, round_: int) -> slice | None:
+        """The chunk that `sender` sends in this round, if any."""
+        scheme = self._scheme
+        if kind is Kind.PARTIAL:
+            c = round_ - 1 - int(scheme.up.height[sender])
+        else:
+            c = round_ - 1 - scheme.fold_rounds - int(scheme.down.depth[sender])
+        return scheme.chunk(c) if 0 <= c < scheme.chunks else None
+
+    def send(self, round_: int) -> Iterator[Outgoing]:
+        scheme, party = self._scheme, self._party
+        part = self._part(Kind.PARTIAL, party, round_)
+        if part is not None and party != scheme.root:
+            parent = int(scheme.up.parent[party])
+            yield parent, Kind.PARTIAL, scheme.ring.to_bytes(self._sum[:, part])
+        part = self._part(Kind.TOTAL, party, round_)
+        if part is not None and scheme.down.children[party]:
+            payload = scheme.ring.to_bytes(self._sum[:, part])
+            for child in scheme.down.children[party]:
+                yield child, Kind.TOTAL, payload
+
+    def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
+        scheme, party = self._scheme, self._party
+        keys = [(child, Kind.PARTIAL) for child in scheme.up.children[party]]
+        if party != scheme.root:
+            keys.append((int(scheme.down.parent[party]), Kind.TOTAL))
+        return frozenset(
+            (sender, kind) for sender, kind in keys if self._part(kind, sender, round_)
+        )
+
+    def absorb(self, round_: int, sender: int, kind: Kind, payload: Payload) -> None:
+        part = self._part(kind, sender, round_)
+        assert part is not None  # noqa: S101 - awaited, hence sent
+        ring = self._scheme.ring
+        received = ring.from_bytes(payload, part.stop - part.start)
+        if kind is Kind.PARTIAL:
+            ring.add_into(self._sum[:, part], received)
+        else:
+            self._sum[:, part] = received
+
+    def lose(self, sender: int) -> bool:
+        return False
+
+    def total(self) -> Residues:
+        return self._sum
+
+
+def _arborescence(root: int, depth: Indices, near: Indices, far: Indices) -> Arborescence:
+    """Give every party a parent one step nearer the root, spreading children evenly.
+
+    `near`, `far` are the ends of all edges: near the root and far from it.
+    """
+    steps = depth[far] == depth[near] + 1
+    order = np.argsort(far[steps], kind="stable")
+    parents, starts = near[steps][order], np.searchsorted(far[steps][order], np.arange(len(depth)))
+    parent, load = np.full(len(depth), root, np.int64), [0] * len(depth)
+    ends = np.append(starts[1:], len(parents)).tolist()
+    choices = parents.tolist()
+    for party, (start, end) in enumerate(zip(starts.tolist(), ends, strict=True)):
+        if party != root:
+            chosen = min(choices[start:end], key=load.__getitem__)
+            load[chosen] += 1
+            parent[party] = chosen
+    return Arborescence(root, parent, depth)

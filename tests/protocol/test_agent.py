@@ -1,0 +1,181 @@
+"""An agent takes each proper envelope once, refuses every other one, and stays as it was."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+
+import numpy as np
+import pytest
+
+from tests.sums import stacked
+from titan import Network
+from titan.errors import MessageError, PlanError, RecoveryError
+from titan.protocol import Agent, Envelope, Kind, Plan, RecoveryName, SystemMasks
+from titan.ring import Ring
+
+RING = Ring(64)
+RECOVERIES: list[RecoveryName] = ["topk", "flood", "tree"]
+
+
+def agents(plan: Plan) -> list[Agent]:
+    secrets = stacked(plan.ring, [[i + 1] * plan.dimension for i in range(len(plan.network))])
+    return [Agent(plan, i, secrets[:, i], SystemMasks()) for i in range(len(plan.network))]
+
+
+def finish(parties: list[Agent], waiting: deque[Envelope]) -> None:
+    while waiting:
+        envelope = waiting.popleft()
+        waiting.extend(parties[envelope.receiver].receive(envelope))
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_every_improper_envelope_is_refused_and_changes_nothing(recovery: RecoveryName) -> None:
+    """Before each delivery the agent is offered all sorts of wrong envelopes."""
+    plan = Plan.make(Network.complete(3), RING, 2, recovery=recovery)
+    parties = agents(plan)
+    waiting = deque(e for agent in parties for e in agent.start())
+    seen: set[tuple[Kind, int, int, int]] = set()
+    refused = 0
+    while waiting:
+        e = waiting.popleft()
+        agent = parties[e.receiver]
+        wrong = [
+            e._replace(receiver=(e.receiver + 1) % 3),
+            e._replace(sender=e.receiver),
+            e._replace(sender=7),
+            e._replace(round=plan.recovery_rounds + 1),
+            e._replace(kind=Kind.MASK if e.round else Kind.LIST),
+            e._replace(payload=bytes(e.payload) + b"\0"),
+            e._replace(payload=bytes(e.payload)[:-1]),
+            e._replace(payload=b""),
+        ]
+        for bad in wrong:
+            with pytest.raises(MessageError):
+                agent.receive(bad)
+            refused += 1
+        waiting.extend(agent.receive(e))
+        if not agent.done and not (recovery == "flood" and e.round):
+            with pytest.raises(MessageError, match="came twice"):
+                agent.receive(e)
+        seen.add((e.kind, e.sender, e.receiver, e.round))
+    assert refused == 8 * len(seen)
+    assert [RING.to_ints(agent.total) for agent in parties] == [[6, 6]] * 3
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_rounds_are_kept_without_a_clock(recovery: RecoveryName) -> None:
+    """Starve one party as long as possible: the others run ahead only as far as rounds allow."""
+    plan = Plan.make(Network.cycle(5), RING, 1, recovery=recovery)
+    parties = agents(plan)
+    waiting = deque(e for agent in parties for e in agent.start())
+    starved: deque[Envelope] = deque()
+    while waiting:
+        e = waiting.popleft()
+        if e.receiver == 0:
+            starved.append(e)
+        else:
+            waiting.extend(parties[e.receiver].receive(e))
+    assert not any(agent.done for agent in parties)
+    random.Random(5).shuffle(starved)
+    finish(parties, starved)
+    assert [RING.to_ints(agent.total) for agent in parties] == [[15]] * 5
+
+
+def test_no_total_before_the_end_and_only_one_start() -> None:
+    agent = agents(Plan.make(Network.cycle(3), RING, 1))[0]
+    with pytest.raises(MessageError, match="will not come"):
+        agent.receive(Envelope(Kind.MASK, 2, 0, 0, bytes(16)))
+    agent.start()
+    with pytest.raises(RecoveryError, match="not recovered yet"):
+        _ = agent.total
+    with pytest.raises(RuntimeError):
+        agent.start()
+
+
+def test_a_secret_of_another_shape_is_refused() -> None:
+    plan = Plan.make(Network.cycle(3), RING, 2)
+    with pytest.raises(PlanError, match="shape"):
+        Agent(plan, 0, RING.zeros(3), SystemMasks())
+
+
+def test_nothing_secret_is_printed() -> None:
+    plan = Plan.make(Network.cycle(3), RING, 1)
+    parties = agents(plan)
+    [envelope] = parties[0].start()
+    number = RING.to_ints(RING.from_bytes(envelope.payload, 2))[0]
+    for thing in (envelope, parties[0], SystemMasks()):
+        text = repr(thing)
+        assert str(number) not in text
+        assert bytes(envelope.payload).hex() not in text
+        assert repr(bytes(envelope.payload)) not in text
+
+
+# -- links that are lost ----------------------------------------------------------------------
+
+
+def run_without(network: Network, lost: tuple[str, str], rounds: int | None) -> list[Agent]:
+    """Flood on a network that loses one link right after the obfuscation."""
+    plan = Plan.make(network, RING, 1, recovery="flood", rounds=rounds)
+    parties = agents(plan)
+    gone = network.index(lost[0]), network.index(lost[1])
+    waiting = deque(e for agent in parties for e in agent.start())
+    waiting = deque(out for e in waiting for out in parties[e.receiver].receive(e))
+    waiting.extend(parties[gone[1]].lose(gone[0]))
+    while waiting:
+        e = waiting.popleft()
+        if (e.sender, e.receiver) != gone:
+            waiting.extend(parties[e.receiver].receive(e))
+    return parties
+
+
+def test_flood_survives_a_lost_link_while_the_rest_is_strongly_connected() -> None:
+    network = Network([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("a", "c"), ("c", "a")])
+    for lost in (("a", "c"), ("c", "a")):
+        parties = run_without(network, lost, rounds=3)
+        assert all(agent.done for agent in parties)
+        assert [RING.to_ints(agent.total) for agent in parties] == [[10]] * 4
+
+
+def test_flood_says_whose_vector_is_missing_when_rounds_run_out() -> None:
+    parties = run_without(Network.complete(3), ("1", "2"), rounds=1)
+    with pytest.raises(RecoveryError, match="after 1 rounds nothing had arrived from 1"):
+        _ = parties[1].total
+
+
+@pytest.mark.parametrize("recovery", ["topk", "tree"])
+def test_other_recoveries_fail_closed_when_a_link_is_lost(recovery: RecoveryName) -> None:
+    plan = Plan.make(Network.cycle(3), RING, 1, recovery=recovery)
+    parties = agents(plan)
+    waiting = deque(e for agent in parties for e in agent.start())
+    for e in list(waiting):
+        parties[e.receiver].receive(e)
+    with pytest.raises(RecoveryError, match="link from '3' to '1' was lost"):
+        parties[0].lose(2)
+
+
+def test_flood_names_the_relay_of_a_second_version_of_a_vector() -> None:
+    network = Network([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "a")])
+    plan = Plan.make(network, RING, 1, recovery="flood")
+    parties = agents(plan)
+    waiting = deque(e for agent in parties for e in agent.start())
+
+    def deliver_all_with_one_altered() -> None:
+        while waiting:
+            e = waiting.popleft()
+            if e.round == 2 and (e.sender, e.receiver) == (1, 2):
+                flipped = bytearray(e.payload)
+                flipped[-1] ^= 1
+                e = e._replace(payload=bytes(flipped))
+            waiting.extend(parties[e.receiver].receive(e))
+
+    with pytest.raises(RecoveryError, match="said to come from 'a'; one was relayed by 'b'"):
+        deliver_all_with_one_altered()
+
+
+def test_totals_are_residues_of_the_planned_shape() -> None:
+    plan = Plan.make(Network.cycle(3), Ring(130), 4)
+    parties = agents(plan)
+    finish(parties, deque(e for agent in parties for e in agent.start()))
+    assert parties[0].total.shape == (3, 4)
+    assert parties[0].total.dtype == np.uint64

@@ -1,0 +1,51 @@
+"""Masks are fresh, uniform and as long as asked for; a seed means the same at both ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from titan.errors import MessageError
+from titan.protocol import SystemBytes, SystemMasks
+from titan.protocol.masking import KeyStream, expand
+from titan.ring import Ring
+
+REJECT = 1e-9  # fixed beforehand: a sound source fails once in a thousand million runs
+
+
+@pytest.mark.parametrize("source", [SystemMasks, SystemBytes])
+def test_words_are_uniform_and_never_repeat(source: type[SystemMasks] | type[SystemBytes]) -> None:
+    stream = source()
+    words = np.concatenate([stream.words(100_000), stream.words(1), stream.words(99_999)])
+    assert len(np.unique(words)) == len(words)
+    for byte in range(8):
+        counts = np.bincount((words >> np.uint64(8 * byte)).astype(np.uint8), minlength=256)
+        assert stats.chisquare(counts).pvalue > REJECT
+
+
+def test_two_sources_have_nothing_in_common() -> None:
+    a, b = SystemMasks(), SystemMasks()
+    assert not np.intersect1d(a.words(10_000), b.words(10_000)).size
+    assert a.seed() != b.seed()
+
+
+def test_the_key_stream_is_aes_256_in_counter_mode() -> None:
+    """FIPS 197, appendix C.3: the cipher of block 0 is known for a counter of zero only by key.
+
+    So compare with the cipher itself, applied block by block to the counter.
+    """
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    key = bytes(range(32))
+    block = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - one block each
+    expected = b"".join(block.update(i.to_bytes(16, "big")) for i in range(10_000))
+    assert KeyStream(key).words(20_000).tobytes() == expected
+
+
+def test_a_seed_expands_to_the_same_mask_at_both_ends() -> None:
+    ring, seed = Ring(130), bytes(range(32))
+    assert np.array_equal(expand(seed, ring, 50), expand(seed, ring, 50))
+    assert not np.array_equal(expand(seed, ring, 50), expand(bytes(32), ring, 50))
+    with pytest.raises(MessageError, match="seed of 31 bytes"):
+        expand(seed[1:], ring, 50)
