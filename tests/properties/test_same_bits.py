@@ -80,7 +80,7 @@ def test_vectorised_top_k_has_every_agents_list_in_every_round(
     assert isinstance(scheme, TopK)
     outcome = local.run(plan, stacked(ring, random_inputs(ring, m, 2, seed)), record=True)
     sent: dict[tuple[int, int], Any] = {
-        (e.round, e.sender): scheme.unpack(e.payload)
+        (e.round, e.sender): scheme.read(e.kind, e.payload)
         for e in outcome.envelopes
         if e.kind is Kind.LIST
     }

@@ -83,9 +83,10 @@ class _Count:
 
     def add(self, envelope: Envelope) -> None:
         kind, sender, receiver, _, payload = envelope
+        size = envelope.size
         self.messages += 1
-        self.sent[sender] += envelope.size
-        self.received[receiver] += envelope.size
+        self.sent[sender] += size
+        self.received[receiver] += size
         self.numbers[sender] += self.plan.numbers_in(kind, payload)
 
     def cost(self, agents: list[Agent]) -> Cost:

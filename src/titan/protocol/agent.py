@@ -14,12 +14,15 @@ once, in any order, drives it, and the paper's synchronous rounds need no synchr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from titan.errors import MessageError, RecoveryError
 from titan.protocol.masking import MaskSource, expand, mask
-from titan.protocol.messages import Envelope, Kind, Payload
+from titan.protocol.messages import Envelope, Kind
 from titan.protocol.plan import Plan
 from titan.protocol.recovery import Recovery
-from titan.ring import Residues, Ring
+from titan.ring import Residues
 
 Key = tuple[int, Kind]  # who sends what
 
@@ -37,8 +40,9 @@ class Agent:
         self._sent: list[Residues] = []
         self._recovery: Recovery | None = None
         self._senders = frozenset(plan.network.in_neighbours(party))
+        self._last_round = plan.recovery_rounds
         self._missing: set[Key] = set()
-        self._inbox: dict[int, dict[Key, Payload]] = {}
+        self._inbox: dict[int, dict[Key, Any]] = {}
 
     def start(self) -> list[Envelope]:
         """The first envelopes: round 0."""
@@ -51,10 +55,12 @@ class Agent:
 
     def receive(self, envelope: Envelope) -> list[Envelope]:
         """Take one envelope; return those that are due because of it."""
-        if self._superfluous(envelope):
+        kind, sender, _, round_, _ = envelope
+        content = self._read(envelope)
+        if self.done or (self._recovery is not None and self._recovery.needs_no_more):
             return []
-        kind, sender, _, round_, payload = envelope
-        self._inbox.setdefault(round_, {})[sender, kind] = payload
+        self._refuse_unexpected(envelope)
+        self._inbox.setdefault(round_, {})[sender, kind] = content
         if round_ != self.round:
             return []
         self._missing.discard((sender, kind))
@@ -95,15 +101,17 @@ class Agent:
         while not self._missing and not self.done:
             arrived = self._inbox.pop(self.round, {})
             if self._recovery is None:
-                self._recovery = self.plan.scheme.begin(self.party, self._obfuscate(arrived))
+                self._recovery = self.plan.scheme.begin(
+                    self.party, self._obfuscate(arrived.values())
+                )
             else:
-                for (sender, kind), payload in sorted(arrived.items()):
-                    self._recovery.absorb(self.round, sender, kind, payload)
+                for sender, kind in sorted(arrived):
+                    self._recovery.absorb(self.round, sender, kind, arrived[sender, kind])
             self._enter(self.round + 1, self._recovery, out)
         return out
 
     def _enter(self, round_: int, recovery: Recovery, out: list[Envelope]) -> None:
-        if round_ > self.plan.recovery_rounds or recovery.finished:
+        if round_ > self._last_round or recovery.finished:
             self.done = True
             self._inbox.clear()
             return
@@ -125,42 +133,39 @@ class Agent:
             payload = plan.ring.to_bytes(self._sent[-1])
         return Envelope(Kind.MASK, self.party, receiver, 0, payload)
 
-    def _obfuscate(self, arrived: dict[Key, Payload]) -> Residues:
-        plan = self.plan
-        read = expand if plan.masks == "seeded" else _vector
-        received = (read(bytes(p), plan.ring, plan.entries) for p in arrived.values())
-        masked = mask(plan.ring, self._secret, received, self._sent)
-        self._secret = plan.ring.zeros(0)  # neither is needed again
+    def _obfuscate(self, received: Iterable[Residues]) -> Residues:
+        masked = mask(self.plan.ring, self._secret, received, self._sent)
+        self._secret = self.plan.ring.zeros(0)  # neither is needed again
         self._sent = []
         return masked
 
     # -- refusals -----------------------------------------------------------------------------
 
-    def _superfluous(self, envelope: Envelope) -> bool:
-        """Whether a proper envelope comes too late to matter; raises for an improper one."""
+    def _read(self, envelope: Envelope) -> Any:
+        """What the envelope says, if a party following the plan could have sent it here."""
         kind, sender, receiver, round_, payload = envelope
         if receiver != self.party:
             raise MessageError(f"{envelope!r} reached {self._name(self.party)}, not its receiver")
         if sender not in self._senders:
             raise MessageError(f"{envelope!r} came along a link that does not exist")
-        if round_ > self.plan.recovery_rounds or self.round < 0:
+        if round_ > self._last_round or self.round < 0:
             raise MessageError(f"{envelope!r} is for a round that will not come")
-        self.plan.check_payload(kind, round_, payload)
-        if self.done or (self._recovery is not None and self._recovery.needs_no_more):
-            return True
-        expected = (sender, kind) in self._missing if round_ == self.round else round_ > self.round
-        if not expected or (sender, kind) in self._inbox.get(round_, {}):
+        return self.plan.read(kind, round_, payload)
+
+    def _refuse_unexpected(self, envelope: Envelope) -> None:
+        """Nothing is taken twice, nor after its round, nor in a round that does not await it."""
+        kind, sender, _, round_, _ = envelope
+        if round_ == self.round:
+            expected = (sender, kind) in self._missing
+        else:
+            expected = round_ > self.round and (sender, kind) not in self._inbox.get(round_, {})
+        if not expected:
             raise MessageError(
                 f"{envelope!r} was not expected in round {self.round}, or came twice"
             )
-        return False
 
     def _name(self, party: int) -> str:
         return repr(self.plan.network.parties[party])
 
     def __repr__(self) -> str:
         return f"<Agent {self._name(self.party)}, round {self.round}>"
-
-
-def _vector(payload: bytes, ring: Ring, entries: int) -> Residues:
-    return ring.from_bytes(payload, entries)

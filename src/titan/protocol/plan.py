@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from titan.errors import MessageError, PlanError, RecoveryError
 from titan.network import Network
 from titan.protocol.cost import Cost, predict
-from titan.protocol.masking import SEED_BYTES
+from titan.protocol.masking import SEED_BYTES, expand
 from titan.protocol.messages import Kind, Payload
 from titan.protocol.recovery import Flood, Scheme, TopK, Tree
-from titan.protocol.recovery.interface import refuse_size
 from titan.protocol.recovery.topk import MOST_PARTIES
 from titan.protocol.recovery.tree import BYTES_PER_ROUND
 from titan.ring import Residues, Ring
@@ -124,16 +123,15 @@ class Plan:
 
     # -- what may arrive ----------------------------------------------------------------------
 
-    def check_payload(self, kind: Kind, round_: int, payload: Payload) -> None:
-        """Refuse, with MessageError, what no party following this plan would send."""
-        if (kind is Kind.MASK) != (round_ == 0):
+    def read(self, kind: Kind, round_: int, payload: Payload) -> Any:
+        """What a payload says; MessageError if no party following this plan would send it."""
+        if round_ and kind is not Kind.MASK:
+            return self.scheme.read(kind, payload)
+        if round_ or kind is not Kind.MASK:
             raise MessageError(f"an envelope of kind {kind.name} in round {round_}")
-        if kind is not Kind.MASK:
-            self.scheme.check(kind, round_, payload)
-            return
-        refuse_size(kind, payload, self.mask_bytes)
-        if self.masks == "sent" and self.ring.bits % 64:
-            self.ring.from_bytes(payload, self.entries)
+        if self.masks == "seeded":
+            return expand(bytes(payload), self.ring, self.entries)
+        return self.ring.from_bytes(payload, self.entries)
 
     def numbers_in(self, kind: Kind, payload: Payload) -> int:
         """What a payload counts in the paper's units."""

@@ -14,7 +14,6 @@ obfuscation, as long as the links left reach everyone within T hops.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,8 +24,6 @@ from titan.network import Network
 from titan.protocol.messages import Kind, Payload
 from titan.protocol.recovery.interface import Outgoing, Traffic, refuse_kind
 from titan.ring import Residues, Ring
-
-_COUNT = struct.Struct("<I")
 
 
 @dataclass(frozen=True)
@@ -54,31 +51,24 @@ class Flood:
     def begin(self, party: int, masked: Residues) -> FloodState:
         return FloodState(self, party, masked)
 
-    def check(self, kind: Kind, round_: int, payload: Payload) -> None:
+    def read(self, kind: Kind, payload: Payload) -> list[tuple[int, Payload]]:
+        """(origin, encoded vector) for each."""
         refuse_kind(kind, Kind.MASKED)
-        if len(payload) < 4:
-            raise MessageError("a MASKED payload without its count")
-        (count,) = _COUNT.unpack_from(payload)
-        if len(payload) != 4 + count * (4 + self.vector_bytes):
+        size, count = self.vector_bytes, _count(payload)
+        if len(payload) != 4 + count * (4 + size):
             raise MessageError(f"a MASKED payload of {len(payload)} bytes, said to hold {count}")
-        origins = _origins(payload, count)
+        origins = struct.unpack_from(f"<{count}I", payload, 4)
         if len(set(origins)) != count or max(origins, default=0) >= self.parties:
             raise MessageError("a MASKED payload with origins unknown or repeated")
+        view, start = memoryview(payload), 4 + 4 * count
+        vectors = [view[at : at + size] for at in range(start, len(payload), size)]
         if self.ring.bits % 64:
-            for _, vector in self.unpack(payload):
+            for vector in vectors:
                 self.ring.from_bytes(vector, self.entries)
-
-    def unpack(self, payload: Payload) -> Iterator[tuple[int, Payload]]:
-        """(origin, encoded vector) for each."""
-        (count,) = _COUNT.unpack_from(payload)
-        view, size = memoryview(payload), self.vector_bytes
-        at = 4 + 4 * count
-        for origin in _origins(payload, count):
-            yield origin, view[at : at + size]
-            at += size
+        return list(zip(origins, vectors, strict=True))
 
     def numbers_in(self, payload: Payload) -> int:
-        return int(_COUNT.unpack_from(payload)[0]) * self.entries
+        return _count(payload) * self.entries
 
     def traffic(self) -> Traffic:
         """Edge p→q carries, in round r, the vectors whose distance to p is r-1, except q's own.
@@ -122,12 +112,14 @@ class FloodState:
     def numbers_held(self) -> int:
         return len(self._known) * self._scheme.entries
 
-    def send(self, round_: int) -> Iterator[Outgoing]:
+    def send(self, round_: int) -> list[Outgoing]:
         fresh, self._fresh = self._fresh, []
+        out: list[Outgoing] = []
         for receiver in self._receivers:
             origins = [origin for origin in fresh if origin != receiver]
             if origins or not self.needs_no_more:
-                yield receiver, Kind.MASKED, self._pack(origins)
+                out.append((receiver, Kind.MASKED, self._pack(origins)))
+        return out
 
     def _pack(self, origins: list[int]) -> bytes:
         head = struct.pack(f"<{1 + len(origins)}I", len(origins), *origins)
@@ -136,8 +128,10 @@ class FloodState:
     def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
         return frozenset() if self.needs_no_more else self._awaited
 
-    def absorb(self, round_: int, sender: int, kind: Kind, payload: Payload) -> None:
-        for origin, vector in self._scheme.unpack(payload):
+    def absorb(
+        self, round_: int, sender: int, kind: Kind, content: list[tuple[int, Payload]]
+    ) -> None:
+        for origin, vector in content:
             known = self._known.setdefault(origin, vector)
             if known is vector:
                 self._fresh.append(origin)
@@ -166,5 +160,7 @@ class FloodState:
         return scheme.ring.sum(vectors, scheme.entries)
 
 
-def _origins(payload: Payload, count: int) -> tuple[int, ...]:
-    return struct.unpack_from(f"<{count}I", payload, 4)
+def _count(payload: Payload) -> int:
+    if len(payload) < 4:
+        raise MessageError("a MASKED payload without its count")
+    return int.from_bytes(payload[:4], "little")

@@ -7,9 +7,8 @@ travels along which edge. The state knows one party's part of the values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -51,11 +50,13 @@ class Recovery(Protocol):
     @property
     def numbers_held(self) -> int: ...
 
-    def send(self, round_: int) -> Iterable[Outgoing]: ...
+    def send(self, round_: int) -> list[Outgoing]: ...
 
     def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]: ...
 
-    def absorb(self, round_: int, sender: int, kind: Kind, payload: Payload) -> None: ...
+    def absorb(self, round_: int, sender: int, kind: Kind, content: Any) -> None:
+        """Take what the scheme read from a payload."""
+        ...
 
     def lose(self, sender: int) -> bool:
         """Do without the link from `sender` from now on; False if that is impossible."""
@@ -84,8 +85,8 @@ class Scheme(Protocol):
 
     def traffic(self) -> Traffic: ...
 
-    def check(self, kind: Kind, round_: int, payload: Payload) -> None:
-        """Refuse, with MessageError, a payload that no party of this scheme would send."""
+    def read(self, kind: Kind, payload: Payload) -> Any:
+        """What a payload says; MessageError if no party of this scheme would send it."""
         ...
 
     def numbers_in(self, payload: Payload) -> int:

@@ -12,7 +12,6 @@ A payload is k vectors of values, then k·d ids (u16); an empty slot ⊥ is valu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,23 +64,22 @@ class TopK:
     def begin(self, party: int, masked: Residues) -> TopKState:
         return TopKState(self, party, masked)
 
-    def check(self, kind: Kind, round_: int, payload: Payload) -> None:
+    def read(self, kind: Kind, payload: Payload) -> tuple[Residues, Ids]:
+        """The values (limbs, k, d) and ids (k, d) of a list."""
         refuse_kind(kind, Kind.LIST)
         refuse_size(kind, payload, self.payload_bytes)
-        values, ids = self.unpack(payload)
+        shape = (self.k, self.entries)
+        values = self.ring.from_bytes(payload[: self.values_bytes], self.k * self.entries)
+        values = values.reshape(self.ring.limbs, *shape)
+        ids = np.frombuffer(payload, "<u2", offset=self.values_bytes).reshape(shape)
         empty = ids == EMPTY
         if np.any(~empty & (ids >= len(self.network))) or np.any(values[:, empty]):
             raise MessageError("a LIST payload with unknown ids, or values in empty slots")
+        return values, ids
 
     def pack(self, values: Residues, ids: Ids) -> bytes:
         flat = values.reshape(self.ring.limbs, -1)
         return self.ring.to_bytes(flat) + ids.astype("<u2", copy=False).tobytes()
-
-    def unpack(self, payload: Payload) -> tuple[Residues, Ids]:
-        shape = (self.k, self.entries)
-        values = self.ring.from_bytes(payload[: self.values_bytes], self.k * self.entries)
-        ids = np.frombuffer(payload, "<u2", offset=self.values_bytes).reshape(shape)
-        return values.reshape(self.ring.limbs, *shape), ids
 
     def numbers_in(self, payload: Payload) -> int:
         return 2 * self.k * self.entries
@@ -130,16 +128,16 @@ class TopKState:
         self._values[:, 0] = np.where(self._pending, self._masked, 0)
         self._ids[0] = np.where(self._pending, self._party, EMPTY)
 
-    def send(self, round_: int) -> Iterator[Outgoing]:
+    def send(self, round_: int) -> list[Outgoing]:
         self._lists = [(self._values, self._ids)]
         payload = self._scheme.pack(self._values, self._ids)
-        return ((receiver, Kind.LIST, payload) for receiver in self._receivers)
+        return [(receiver, Kind.LIST, payload) for receiver in self._receivers]
 
     def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
         return self._awaited
 
-    def absorb(self, round_: int, sender: int, kind: Kind, payload: Payload) -> None:
-        self._lists.append(self._scheme.unpack(payload))
+    def absorb(self, round_: int, sender: int, kind: Kind, content: tuple[Residues, Ids]) -> None:
+        self._lists.append(content)
         if len(self._lists) == 1 + len(self._awaited):
             self._values, self._ids = largest(self._lists, self._scheme.k)
             if round_ % self._scheme.rounds_each == 0:

@@ -13,16 +13,16 @@ Relays add, so they are trusted to add correctly; whether the 1s add up to m is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from titan.errors import RecoveryError
 from titan.network import Network
 from titan.protocol.messages import Kind, Payload
-from titan.protocol.recovery.interface import Outgoing, Traffic, refuse_kind, refuse_size
+from titan.protocol.recovery.interface import Outgoing, Traffic, refuse_kind
 from titan.ring import Residues, Ring
 
 Indices = npt.NDArray[np.int64]
@@ -130,13 +130,12 @@ class Tree:
     def begin(self, party: int, masked: Residues) -> TreeState:
         return TreeState(self, party, masked)
 
-    def check(self, kind: Kind, round_: int, payload: Payload) -> None:
+    def read(self, kind: Kind, payload: Payload) -> Residues:
+        """A chunk; chunks differ in length by one entry at most."""
         refuse_kind(kind, Kind.PARTIAL, Kind.TOTAL)
         least, most = self.entries // self.chunks, -(-self.entries // self.chunks)
-        count = self.numbers_in(payload)
-        refuse_size(kind, payload, self.ring.width * min(max(count, least), most))
-        if self.ring.bits % 64:
-            self.ring.from_bytes(payload, count)
+        count = min(max(self.numbers_in(payload), least), most)
+        return self.ring.from_bytes(payload, count)
 
     def numbers_in(self, payload: Payload) -> int:
         return len(payload) // self.ring.width
@@ -184,17 +183,18 @@ class TreeState:
             c = round_ - 1 - scheme.fold_rounds - int(scheme.down.depth[sender])
         return scheme.chunk(c) if 0 <= c < scheme.chunks else None
 
-    def send(self, round_: int) -> Iterator[Outgoing]:
+    def send(self, round_: int) -> list[Outgoing]:
         scheme, party = self._scheme, self._party
+        out: list[Outgoing] = []
         part = self._part(Kind.PARTIAL, party, round_)
         if part is not None and party != scheme.root:
             parent = int(scheme.up.parent[party])
-            yield parent, Kind.PARTIAL, scheme.ring.to_bytes(self._sum[:, part])
+            out.append((parent, Kind.PARTIAL, scheme.ring.to_bytes(self._sum[:, part])))
         part = self._part(Kind.TOTAL, party, round_)
         if part is not None and scheme.down.children[party]:
             payload = scheme.ring.to_bytes(self._sum[:, part])
-            for child in scheme.down.children[party]:
-                yield child, Kind.TOTAL, payload
+            out += [(child, Kind.TOTAL, payload) for child in scheme.down.children[party]]
+        return out
 
     def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
         scheme, party = self._scheme, self._party
@@ -205,15 +205,16 @@ class TreeState:
             (sender, kind) for sender, kind in keys if self._part(kind, sender, round_)
         )
 
-    def absorb(self, round_: int, sender: int, kind: Kind, payload: Payload) -> None:
+    def absorb(self, round_: int, sender: int, kind: Kind, content: Residues) -> None:
         part = self._part(kind, sender, round_)
         assert part is not None  # noqa: S101 - awaited, hence sent
-        ring = self._scheme.ring
-        received = ring.from_bytes(payload, part.stop - part.start)
+        if content.shape[1] != part.stop - part.start:
+            name = self._scheme.network.parties[sender]
+            raise RecoveryError(f"{name!r} sent a chunk of the wrong length")
         if kind is Kind.PARTIAL:
-            ring.add_into(self._sum[:, part], received)
+            self._scheme.ring.add_into(self._sum[:, part], content)
         else:
-            self._sum[:, part] = received
+            self._sum[:, part] = content
 
     def lose(self, sender: int) -> bool:
         return False
