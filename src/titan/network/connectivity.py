@@ -173,7 +173,9 @@ class _Fan:
 
     def reaches(self, k: int) -> bool:
         """Whether there is a fan of k paths; they are then found."""
-        return all(self._augment() for _ in range(k))
+        near = [v for v in self.neighbours[self.start] if v in self.targets and v != self.avoid]
+        self.before.update(dict.fromkeys(near[:k], self.start))
+        return all(self._augment() for _ in range(k - len(self.before)))
 
     @property
     def between(self) -> list[int]:

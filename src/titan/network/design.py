@@ -5,15 +5,17 @@ out-degree h = ⌈k/2⌉ at least, and m·h links is about the fewest there can 
 the cycle, whose diameter m - 1 is the largest there is. Hence the rule:
 
     the smallest out-degree for which some candidate is verified to have weak connectivity k and a
-    diameter of at most ⌈log₂ m⌉ + 1 (or `max_diameter`); among the candidates of that out-degree
+    diameter of at most 2⌈log₂ m⌉ (or `max_diameter`); among the candidates of that out-degree
     the smallest diameter, then the fewest links.
 
 Candidates of out-degree δ: circulant graphs, Kautz and de Bruijn graphs, a backbone
 (i -> i + 1, …, i + h) with doubling links, and the union of δ cycles through everybody in different
 orders, which for δ = h meets the bound on links and yet is short, as random graphs are.
 
-Beyond 2,000 parties only the backbone with doubling links is taken: out-degree h + 1, diameter at
-most 2⌈log₂ m⌉ + 1, and a connectivity that anyone can verify at once by looking for the backbone.
+Up to seven parties and τ ≤ 1 that is the cycle. Beyond 2,000 parties only the backbone with
+doubling links is taken: out-degree h + 1, the diameter proven instead of measured, and a
+connectivity that anyone verifies at once by looking for the backbone. (Where `degree` = h > 1 is
+asked for it is the union of cycles again, since the backbone alone has diameter m/h.)
 """
 
 from __future__ import annotations
@@ -52,10 +54,10 @@ def design(m: int, tau: int, degree: int | None, max_diameter: int | None) -> Li
         )
     degrees = range(least, m) if degree is None else range(degree, degree + 1)
     if max_diameter is None:
-        limit = m - 1 if degree is not None else _log(m, 2) + 1
+        limit = m - 1 if degree is not None else 2 * _log(m, 2)
     else:
         limit = max_diameter
-    found = _large(m, tau, degrees, max_diameter) if m > _LARGE else _small(m, tau, degrees, limit)
+    found = (_large if m > _LARGE else _small)(m, tau, degrees, limit)
     if found is None:
         raise NetworkError(
             f"no network found for {m} parties, τ = {tau}, out-degree {degree or 'any'}"
@@ -102,16 +104,21 @@ def _candidates(m: int, tau: int, degree: int) -> Iterator[Links]:
         yield _backbone(m, least, degree)
 
 
-def _large(m: int, tau: int, degrees: range, limit: int | None) -> Links | None:
+def _large(m: int, tau: int, degrees: range, limit: int) -> Links | None:
     least = (tau + 2) // 2
+    if least > 1 and degrees == range(least, least + 1):
+        links = families.cycles(m, least, seed=0)
+        short = limit >= m - 1 or paths.diameter(links) <= limit
+        return links if short and _verified(links, tau) else None
     for degree in degrees:
-        if degree == least and len(degrees) > 1:
-            continue
-        if limit is None or _proven_diameter(m, degree - least) <= limit:
+        if _proven_diameter(m, degree - least) <= limit:
             links = _backbone(m, least, degree)
-            if cut_below(links, tau + 1) is None and paths.strongly_connected(links):
-                return links
+            return links if _verified(links, tau) else None
     return None
+
+
+def _verified(links: Links, tau: int) -> bool:
+    return paths.strongly_connected(links) and cut_below(links, tau + 1) is None
 
 
 def _backbone(m: int, least: int, degree: int) -> Links:

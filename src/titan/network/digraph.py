@@ -23,17 +23,10 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import (
-    FileError,
-    InputError,
-    NetworkError,
-    NotPrivateError,
-    NotStronglyConnectedError,
-    PlanError,
-)
-from titan.network import connectivity, design, edge_list, families, paths
+from titan.errors import FileError, InputError, NetworkError
+from titan.network import connectivity, design, edge_list, families, paths, refusals
 from titan.network.links import Distances, Indices, Links
-from titan.network.names import Names, Party, listing
+from titan.network.names import Names, Party
 from titan.network.numbering import Interner, numbered, party_numbers, refuse_loop_or_repeat
 
 Parties = SupportsIndex | Sequence[Party]
@@ -160,20 +153,10 @@ class Network:
 
     def check_strongly_connected(self) -> None:
         """Raise an error that names two parties, one of which cannot reach the other."""
-        if self.strongly_connected:
-            return
-        gap = paths.find_gap(self._links)
-        assert gap is not None  # noqa: S101 - not strongly connected
-        source, target = self._names[gap.stuck[0]], self._names[gap.missed[0]]
-        ends = f"from one of {self._listing(gap.stuck)} to one of {self._listing(gap.missed)}"
-        raise NotStronglyConnectedError(
-            f'the network is not strongly connected: "{source}" cannot reach "{target}"',
-            source=source,
-            target=target,
-            hint=f"add a link {ends}"
-            if gap.links == 1
-            else f"at least {gap.links} links are missing; one of them may go {ends}",
-        )
+        if not self.strongly_connected:
+            gap = paths.find_gap(self._links)
+            assert gap is not None  # noqa: S101 - there are several strong components
+            raise refusals.not_strongly_connected(self._names, gap)
 
     @cached_property
     def diameter(self) -> int:
@@ -214,38 +197,24 @@ class Network:
 
         Decided without computing κ. False for τ ≥ m - 1: nothing hides a single honest party.
         """
-        return _tau(tau) < len(self) - 1 and self._cut(tau) is None
+        tau = refusals.checked_tau(tau)
+        return tau < len(self) - 1 and self._cut(tau) is None
 
     def check_tolerates(self, tau: int) -> None:
         """Raise an error that names at most τ parties who separate others."""
-        if _tau(tau) >= len(self) - 1:
-            raise NotPrivateError(
-                f"τ = {tau} of {len(self)} parties leaves at most one honest party,"
-                " which nothing can hide",
-                cut=self.parties[1:],
-                hint=f"choose τ of at most {len(self) - 2}",
-            )
+        tau = refusals.checked_tau(tau)
+        if tau >= len(self) - 1:
+            raise refusals.nobody_hidden(self._names, tau)
         cut = self._cut(tau)
         if cut is not None:
-            raise self._not_private(tau, cut)
+            groups = self._components_without(cut)
+            raise refusals.not_private(self._names, tau, cut, groups)
 
     def _cut(self, tau: int) -> tuple[int, ...] | None:
         """At most τ parties who separate others, or None; remembered."""
         if tau not in self._cuts:
             self._cuts[tau] = connectivity.cut_below(self._links, tau + 1)
         return self._cuts[tau]
-
-    def _not_private(self, tau: int, cut: tuple[int, ...]) -> NotPrivateError:
-        one, two, *_ = self._components_without(cut)
-        apart = f"{self._listing(one)} from {self._listing(two)}"
-        who = f"the coalition {self._listing(cut)} separates" if cut else "no link joins"
-        return NotPrivateError(
-            f"the network does not tolerate τ = {tau}: {who} {apart}"
-            + (" and would learn the sum of each group" if cut else ""),
-            cut=[self._names[i] for i in cut],
-            hint=f"add links between the two groups, choose a smaller τ,"
-            f" or take Network.design({len(self)}, tau={tau})",
-        )
 
     def honest_components(self, coalition: Iterable[Party]) -> list[tuple[str, ...]]:
         """The parties outside the coalition, grouped by whether undirected links join them.
@@ -326,9 +295,16 @@ class Network:
         degree: int | None = None,
         max_diameter: int | None = None,
     ) -> Self:
-        """Few links and a small diameter, verified to tolerate τ; see `titan.network.design`."""
+        """Few links and a small diameter, verified to tolerate τ.
+
+        The smallest out-degree for which a network with a diameter of at most 2⌈log₂ m⌉ (or
+        `max_diameter`) was found; `degree` fixes the out-degree instead. The rule and the
+        candidates: `titan.network.design`.
+        """
         names = Names.of(parties)
-        return cls._of(names, design.design(len(names), _tau(tau), degree, max_diameter))
+        return cls._of(
+            names, design.design(len(names), refusals.checked_tau(tau), degree, max_diameter)
+        )
 
     # -- in and out ---------------------------------------------------------------------------
 
@@ -339,7 +315,9 @@ class Network:
         An error names the file and the line.
         """
         try:
-            with Path(path).open(encoding="utf-8-sig", newline="") as lines:
+            with Path(path).open(
+                encoding="utf-8-sig", errors="surrogateescape", newline=""
+            ) as lines:
                 found, senders, receivers = edge_list.read(lines, str(path))
         except OSError as error:
             raise FileError(f"{path}: {error.strerror or error}") from None
@@ -367,6 +345,8 @@ class Network:
     @classmethod
     def from_networkx(cls, graph: Any) -> Self:
         """The nodes and edges of a networkx graph; undirected edges become links both ways."""
+        if not hasattr(graph, "is_directed"):
+            raise NetworkError(f"{type(graph).__name__} is not a networkx graph")
         edges = list(graph.edges())
         if not graph.is_directed():
             edges += [(b, a) for a, b in edges if a != b]
@@ -390,15 +370,3 @@ class Network:
     def _connected(self) -> Self:
         self.check_strongly_connected()
         return self
-
-    def _listing(self, numbers: Sequence[int]) -> str:
-        return listing([self._names[i] for i in numbers])
-
-
-def _tau(tau: int) -> int:
-    if isinstance(tau, bool) or not isinstance(tau, SupportsIndex) or tau < 0:
-        raise PlanError(
-            f"τ = {tau!r} is not a number of colluding parties",
-            hint="τ is a whole number, 0 or more",
-        )
-    return tau

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from array import array
 from collections.abc import Iterable, Iterator
 
@@ -14,10 +15,14 @@ from titan.network.names import Names
 from titan.network.numbering import Interner
 
 _HEADER = ["from", "to"]
+_UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 def read(lines: Iterable[str], where: str) -> tuple[list[str], Indices, Indices]:
-    """The names in order of first appearance, and the links by number; errors name the line."""
+    """The names in order of first appearance, and the links by number; errors name the line.
+
+    Bytes that are not UTF-8 are expected as Python's `surrogateescape` leaves them.
+    """
     rows = _rows(lines, where)
     _check_header(next(rows, None), where)
     known, senders, receivers, at = Interner(), array("q"), array("q"), array("q")
@@ -63,22 +68,22 @@ def write(names: Names, links: Links) -> Iterator[list[str]]:
 
 def _rows(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[str]]]:
     """Rows that are not blank, with their line's number and without blanks around fields."""
-    reader = csv.reader(lines, strict=True)
-    line = 1
-    while True:
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise _at(where, reader.line_num, f"not valid CSV: {error}") from None
-        except UnicodeDecodeError:
-            raise _at(where, line, "not UTF-8 text", "save the file as UTF-8") from None
-        line = reader.line_num
-        fields = [field.strip() for field in fields]
-        if any(fields):
-            yield line, fields
-        line += 1
+    reader = csv.reader(_utf8(lines, where), strict=True)
+    try:
+        for row in reader:
+            fields = [field.strip() for field in row]
+            if any(fields):
+                yield reader.line_num, fields
+    except csv.Error as error:
+        raise _at(where, reader.line_num, f"not valid CSV: {error}") from None
+
+
+def _utf8(lines: Iterable[str], where: str) -> Iterator[str]:
+    """The lines, none of which has bytes that were let through as lone surrogates."""
+    for number, line in enumerate(lines, 1):
+        if not line.isascii() and _UNDECODED.search(line):
+            raise _at(where, number, "not UTF-8 text", "save the file as UTF-8")
+        yield line
 
 
 def _check_header(found: tuple[int, list[str]] | None, where: str) -> None:

@@ -7,12 +7,14 @@ links that the formulas give are dropped. With out-degree δ their diameter is a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import index
 
 import numpy as np
 
 from titan.errors import NetworkError
 from titan.network.links import Indices, Links
+from titan.network.names import whole_number
+
+_REPAIRS = 100
 
 
 def circulant(m: int, offsets: Iterable[int]) -> Links:
@@ -60,10 +62,36 @@ def backbone(m: int, reach: int, factor: int, spread: int) -> Links:
 
 
 def cycles(m: int, count: int, seed: int) -> Links:
-    """The cycle in party order and count - 1 others, shuffled."""
-    rounds = [np.arange(m), *(_shuffled(m, seed * count + c) for c in range(1, count))]
-    ahead = [np.roll(around, -1) for around in rounds]
-    return Links.tidy(m, np.concatenate(rounds), np.concatenate(ahead))
+    """The cycle in party order and count - 1 others, shuffled, no two sharing a pair if possible.
+
+    Drawn from raw bits: the same on every machine and for every version of NumPy.
+    """
+    bits = np.random.PCG64(seed)
+    around = [np.arange(m)]
+    for _ in range(count - 1):
+        taken = np.concatenate([_pairs(order) for order in around])
+        around.append(_shuffled(m, taken, bits))
+    ahead = [np.roll(order, -1) for order in around]
+    return Links.tidy(m, np.concatenate(around), np.concatenate(ahead))
+
+
+def _shuffled(m: int, taken: Indices, bits: np.random.PCG64) -> Indices:
+    """A random order in which no `taken` pair follows one another, if a few repairs give one."""
+    order = np.argsort(bits.random_raw(m), kind="stable")
+    for _ in range(_REPAIRS):
+        shared = np.flatnonzero(np.isin(_pairs(order), taken))
+        if not shared.size:
+            break
+        for at, draw in zip(shared, bits.random_raw(shared.size), strict=True):
+            other = int(draw) % m
+            order[at], order[other] = order[other], order[at]
+    return order
+
+
+def _pairs(order: Indices) -> Indices:
+    """Each two that follow one another around the cycle, as one number without direction."""
+    ahead = np.roll(order, -1)
+    return np.minimum(order, ahead) * order.size + np.maximum(order, ahead)
 
 
 def random(m: int, out_degree: int, seed: int | None) -> Links:
@@ -95,11 +123,6 @@ def _distinct(rows: int, among: int, count: int, rng: np.random.Generator) -> In
         chosen[row, order[row, place + 1]] = rng.integers(among, size=row.size)
 
 
-def _shuffled(m: int, seed: int) -> Indices:
-    """A permutation that is the same on every machine and for every version of NumPy."""
-    return np.argsort(np.random.PCG64(seed).random_raw(m), kind="stable")
-
-
 def _rows(m: int, receivers: Indices) -> Links:
     """Row i lists i's receivers, modulo m."""
     return Links.tidy(m, np.repeat(np.arange(m), receivers.shape[1]), receivers.ravel() % m)
@@ -115,6 +138,7 @@ def _degree(m: int, degree: int) -> int:
 
 def whole(number: object, what: str) -> int:
     """A whole number, or an error that says what was to be one."""
-    if isinstance(number, bool) or not hasattr(number, "__index__"):
+    found = whole_number(number)
+    if found is None:
         raise NetworkError(f"{number!r} is not a whole number, as {what} must be")
-    return index(number)
+    return found

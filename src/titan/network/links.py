@@ -48,7 +48,8 @@ class Links:
     def tidy(cls, parties: int, senders: npt.ArrayLike, receivers: npt.ArrayLike) -> Links:
         """In canonical order, self-loops and repetitions dropped."""
         s, r = np.asarray(senders, np.int64), np.asarray(receivers, np.int64)
-        key = np.unique((s * parties + r)[s != r])
+        key = np.sort((s * parties + r)[s != r])  # np.unique would hash: ten times slower
+        key = key[np.diff(key, prepend=-1) > 0]
         return cls(parties, frozen(key // parties), frozen(key % parties))
 
     def __len__(self) -> int:

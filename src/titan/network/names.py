@@ -15,18 +15,29 @@ from typing import SupportsIndex
 
 from titan.errors import NetworkError
 
-Party = str | int
+Party = str | SupportsIndex
 """What a caller may call a party by."""
 
 _FEW = 6
 _CLOSE_AMONG = 10_000
 
 
+def whole_number(value: object) -> int | None:
+    """An integer of Python's or NumPy's, or None for anything else, True and False included."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    try:
+        return index(value)
+    except TypeError:  # an array has the method even where it has no answer
+        return None
+
+
 def party_name(name: object) -> str:
     """The name as text, or an error that says what is wrong with it."""
-    if isinstance(name, SupportsIndex) and not isinstance(name, bool):
-        return str(index(name))
     if not isinstance(name, str):
+        number = whole_number(name)
+        if number is not None:
+            return str(number)
         raise NetworkError(
             f"a party cannot be called {name!r}, of type {type(name).__name__}",
             hint="a party's name is text, or an integer that stands for its digits",
@@ -57,8 +68,9 @@ class Names:
     @classmethod
     def of(cls, parties: SupportsIndex | Iterable[Party]) -> Names:
         """Checked names: a number of parties, or each one's name."""
-        if isinstance(parties, SupportsIndex) and not isinstance(parties, bool):
-            return cls(_enough(index(parties)))
+        count = whole_number(parties)
+        if count is not None:
+            return cls(_enough(count))
         if isinstance(parties, str | bytes | bool) or not isinstance(parties, Iterable):
             raise NetworkError(
                 f"{parties!r} is not a list of parties",
