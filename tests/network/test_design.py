@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from titan.errors import NetworkError, PlanError
-from titan.network import Network
+from titan.network import Network, families
+from titan.network.links import Links
 
 
 def log2(m: int) -> int:
@@ -77,6 +78,15 @@ def test_a_million_parties() -> None:
     assert net.senders.size <= 2_000_000
     assert net.distances_from(0).max() <= 40
     assert net.distances_to(123_456).max() <= 40
+
+
+@pytest.mark.parametrize("links", [families.cycle(3000), families.circulant(3000, [2, 4, 6])])
+def test_a_construction_that_fails_its_check_is_never_returned(
+    links: Links, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(families, "backbone", lambda *_: links)
+    with pytest.raises(NetworkError, match="no network found"):
+        Network.design(3000, 2)
 
 
 def test_names_are_kept() -> None:
