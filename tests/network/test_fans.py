@@ -119,3 +119,21 @@ def test_hubs_between_two_groups_do_not_hide_the_cut() -> None:
         net = Network.from_arrays(20, [a for a, _ in links], [b for _, b in links])
         assert net.weak_connectivity == nx.node_connectivity(net.to_networkx().to_undirected())
         assert net.weak_connectivity == hubs
+
+
+def test_a_second_path_may_take_a_party_off_the_first() -> None:
+    """The short way s-a-u-b-t blocks both; the second path must take back a-u-b, u included."""
+    graph = nx.Graph()
+    for way in ("saubt", "sdefb", "ahijT"):
+        nx.add_path(graph, way)
+    number = {name: i for i, name in enumerate(graph)}
+    graph = nx.relabel_nodes(graph, number)
+    neighbours = [sorted(graph[v]) for v in range(len(graph))]
+    targets = {number["t"], number["T"]}
+    fan = _Fan(neighbours, number["s"], targets)
+    assert fan.reaches(1)
+    assert number["u"] in fan.between
+    fan = _Fan(neighbours, number["s"], targets)
+    assert fan.reaches(2)
+    assert check_paths(graph, fan, number["s"], targets, avoid=-1) == 2
+    assert number["u"] not in fan.between
