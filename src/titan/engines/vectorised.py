@@ -9,6 +9,8 @@ is known from the plan, and tests hold both engines to the same counts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +25,7 @@ from titan.protocol.recovery import TopK, Tree
 from titan.protocol.recovery.tree import Arborescence
 from titan.ring import Residues, Ring
 
+Indices = npt.NDArray[np.intp]
 _WORDS_AT_ONCE = 1 << 22  # of masks: 32 MiB
 
 
@@ -50,12 +53,21 @@ def run(
     return Outcome(plan.take_one(total), counted, plan.cost)
 
 
+def prepare(plan: Plan) -> None:
+    """Make now what depends on the network alone, so that the first run need not."""
+    _edges(plan.network)
+    if isinstance(plan.scheme, Tree):
+        _levels(plan.scheme.up)
+        _levels(plan.scheme.down)
+    _ = plan.cost
+
+
 # -- obfuscation ------------------------------------------------------------------------------
 
 
 def _obfuscate(plan: Plan, inputs: Residues, source: MaskSource) -> Residues:
     """Add each edge's mask at its receiver, subtract it at its sender; some entries at a time."""
-    ring, edges = plan.ring, _Edges(plan.network)
+    ring, edges = plan.ring, _edges(plan.network)
     size = max(1, _WORDS_AT_ONCE // (ring.limbs * len(plan.network.senders)))
     if plan.masks == "seeded":
         size = plan.entries  # a seed stands for a whole vector
@@ -75,17 +87,27 @@ def _draw(plan: Plan, entries: int, edges: int, source: MaskSource) -> Residues:
     return ring.uniform(entries * edges, source.words).reshape(ring.limbs, entries, edges)
 
 
+@dataclass(frozen=True)
 class _Edges:
     """Edges grouped by sender, which is their canonical order, and by receiver.
 
     Every party of a strongly connected network has an edge of either kind, so no group is empty.
     """
 
-    def __init__(self, network: Network) -> None:
-        parties = np.arange(len(network))
-        self.out_starts = np.searchsorted(network.senders, parties)
-        self.by_receiver = np.argsort(network.receivers, kind="stable")
-        self.in_starts = np.searchsorted(network.receivers[self.by_receiver], parties)
+    out_starts: Indices
+    by_receiver: Indices
+    in_starts: Indices
+
+
+@lru_cache(maxsize=8)
+def _edges(network: Network) -> _Edges:
+    parties = np.arange(len(network))
+    by_receiver = np.argsort(network.receivers, kind="stable")
+    return _Edges(
+        np.searchsorted(network.senders, parties),
+        by_receiver,
+        np.searchsorted(network.receivers[by_receiver], parties),
+    )
 
 
 # -- trees ------------------------------------------------------------------------------------
@@ -94,21 +116,36 @@ class _Edges:
 def _fold(ring: Ring, scheme: Tree, vectors: Residues) -> Residues:
     """Fold partial sums up to the root, then pass the total down to everyone."""
     for level in reversed(_levels(scheme.up)):
-        parents = scheme.up.parent[level]
-        order = np.argsort(parents, kind="stable")
-        heads, starts = np.unique(parents[order], return_index=True)
-        vectors[..., heads] = ring.add(
-            vectors[..., heads], ring.sum_groups(vectors[..., level[order]], starts)
-        )
+        partial = ring.sum_groups(vectors[..., level.parties], level.starts)
+        vectors[..., level.parents] = ring.add_into(vectors[..., level.parents], partial)
     for level in _levels(scheme.down):
-        vectors[..., level] = vectors[..., scheme.down.parent[level]]
+        totals = vectors[..., level.parents]
+        vectors[..., level.parties] = np.repeat(totals, level.children, axis=-1)
     total = vectors[..., scheme.root]
     if np.any(vectors != total[..., None]):
         raise RecoveryError("the parties did not end with the same sum")
     return total
 
 
-def _levels(tree: Arborescence) -> list[npt.NDArray[np.int64]]:
-    """The parties at depth 1, 2, …"""
+@dataclass(frozen=True)
+class _Level:
+    """All parties at one depth, grouped by parent: where groups start, how many are in each."""
+
+    parties: Indices
+    parents: Indices
+    starts: Indices
+    children: Indices
+
+
+@lru_cache(maxsize=8)
+def _levels(tree: Arborescence) -> tuple[_Level, ...]:
+    """Depth 1, 2, …"""
     depths = tree.depth[tree.by_depth]
-    return np.split(tree.by_depth, np.flatnonzero(np.diff(depths)) + 1)
+    levels = []
+    for parties in np.split(tree.by_depth, np.flatnonzero(np.diff(depths)) + 1):
+        grouped = parties[np.argsort(tree.parent[parties], kind="stable")]
+        heads, starts, sizes = np.unique(
+            tree.parent[grouped], return_index=True, return_counts=True
+        )
+        levels.append(_Level(grouped, heads, starts, sizes))
+    return tuple(levels)

@@ -32,7 +32,7 @@ BYTES_PER_ROUND = 100_000
 MOST_CHUNK_BYTES = 1 << 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Arborescence:
     """A spanning tree of shortest paths: each party's parent (the root's is itself) and depth."""
 
