@@ -83,7 +83,22 @@ class FormulaError(InputError):
 
 
 class RankError(TitanError):
-    """The pooled system is not provably of full rank."""
+    """The pooled system is not provably of full rank: `columns` depend on each other.
+
+    `bits` is the size of ring to try next, or None where more bits would not help.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        columns: Collection[str] = (),
+        bits: int | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.columns = tuple(columns)
+        self.bits = bits
 
 
 class PeerError(TitanError):

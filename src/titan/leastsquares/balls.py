@@ -1,0 +1,126 @@
+"""A number known up to a proven radius."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flint import arb
+
+MOST_DIGITS = 60
+"""Digits claimed at most, also where a number is known exactly."""
+
+
+@dataclass(frozen=True)
+class Ball:
+    """All numbers within `rad` of `mid`; the truth is among them."""
+
+    mid: Fraction
+    rad: Fraction = Fraction(0)
+
+    @property
+    def lower(self) -> Fraction:
+        return self.mid - self.rad
+
+    @property
+    def upper(self) -> Fraction:
+        return self.mid + self.rad
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int | float | Fraction) and abs(self.mid - Fraction(number)) <= (
+            self.rad
+        )
+
+    def __float__(self) -> float:
+        """The double nearest to the middle; an infinity beyond the largest."""
+        return nearest(self.mid)
+
+    @property
+    def error(self) -> float:
+        """How far `float(ball)` is from the truth at most, rounded up."""
+        value = float(self)
+        return math.inf if math.isinf(value) else up(abs(Fraction(value) - self.mid) + self.rad)
+
+    @property
+    def digits(self) -> int:
+        """Significant digits which are proven: printed so, the last is off by one unit at most."""
+        if self.rad == 0:
+            return MOST_DIGITS
+        if self.mid == 0:
+            return 0
+        leading = _exponent(self.mid)
+        room = Fraction(1, 2) * Fraction(10) ** leading / self.rad
+        return 0 if room < 1 else min(MOST_DIGITS, _exponent(room) + 1)
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point which are proven in the same sense; negative for tens, hundreds…"""
+        return MOST_DIGITS if self.rad == 0 else _exponent(Fraction(1, 2) / self.rad)
+
+    def text(self, digits: int = 17) -> str:
+        """The proven digits, at most `digits` of them, in scientific notation where that is short."""
+        shown = min(digits, self.digits)
+        if shown == 0:
+            return f"0 ± {up(abs(self.mid) + self.rad):.1e}"
+        context = Context(prec=shown, rounding=ROUND_HALF_EVEN)
+        return str(context.divide(Decimal(self.mid.numerator), Decimal(self.mid.denominator)))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def arb(self, precision: int) -> arb:
+        """This ball, or a slightly larger one, as an arb."""
+        import flint
+
+        with flint.ctx.workprec(precision):
+            mid = flint.arb(flint.fmpq(self.mid.numerator, self.mid.denominator))
+            return mid + flint.arb(0, _up_arb(self.rad))
+
+
+def of_arb(number: arb) -> Ball:
+    """The ball that an arb is; it must be finite."""
+    return Ball(fraction_of(number.mid()), fraction_of(number.rad()))
+
+
+def fraction_of(exact: arb) -> Fraction:
+    """An arb without radius as the dyadic fraction it is."""
+    man, exp = exact.man_exp()
+    return Fraction(int(man)) * Fraction(2) ** int(exp)
+
+
+def nearest(number: Fraction) -> float:
+    """The nearest double; an infinity beyond the largest."""
+    try:
+        return number.numerator / number.denominator
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def up(number: Fraction) -> float:
+    """The smallest double that is not below."""
+    value = nearest(number)
+    if math.isinf(value) or Fraction(value) >= number:
+        return value
+    return math.nextafter(value, math.inf)
+
+
+def _up_arb(number: Fraction) -> arb:
+    import flint
+
+    return flint.arb(flint.fmpq(number.numerator, number.denominator)).abs_upper()
+
+
+def _exponent(number: Fraction) -> int:
+    """⌊log10 |number|⌋, exactly; number ≠ 0."""
+    number = abs(number)
+    guess = math.floor(
+        (number.numerator.bit_length() - number.denominator.bit_length()) * math.log10(2)
+    )
+    for exponent in (guess + 1, guess):
+        if Fraction(10) ** exponent <= number:
+            return exponent
+    return guess - 1

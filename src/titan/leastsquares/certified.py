@@ -1,0 +1,157 @@
+"""From pooled moments to a certified solution.
+
+Two ways of solving, one certificate (`bounds.py`). Small systems, and those too ill-conditioned
+for float64, are solved in high precision; the others in float64 with exact residuals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from titan.errors import RankError
+from titan.leastsquares.approximation import Approximation
+from titan.leastsquares.balls import Ball
+from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contract, raised
+from titan.leastsquares.dependence import rank_error
+from titan.leastsquares.fast import solve_fast
+from titan.leastsquares.pooled import PooledMoments
+from titan.leastsquares.precise import solve_precisely
+
+FAST_FROM = 32
+"""Columns from which float64 with exact residuals is the faster way (measured)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The least squares solution with a proven bound for every coefficient."""
+
+    names: tuple[str, ...]
+    x: Floats
+    """The nearest doubles to the middles of the enclosures."""
+    error_bound: Floats
+    """|x − truth| is at most this, the rounding to float64 included."""
+    enclosures: tuple[Ball, ...] = field(repr=False)
+    """The truth lies in these; they hold more digits than a double does."""
+    condition: float
+    """An estimate (1-norm) of the condition of the scaled AᵀA; that of A is about its root."""
+    rows: int
+    method: str
+    """How it was solved: `float64 with exact residuals` or `high precision`."""
+    cost: Any = None
+    """What the sums cost, where there were any."""
+
+    @property
+    def digits(self) -> tuple[int, ...]:
+        """Proven significant digits of every enclosure."""
+        return tuple(ball.digits for ball in self.enclosures)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "x": dict(zip(self.names, self.x.tolist(), strict=True)),
+            "error_bound": dict(zip(self.names, self.error_bound.tolist(), strict=True)),
+            "digits": dict(zip(self.names, self.digits, strict=True)),
+            "condition": self.condition,
+            "rows": self.rows,
+            "method": self.method,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """x̃, R̃ and the proof that the truth is near."""
+
+    moments: PooledMoments
+    approximation: Approximation
+    contraction: Contraction
+    deviation: Floats
+    """Bounds of |x − x̃| in scaled units."""
+    pull: Floats
+    """Bounds of |g − Gx̃|, the true residual of the normal equations."""
+
+    @cached_property
+    def enclosures(self) -> tuple[Ball, ...]:
+        """The coefficients in the units of the columns."""
+        shift = self.approximation.shift
+        balls = []
+        for x, rad, scale in zip(
+            self.approximation.numerators, self.deviation, self.moments.scales, strict=True
+        ):
+            unit = Fraction(2) ** scale
+            balls.append(Ball(Fraction(int(x), 1 << shift) / unit, Fraction(float(rad)) / unit))
+        return tuple(balls)
+
+    @cached_property
+    def inverse_slack(self) -> Floats:
+        """Bounds of |G⁻¹ − best inverse|, in scaled units."""
+        true_inverse = self.contraction.true_inverse()
+        error = self.contraction.perturbation.times(true_inverse)
+        encoding = raised(self.contraction.inverse @ error, len(error))
+        return self.approximation.best.slack(true_inverse, encoding)
+
+    def inverse(self, j: int, k: int) -> Ball:
+        """(AᵀA)⁻¹_jk in the units of the columns."""
+        unit = Fraction(2) ** (self.moments.scales[j] + self.moments.scales[k])
+        mid = self.approximation.best.middle(j, k)
+        return Ball(mid / unit, Fraction(float(self.inverse_slack[j, k])) / unit)
+
+    @property
+    def condition(self) -> float:
+        scale = float(np.abs(self.moments.gram).sum(axis=0).max() / self.moments.denominator)
+        return scale * float(self.contraction.inverse.sum(axis=0).max())
+
+    def solution(self) -> Solution:
+        balls = self.enclosures
+        return Solution(
+            names=self.moments.names,
+            x=np.array([float(ball) for ball in balls]),
+            error_bound=np.array([ball.error for ball in balls]),
+            enclosures=balls,
+            condition=self.condition,
+            rows=self.moments.rows,
+            method=self.approximation.method,
+        )
+
+
+def solve_pooled(moments: PooledMoments) -> Solution:
+    """The certified least squares solution.
+
+    Raises RankError, naming columns, where full rank is not proven.
+    """
+    return certify(moments).solution()
+
+
+def certify(moments: PooledMoments, *, fast: bool | None = None) -> Certificate:
+    """Solve and prove; `fast` chooses the way (None: by size, and by what succeeds)."""
+    if any(diagonal <= 0 for diagonal in np.diagonal(moments.gram)):
+        raise rank_error(moments)
+    error = Perturbation.of(moments)
+    for approximation in _approximations(moments, fast):
+        if approximation is not None:
+            proof, _ = contract(approximation.inverse, approximation.defect, error)
+            if proof is not None:
+                return _certificate(moments, approximation, proof)
+    raise rank_error(moments)
+
+
+def _approximations(moments: PooledMoments, fast: bool | None) -> Any:
+    if fast or (fast is None and len(moments.names) >= FAST_FROM):
+        yield solve_fast(moments)
+    if not fast:
+        yield solve_precisely(moments)
+
+
+def _certificate(
+    moments: PooledMoments, approximation: Approximation, proof: Contraction
+) -> Certificate:
+    error = proof.perturbation
+    spread = error.rhs + error.times(approximation.absolute_x())
+    pull = raised(approximation.absolute_residual() + spread, 3)
+    deviation = proof.enclose(raised(proof.inverse @ pull, len(pull)))
+    if not np.isfinite(deviation).all():
+        raise RankError("the solution leaves the range of float64", hint="rescale the columns")
+    return Certificate(moments, approximation, proof, deviation, pull)

@@ -1,0 +1,161 @@
+"""Which columns depend on each other, and whether more bits would help.
+
+Elimination in the order of the columns, in high precision and on G̃ with a unit diagonal: the pivot
+of column j is the squared sine of its angle to the columns before it. A pivot that the encoding's
+rounding could have made says that column j depends, as far as anybody can tell, on the columns
+that take part in its expansion.
+
+How small the pivots below the noise really are nobody can see. They are extrapolated: the pivots
+of an ill-conditioned but regular matrix fall off steadily, those of dependent columns fall off a
+cliff.
+"""
+
+# Rule 1: everything here is a diagnosis for an error message; no proof rests on it.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from titan.errors import RankError
+from titan.leastsquares.pooled import Integers, PooledMoments, integers
+
+_SMALL = 2.0**-20
+"""A column that carries less than this part of the dependence is not named."""
+
+_MARGIN_BITS = 24
+_CLIFF_BITS = 24
+_NAMED = 8
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Columns that depend on each other; the bits to try next, or None where none would help."""
+
+    columns: tuple[str, ...]
+    cliff: bool
+    bits: int | None
+
+
+def rank_error(moments: PooledMoments) -> RankError:
+    """The error for a pooled system that is not provably of full rank."""
+    zero = [
+        name
+        for j, name in enumerate(moments.names)
+        if moments.gram[j, j] <= moments.diagonal_error[j] * moments.denominator
+    ]
+    if zero:
+        return RankError(
+            f"{_columns(zero)} {'is' if len(zero) == 1 else 'are'} zero in all rows of all parties",
+            columns=zero,
+            hint="leave it out" if len(zero) == 1 else "leave them out",
+        )
+    found = find(moments)
+    return RankError(_message(moments, found), columns=found.columns, bits=found.bits, hint=_hint(found))
+
+
+def _message(moments: PooledMoments, found: Dependence) -> str:
+    if moments.exact:
+        return f"{_columns(found.columns)} are exactly dependent; no number of bits helps"
+    like = "exactly dependent" if found.cliff else "too close to dependent"
+    return (
+        f"the pooled system is not provably of full rank: {_columns(found.columns)} are {like}, "
+        f"as far as {moments.bits or 'these'} bits can tell"
+    )
+
+
+def _hint(found: Dependence) -> str:
+    hint = "drop one of them, or use ridge"
+    if found.bits is None:
+        return hint
+    if found.cliff:
+        return f"{hint}; if no exact dependence is known, bits={found.bits} may still tell them apart"
+    return f"try bits={found.bits}; or {hint}"
+
+
+def _columns(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_NAMED])
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"column{'' if len(names) == 1 else 's'} {shown}{more}"
+
+
+def find(moments: PooledMoments) -> Dependence:
+    """The first dependence in the order of the columns."""
+    n = len(moments.names)
+    digits = _working_bits(moments)
+    noise = _noise(moments, n)
+    correlation = _unit_diagonal(moments, digits)
+    expansion = integers(np.eye(n, dtype=int).tolist()) * (1 << digits)
+    pivots: list[float] = []
+    for j in range(n):
+        pivot = int(correlation[j, j])
+        pivots.append(_log2(pivot, digits))
+        if pivots[-1] <= noise + _growth(expansion[j], digits) or j == n - 1:
+            return _dependence(moments, pivots, expansion[j], noise, digits)
+        for i in range(j + 1, n):
+            factor = (int(correlation[i, j]) << digits) // pivot
+            correlation[i, j:] -= (factor * correlation[j, j:]) >> digits
+            expansion[i] -= (factor * expansion[j]) >> digits
+    raise AssertionError("the last column returns")
+
+
+def _working_bits(moments: PooledMoments) -> int:
+    return max(256, 3 * moments.denominator.bit_length())
+
+
+def _noise(moments: PooledMoments, n: int) -> float:
+    """log2 of the rounding of one entry; far below everything where nothing was rounded."""
+    error = max(moments.gram_error, *moments.diagonal_error)
+    if not error:
+        return -_working_bits(moments) / 2
+    return math.log2(error.numerator) - math.log2(error.denominator)
+
+
+def _growth(expansion: Integers, digits: int) -> float:
+    """log2 of how much a rounding of every entry may move cᵀGc: ‖c‖₁²."""
+    return 2 * _log2(int(np.abs(expansion).sum()), digits)
+
+
+def _unit_diagonal(moments: PooledMoments, digits: int) -> Integers:
+    """G̃_jk / √(G̃_jj G̃_kk) in fixed point."""
+    roots = [math.isqrt(int(v) << (2 * digits)) for v in np.diagonal(moments.gram)]
+    rows = [
+        [(int(v) << (3 * digits)) // (roots[j] * roots[k]) for k, v in enumerate(row)]
+        for j, row in enumerate(moments.gram)
+    ]
+    return integers(rows)
+
+
+def _log2(fixed: int, digits: int) -> float:
+    return math.log2(fixed) - digits if fixed > 0 else -math.inf
+
+
+def _dependence(
+    moments: PooledMoments, pivots: list[float], expansion: Integers, noise: float, digits: int
+) -> Dependence:
+    limit = int(np.abs(expansion).max() * _SMALL)
+    columns = tuple(name for name, c in zip(moments.names, expansion, strict=True) if abs(c) > limit)
+    if moments.exact:
+        return Dependence(columns, cliff=True, bits=None)
+    seen, expected = pivots[:-1], _extrapolate(pivots[:-1], len(moments.names))
+    fall = noise + _growth(expansion, digits)
+    cliff = bool(seen) and _extrapolate(seen, len(seen) + 1) > fall + _CLIFF_BITS
+    if moments.bits is None:
+        return Dependence(columns, cliff, None)
+    short = fall - min(expected, pivots[-1] if math.isfinite(pivots[-1]) else expected, fall)
+    wanted = moments.bits + short + _MARGIN_BITS + len(moments.names).bit_length()
+    return Dependence(columns, cliff, 64 * math.ceil(wanted / 64))
+
+
+def _extrapolate(pivots: Sequence[float], count: int) -> float:
+    """log2 of the last of `count` pivots, if those seen go on falling as they did."""
+    if len(pivots) < 3:
+        return 64.0 * (len(pivots) - count)
+    steps = -np.diff(pivots)
+    step = float(steps[-3:].max())
+    bend = max(0.0, float(steps[-1] - steps[0]) / max(1, len(steps) - 1))
+    left = count - len(pivots)
+    return pivots[-1] - left * step - bend * left * (left + 1) / 2

@@ -1,0 +1,237 @@
+"""The pooled normal equations as integers, and how far they may be from the truth.
+
+The truth is (AᵀA, Aᵀb, bᵀb) of the exact rows of all parties together. Column j is divided by
+2^s_j ≥ √(AᵀA)_jj, so that by Cauchy–Schwarz every entry of the scaled matrix G lies in [−1, 1].
+What the parties have recovered is G̃ and g̃, with
+
+    |G_jk − G̃_jk| ≤ e (j ≠ k),   |G_jj − G̃_jj| ≤ d_j,   |g_j − g̃_j| ≤ r_j,
+
+e, d, r proven, and zero where nothing was rounded (one party, exact moments).
+"""
+
+# Rule 1: pooled moments are released, but a party's own are not, and both come in this form:
+#         so nothing here prints a number.
+# Rule 2: errors are exact fractions; they only ever grow.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import InputError
+
+Integers = npt.NDArray[Any]
+"""An object array of Python integers."""
+
+Exact = int | Fraction
+
+WIDE_FRACTION_BITS = 256
+"""Fractional bits of the first sum's ring."""
+
+_GUARD_BITS = 16
+"""Bits kept of the diagonal beyond those of the second sum, so that its rounding does not count."""
+
+
+@dataclass(frozen=True, eq=False)
+class PooledMoments:
+    """G̃ = gram / denominator and g̃ = rhs in scaled units, with proven distances from the truth."""
+
+    names: tuple[str, ...]
+    response: str
+    rows: int
+    scales: tuple[int, ...]
+    gram: Integers = field(repr=False)
+    denominator: int = field(repr=False)
+    rhs: tuple[Fraction, ...] = field(repr=False)
+    bb: Fraction | None = field(default=None, repr=False)
+    gram_error: Fraction = Fraction(0)
+    diagonal_error: tuple[Fraction, ...] = ()
+    rhs_error: tuple[Fraction, ...] = ()
+    bb_error: Fraction = Fraction(0)
+    bits: int | None = None
+    """Bits of the ring of the second sum; None where nothing was rounded."""
+
+    def __post_init__(self) -> None:
+        n = len(self.names)
+        if not self.diagonal_error:
+            object.__setattr__(self, "diagonal_error", (Fraction(0),) * n)
+        if not self.rhs_error:
+            object.__setattr__(self, "rhs_error", (Fraction(0),) * n)
+        self._check(n)
+
+    def _check(self, n: int) -> None:
+        if n == 0:
+            raise InputError("there is no column to solve for", hint="name at least one column")
+        if len(set(self.names)) != n:
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise InputError(f"two columns are called {twice!r}", hint="rename one of them")
+        lengths = {
+            "scales": len(self.scales),
+            "rhs": len(self.rhs),
+            "diagonal_error": len(self.diagonal_error),
+            "rhs_error": len(self.rhs_error),
+        }
+        for what, length in lengths.items():
+            if length != n:
+                raise InputError(f"{what} has {length} entries for {n} columns")
+        if self.gram.shape != (n, n) or self.gram.dtype != object:
+            raise InputError(
+                f"gram has shape {self.gram.shape} and type {self.gram.dtype} for {n} columns",
+                hint="an object array of Python integers, n by n",
+            )
+        errors = (self.gram_error, self.bb_error, *self.diagonal_error, *self.rhs_error)
+        if self.denominator < 1 or min(errors) < 0:
+            raise InputError("a denominator is positive, and an error bound is not negative")
+
+    @property
+    def exact(self) -> bool:
+        """Whether AᵀA and Aᵀb are the truth itself."""
+        return not (self.gram_error or any(self.diagonal_error) or any(self.rhs_error))
+
+    def index(self, name: str) -> int:
+        """The position of a column."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise InputError(
+                f"there is no column {name!r}", hint=f"there are {', '.join(self.names)}"
+            ) from None
+
+    def subset(self, names: Sequence[str]) -> PooledMoments:
+        """The moments of some of the columns, in the order given."""
+        at = [self.index(name) for name in names]
+        return replace(
+            self,
+            names=tuple(names),
+            scales=tuple(self.scales[j] for j in at),
+            gram=self.gram[np.ix_(at, at)],
+            rhs=tuple(self.rhs[j] for j in at),
+            diagonal_error=tuple(self.diagonal_error[j] for j in at),
+            rhs_error=tuple(self.rhs_error[j] for j in at),
+        )
+
+    def penalised(self, penalties: Sequence[Exact]) -> PooledMoments:
+        """AᵀA + diag(penalties), the penalties in the unit of the unscaled columns."""
+        scaled = [Fraction(p) / Fraction(4) ** s for p, s in zip(penalties, self.scales, strict=True)]
+        denominator = math.lcm(self.denominator, *(p.denominator for p in scaled))
+        gram = self.gram * (denominator // self.denominator)
+        for j, penalty in enumerate(scaled):
+            gram[j, j] += int(penalty * denominator)
+        return replace(self, gram=gram, denominator=denominator)
+
+    # -- constructors -------------------------------------------------------------------------
+
+    @classmethod
+    def of_exact(
+        cls,
+        names: Sequence[str],
+        gram: Sequence[Sequence[Exact]] | Integers,
+        rhs: Sequence[Exact],
+        *,
+        rows: int,
+        bb: Exact | None = None,
+        response: str = "y",
+    ) -> PooledMoments:
+        """Exact moments: AᵀA and Aᵀb as integers or fractions, in any unit; nothing rounded."""
+        n = len(names)
+        if len(gram) != n or any(len(row) != n for row in gram) or len(rhs) != n:
+            raise InputError(f"the moments are not those of {n} columns")
+        scales = column_scales([gram[j][j] for j in range(n)])
+        scaled = [
+            [Fraction(gram[j][k]) / Fraction(2) ** (scales[j] + scales[k]) for k in range(n)]
+            for j in range(n)
+        ]
+        denominator = math.lcm(*(entry.denominator for row in scaled for entry in row))
+        return cls(
+            names=tuple(names),
+            response=response,
+            rows=rows,
+            scales=scales,
+            gram=integers([[int(entry * denominator) for entry in row] for row in scaled]),
+            denominator=denominator,
+            rhs=tuple(Fraction(g) / Fraction(2) ** s for g, s in zip(rhs, scales, strict=True)),
+            bb=None if bb is None else Fraction(bb),
+        )
+
+    @classmethod
+    def of_sums(
+        cls,
+        names: Sequence[str],
+        *,
+        rows: int,
+        diagonal: Sequence[Exact],
+        rhs: Sequence[Exact],
+        off_diagonal: Sequence[int] | Integers,
+        parties: int,
+        bits: int,
+        bb: Exact | None = None,
+        response: str = "y",
+        fraction_bits: int = WIDE_FRACTION_BITS,
+    ) -> PooledMoments:
+        """From the two sums of the protocol.
+
+        The first sum gives `diagonal`, `rhs` and `bb`, unscaled, each party's part rounded to
+        nearest at 2^-fraction_bits; the second gives the integers `off_diagonal`, the upper
+        triangle row by row, each party's part scaled by `column_scales(diagonal)` and rounded to
+        nearest at 2^-(bits-2). A party's rounding is half a unit at most.
+        """
+        n = len(names)
+        wide = Fraction(parties, 1 << (fraction_bits + 1))
+        scales = column_scales(diagonal)
+        shift = max(bits - 2, 0) + _GUARD_BITS
+        pooled = np.zeros((n, n), object)
+        upper = np.triu_indices(n, 1)
+        pooled[upper] = integers(list(off_diagonal)) << _GUARD_BITS
+        pooled = pooled + pooled.T
+        for j, (entry, scale) in enumerate(zip(diagonal, scales, strict=True)):
+            pooled[j, j] = round(Fraction(entry) / Fraction(4) ** scale * (1 << shift))
+        cut = Fraction(1, 1 << (shift + 1))
+        return cls(
+            names=tuple(names),
+            response=response,
+            rows=rows,
+            scales=scales,
+            gram=pooled,
+            denominator=1 << shift,
+            rhs=tuple(Fraction(g) / Fraction(2) ** s for g, s in zip(rhs, scales, strict=True)),
+            bb=None if bb is None else Fraction(bb),
+            gram_error=Fraction(parties, 2) / Fraction(2) ** (bits - 2),
+            diagonal_error=tuple(wide / Fraction(4) ** s + cut for s in scales),
+            rhs_error=tuple(wide / Fraction(2) ** s for s in scales),
+            bb_error=Fraction(0) if bb is None else wide,
+            bits=bits,
+        )
+
+
+def column_scales(diagonal: Sequence[Exact]) -> tuple[int, ...]:
+    """For each column the least s with 4^s ≥ (AᵀA)_jj; 0 for a column of zeros."""
+    return tuple(_scale(Fraction(entry)) for entry in diagonal)
+
+
+def _scale(square: Fraction) -> int:
+    if square <= 0:
+        return 0
+    s = (square.numerator.bit_length() - square.denominator.bit_length() - 1) // 2
+    while Fraction(4) ** s < square:
+        s += 1
+    return s
+
+
+def integers(numbers: Sequence[Any]) -> Integers:
+    """Python integers, in nested lists or not, as an object array."""
+    array = np.empty(np.shape(numbers), object)
+    array[...] = numbers
+    return array
+
+
+def as_vector(constant: Mapping[str, Exact] | None, names: Sequence[str]) -> list[Fraction] | None:
+    """The coefficients c with A c = 1 in the order of `names`; None where `names` lacks one."""
+    if constant is None or any(c and name not in names for name, c in constant.items()):
+        return None
+    return [Fraction(constant.get(name, 0)) for name in names]

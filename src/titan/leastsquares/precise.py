@@ -1,0 +1,163 @@
+"""Solving in high precision: every entry of G̃⁻¹ in a ball that flint proves.
+
+The pooled integers go in without a radius; the precision is raised until the balls are far smaller
+than what the encoding's rounding can do. That rounding is accounted for afterwards (`bounds.py`):
+as radii of the entries it would be multiplied by the condition number again and again on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from titan.leastsquares.approximation import Approximation, System
+from titan.leastsquares.balls import fraction_of
+from titan.leastsquares.bounds import Floats, raised
+from titan.leastsquares.pooled import Integers, PooledMoments, integers
+from titan.leastsquares.slices import bit_length
+
+if TYPE_CHECKING:
+    from flint import arb, arb_mat
+
+_GOOD_BITS = 72
+"""Relative accuracy asked of the inverse, in the norm."""
+
+_SWEEPS = 40
+
+
+def solve_precisely(moments: PooledMoments) -> Approximation | None:
+    """x̃ and G̃⁻¹ in as much precision as it takes, or None where G̃ cannot be inverted."""
+    for precision in _precisions(moments):
+        inverse = _invert(moments, precision)
+        if inverse is not None:
+            return _refine(moments, inverse, precision)
+        if moments.exact and _singular(moments):
+            return None
+    return None
+
+
+def _precisions(moments: PooledMoments) -> list[int]:
+    """Where nothing was rounded any regular matrix must be inverted in the end (Hadamard's bound
+    on the determinant says how much precision that takes); where entries are uncertain by e, an
+    inverse beyond 1/e would prove nothing, so a fixed multiple of the bits of 1/e suffices."""
+    n, bits = len(moments.names), bit_length(moments.gram)
+    if moments.exact:
+        first, last = 192, 4 * n * (bits + n.bit_length() + 4) + 256
+    else:
+        errors = (moments.gram_error, *moments.diagonal_error, *moments.rhs_error)
+        noise = max(64, max(_bits_below_one(error) for error in errors if error))
+        first, last = 2 * noise + 64, 8 * noise + 8 * n
+    steps = max(1, math.ceil(math.log2(last / first)))
+    return [first << step for step in range(steps + 1)]
+
+
+def _bits_below_one(error: Fraction) -> int:
+    """−log2(error), rounded up."""
+    return error.denominator.bit_length() - error.numerator.bit_length() + 1
+
+
+def _invert(moments: PooledMoments, precision: int) -> arb_mat | None:
+    """Balls around the entries of G̃⁻¹, all small, or None."""
+    import flint
+
+    n = len(moments.names)
+    with flint.ctx.workprec(precision):
+        scale = flint.arb(moments.denominator)
+        gram = flint.arb_mat(n, n, [flint.arb(v) for v in moments.gram.ravel().tolist()])
+        try:
+            inverse = gram.inv()
+        except ZeroDivisionError:
+            return None
+        entries = inverse.entries()
+        size = max(entry.abs_lower() for entry in entries)
+        radius = max(entry.rad() for entry in entries)
+        if not radius < size * flint.arb(2) ** -_GOOD_BITS:
+            return None
+        return inverse * scale
+
+
+def _singular(moments: PooledMoments) -> bool:
+    import flint
+
+    n = len(moments.names)
+    return bool(flint.fmpz_mat(n, n, moments.gram.ravel().tolist()).rank() < n)
+
+
+def _refine(moments: PooledMoments, inverse: arb_mat, precision: int) -> Approximation:
+    """x̃ = R g̃, then corrections by the exact residual until the fixed point holds no better."""
+    import flint
+
+    system, n = System.of(moments), len(moments.names)
+    with flint.ctx.workprec(precision):
+        rhs = flint.arb_mat(n, 1, [_arb(g) for g in moments.rhs])
+        guess = [abs(float(entry.mid())) for entry in (inverse * rhs).entries()]
+        shift = system.shift_for(sum(guess), min(filter(None, guess), default=0.0))
+        x = integers([0] * n)
+        residual = system.residual(x, shift)
+        for _ in range(_SWEEPS):
+            step = _step(inverse, residual, system.lcm)
+            if not any(step):
+                break
+            x, before = x + step, max(abs(residual))
+            residual = system.residual(x, shift)
+            if max(abs(residual)) >= before:
+                break
+    return Approximation(
+        numerators=x,
+        shift=shift,
+        residual=residual,
+        residual_unit=system.lcm << shift,
+        inverse=raised(_absolute(inverse), 0),
+        defect=None,
+        best=PreciseInverse(inverse),
+        method="high precision",
+    )
+
+
+def _step(inverse: arb_mat, residual: Integers, lcm: int) -> Integers:
+    """R ρ in units of the fixed point, rounded."""
+    import flint
+
+    n = len(residual)
+    move = inverse * flint.arb_mat(n, 1, [flint.arb(int(v)) / lcm for v in residual])
+    return integers([round(fraction_of(entry.mid())) for entry in move.entries()])
+
+
+def _arb(number: Fraction) -> arb:
+    import flint
+
+    return flint.arb(flint.fmpq(number.numerator, number.denominator))
+
+
+def _absolute(matrix: arb_mat) -> Floats:
+    n = matrix.nrows()
+    sizes = [_up(entry.abs_upper()) for entry in matrix.entries()]
+    return np.array(sizes).reshape(n, n)
+
+
+def _up(number: arb) -> float:
+    return math.nextafter(float(number), math.inf) if not number.is_zero() else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PreciseInverse:
+    """G̃⁻¹ in balls."""
+
+    matrix: arb_mat
+
+    def middle(self, j: int, k: int) -> Fraction:
+        return fraction_of(self.matrix[j, k].mid())
+
+    def floats(self) -> Floats:
+        n = self.matrix.nrows()
+        return np.array([float(entry.mid()) for entry in self.matrix.entries()]).reshape(n, n)
+
+    def slack(self, true_inverse: Floats, encoding: Floats) -> Floats:
+        """R − G̃⁻¹ = −G̃⁻¹ E R, and G̃⁻¹ is within its ball's radius."""
+        n = self.matrix.nrows()
+        radius = np.array([_up(entry.rad()) for entry in self.matrix.entries()]).reshape(n, n)
+        return raised(encoding + radius, 2)
