@@ -79,6 +79,8 @@ class Approximation:
     defect: Floats | None
     """Bounds of |I − R̃G̃|, or None where R̃ is the inverse itself."""
     best: Inverse
+    norm: float
+    """‖G̃‖₁, roughly."""
     method: str
 
     def absolute_x(self) -> Floats:

@@ -101,8 +101,7 @@ class Certificate:
 
     @property
     def condition(self) -> float:
-        scale = float(np.abs(self.moments.gram).sum(axis=0).max() / self.moments.denominator)
-        return scale * float(self.contraction.inverse.sum(axis=0).max())
+        return self.approximation.norm * float(self.contraction.inverse.sum(axis=0).max())
 
     def solution(self) -> Solution:
         balls = self.enclosures

@@ -54,7 +54,9 @@ def rank_error(moments: PooledMoments) -> RankError:
             hint="leave it out" if len(zero) == 1 else "leave them out",
         )
     found = find(moments)
-    return RankError(_message(moments, found), columns=found.columns, bits=found.bits, hint=_hint(found))
+    return RankError(
+        _message(moments, found), columns=found.columns, bits=found.bits, hint=_hint(found)
+    )
 
 
 def _message(moments: PooledMoments, found: Dependence) -> str:
@@ -72,7 +74,9 @@ def _hint(found: Dependence) -> str:
     if found.bits is None:
         return hint
     if found.cliff:
-        return f"{hint}; if no exact dependence is known, bits={found.bits} may still tell them apart"
+        return (
+            f"{hint}; if no exact dependence is known, bits={found.bits} may still tell them apart"
+        )
     return f"try bits={found.bits}; or {hint}"
 
 
@@ -137,7 +141,9 @@ def _dependence(
     moments: PooledMoments, pivots: list[float], expansion: Integers, noise: float, digits: int
 ) -> Dependence:
     limit = int(np.abs(expansion).max() * _SMALL)
-    columns = tuple(name for name, c in zip(moments.names, expansion, strict=True) if abs(c) > limit)
+    columns = tuple(
+        name for name, c in zip(moments.names, expansion, strict=True) if abs(c) > limit
+    )
     if moments.exact:
         return Dependence(columns, cliff=True, bits=None)
     seen, expected = pivots[:-1], _extrapolate(pivots[:-1], len(moments.names))

@@ -1,6 +1,6 @@
 """Solving in float64, proven all the same: an approximate inverse and exact residuals.
 
-R̃ comes from a Cholesky factorisation in float64. Its defect F = I − R̃G̃ is computed by splitting
+R̃ comes from a factorisation in float64. Its defect F = I − R̃G̃ is computed by splitting
 R̃ and G̃ into slices whose leading products are exact in float64, so that the cancellation in
 I − R̃G̃ costs nothing, and the remainder carries an a-priori bound. x̃ is a fixed-point vector that
 R̃ improves by the exact residual, again and again.
@@ -30,6 +30,7 @@ from titan.leastsquares.slices import Slices, exact_width
 
 _UNIT = 2.0**-53
 _SWEEPS = 100
+_BLOCK = 128
 _LARGEST_INVERSE = 2.0**200
 
 
@@ -37,11 +38,11 @@ def solve_fast(moments: PooledMoments) -> Approximation | None:
     """x̃ and R̃ by float64 arithmetic; None where the matrix is too ill-conditioned for that."""
     n = len(moments.names)
     slices = Slices.cut(moments.gram, exact_width(n))
-    matrix = _nearest(slices)
-    inverse = _approximate_inverse(matrix)
+    split = Split.of(slices)
+    inverse = _approximate_inverse(split.whole)
     if inverse is None:
         return None
-    defect, defect_error = _defect(inverse, slices)
+    defect, defect_error = _defect(inverse, split)
     bound = raised(np.abs(defect) + defect_error, 2)
     if not bound.sum(axis=1).max() < 0.5:
         return None
@@ -55,75 +56,86 @@ def solve_fast(moments: PooledMoments) -> Approximation | None:
         inverse=raised(np.abs(inverse) * up(ratio), 2),
         defect=bound,
         best=FastInverse(inverse, defect, defect_error, bound, ratio),
+        norm=float(np.abs(split.whole).sum(axis=0).max() / ratio),
         method="float64 with exact residuals",
     )
 
 
-def _nearest(slices: Slices) -> Floats:
-    """G' in float64, not necessarily rounded to nearest, but within two units of the last place."""
-    total = np.zeros(slices.parts.shape[1:])
-    for s in range(len(slices.parts) - 1, -1, -1):  # the smallest first
-        total += np.ldexp(slices.parts[s], -slices.width * (s + 1))
-    return total
+@dataclass(frozen=True, eq=False)
+class Split:
+    """G' = G1 + G2 + G3: `first` and `second` are G1 and G2 as whole numbers.
+
+    `third`, `low` = G2 + G3 and `whole` are float64, within two units of the last place.
+    """
+
+    first: Floats
+    second: Floats
+    third: Floats
+    low: Floats
+    whole: Floats
+    width: int
+
+    @classmethod
+    def of(cls, slices: Slices) -> Split:
+        parts, width = slices.parts, slices.width
+        second = parts[1] if len(parts) > 1 else np.zeros_like(parts[0])
+        third = np.zeros_like(second)
+        for s in range(len(parts) - 1, 1, -1):  # the smallest first
+            third += parts[s] * 2.0 ** (-width * (s + 1))
+        low = second * 2.0 ** (-2 * width) + third
+        return cls(parts[0], second, third, low, parts[0] * 2.0**-width + low, width)
 
 
 def _approximate_inverse(matrix: Floats) -> Floats | None:
-    from scipy.linalg import lapack
-
-    factor, failed = lapack.dpotrf(matrix, lower=1, clean=1)
-    if failed:
+    # NumPy's and not SciPy's LAPACK: each has a BLAS of its own, and the idle threads of one
+    # would spin against the other in the products that follow.
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
         return None
-    half, failed = lapack.dpotri(factor, lower=1)
-    if failed or not np.isfinite(half).all() or np.abs(half).max() > _LARGEST_INVERSE:
-        return None
-    lower = np.tril(half)
-    return np.ascontiguousarray(lower + np.tril(half, -1).T)
+    inverse = (inverse + inverse.T) / 2
+    return inverse if np.abs(inverse).max() < _LARGEST_INVERSE else None
 
 
-def _defect(inverse: Floats, slices: Slices) -> tuple[Floats, Floats]:
-    """F = I − R̃G' in float64 and a bound of its error, entry by entry.
+def _defect(inverse: Floats, split: Split) -> tuple[Floats, Floats]:
+    """F = I − R̃G' in float64 and a bound of its error, entry by entry; rows in blocks."""
+    defect, error = np.empty_like(inverse), np.empty_like(inverse)
+    for start in range(0, len(inverse), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        defect[rows], error[rows] = _defect_rows(inverse[rows], start, split)
+    return defect, error
+
+
+def _defect_rows(inverse: Floats, start: int, split: Split) -> tuple[Floats, Floats]:
+    """The rows of F from `start` on.
 
     Row i of R̃ is 2^k_i (R1 + R2 + R3) with R1, R2 whole multiples of 2^-w, 2^-2w; likewise
     G' = G1 + G2 + G3. R1G1, R1G2 and R2G1 are exact. The rest, R1G3 + R2(G2+G3) + R3G', has
     factors whose magnitudes multiply to at most 2·2^-2w, so that each of its three products of n
-    terms is off by at most (n+4)u · n · 2^(1−2w).
+    terms is off by at most (n+8)u · n · 2^(1−2w). That also covers the second-order terms of the
+    summation, and entries of R̃ so small that scaling them would underflow.
     """
-    n, width = len(inverse), slices.width
+    (count, n), unit = inverse.shape, 2.0**-split.width
     exponents = np.frexp(np.abs(inverse).max(axis=1))[1]
-    scaled = np.ldexp(inverse, (width - exponents)[:, None])
+    scale = np.ldexp(1.0, exponents)[:, None]
+    scaled = inverse * (1 / (scale * unit))
     r1 = np.rint(scaled)
-    remainder = np.ldexp(scaled - r1, width)
+    remainder = (scaled - r1) * (1 / unit)
     r2 = np.rint(remainder)
-    r3 = np.ldexp(remainder - r2, -2 * width)
-    g1, g2, g3 = _three(slices)
-    low = np.ldexp(g2, -2 * width) + g3
-    rest = np.ldexp(r1, -width) @ g3 + np.ldexp(r2, -2 * width) @ low
-    rest += r3 @ (np.ldexp(g1, -width) + low)
-    head = np.diag(np.ldexp(1.0, -exponents))
+    r3 = (remainder - r2) * unit**2
+    rest = (r1 * unit) @ split.third + (r2 * unit**2) @ split.low + r3 @ split.whole
+    head = np.eye(count, n, start) / scale
     tail = -rest
-    for product, exponent in (
-        (r1 @ g1, -2 * width),
-        (r1 @ g2, -3 * width),
-        (r2 @ g1, -3 * width),
+    for left, right, power in (
+        (r1, split.first, 2),
+        (r1, split.second, 3),
+        (r2, split.first, 3),
     ):
-        head, error = _two_sum(head, -np.ldexp(product, exponent))
+        head, error = _two_sum(head, (left @ right) * -(unit**power))
         tail += error
-    scale = exponents[:, None]
-    defect = np.ldexp(head + tail, scale)
     magnitude = np.abs(head) + np.abs(tail) + np.abs(rest)
-    rounding = np.ldexp(magnitude, scale) * (8 * _UNIT)
-    series = np.ldexp(3 * (n + 8) * n * _UNIT * 2.0 ** (1 - 2 * width), scale)
-    return defect, raised(rounding + series, 4)
-
-
-def _three(slices: Slices) -> tuple[Floats, Floats, Floats]:
-    """G1 and G2 as whole numbers, and all the rest G3 in float64."""
-    parts, width = slices.parts, slices.width
-    g2 = parts[1] if len(parts) > 1 else np.zeros_like(parts[0])
-    g3 = np.zeros_like(parts[0])
-    for s in range(len(parts) - 1, 1, -1):
-        g3 += np.ldexp(parts[s], -width * (s + 1))
-    return parts[0], g2, g3
+    series = 3 * (n + 8) * n * _UNIT * 2 * unit**2
+    return (head + tail) * scale, raised((magnitude * (8 * _UNIT) + series) * scale, 4)
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -164,9 +176,7 @@ def _shift(system: System, inverse: Floats, slices: Slices) -> int:
     return system.shift_for(float(guess.sum()), float(guess[guess > 0].min(initial=1.0)))
 
 
-def _whole(
-    move: Floats, exponent: int, slices: Slices
-) -> tuple[npt.NDArray[np.int64], int]:
+def _whole(move: Floats, exponent: int, slices: Slices) -> tuple[npt.NDArray[np.int64], int]:
     """move · 2^exponent ≈ whole · 2^power with power ≥ 0 and whole below 2^(2·width)."""
     top = math.frexp(float(np.abs(move).max()))[1]
     keep = min(2 * slices.width - 1, top + exponent)

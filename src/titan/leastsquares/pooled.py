@@ -118,7 +118,9 @@ class PooledMoments:
 
     def penalised(self, penalties: Sequence[Exact]) -> PooledMoments:
         """AᵀA + diag(penalties), the penalties in the unit of the unscaled columns."""
-        scaled = [Fraction(p) / Fraction(4) ** s for p, s in zip(penalties, self.scales, strict=True)]
+        scaled = [
+            Fraction(p) / Fraction(4) ** s for p, s in zip(penalties, self.scales, strict=True)
+        ]
         denominator = math.lcm(self.denominator, *(p.denominator for p in scaled))
         gram = self.gram * (denominator // self.denominator)
         for j, penalty in enumerate(scaled):

@@ -114,6 +114,7 @@ def _refine(moments: PooledMoments, inverse: arb_mat, precision: int) -> Approxi
         inverse=raised(_absolute(inverse), 0),
         defect=None,
         best=PreciseInverse(inverse),
+        norm=float(np.abs(moments.gram).sum(axis=0).max() / moments.denominator),
         method="high precision",
     )
 

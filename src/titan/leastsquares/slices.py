@@ -15,8 +15,6 @@ import numpy.typing as npt
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.pooled import Integers
 
-_BLOCK = 1 << 16
-
 
 def exact_width(inner: int) -> int:
     """The widest slices whose products summed over `inner` terms stay within 53 bits."""
@@ -25,8 +23,7 @@ def exact_width(inner: int) -> int:
 
 def bit_length(numbers: Integers) -> int:
     """Bits of the largest magnitude."""
-    flat = numbers.ravel().tolist()
-    return max(max(flat), -min(flat)).bit_length()
+    return int(max(numbers.max(), -numbers.min())).bit_length()
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +35,18 @@ class Slices:
 
     @classmethod
     def cut(cls, matrix: Integers, width: int) -> Slices:
-        count = -(-(bit_length(matrix) + 1) // width)
-        limbs = _limbs(matrix, width * count)
+        """Of a symmetric matrix; only its upper triangle is read."""
+        upper = np.triu_indices(len(matrix))
+        triangle = matrix[upper]
+        count = -(-(bit_length(triangle) + 1) // width)
+        limbs = _limbs(triangle, width * count)
         parts = np.empty((count, *matrix.shape))
         for s in range(count):
             field = _field(limbs, width * (count - 1 - s), width)
             if s == 0:  # two's complement: the top bit of the first slice is the sign
                 field -= (field >> (width - 1)) << width
-            parts[s] = field.reshape(matrix.shape)
+            parts[s][upper] = field
+            parts[s].T[upper] = field
         return cls(parts, width)
 
     @property
@@ -66,10 +67,10 @@ class Slices:
         return total
 
 
-def _limbs(matrix: Integers, bits: int) -> npt.NDArray[np.int64]:
+def _limbs(numbers: Integers, bits: int) -> npt.NDArray[np.int64]:
     """Two's complement in words of 64 bits, shape (words, entries), one spare word on top."""
     size = 8 * (bits // 64 + 2)
-    flat = matrix.ravel().tolist()
+    flat = numbers.tolist()
     data = b"".join([number.to_bytes(size, "little", signed=True) for number in flat])
     return np.frombuffer(data, "<i8").reshape(len(flat), -1).T
 

@@ -1,0 +1,144 @@
+"""Statistics as balls: what follows from x̃, (AᵀA)⁻¹, the residual sum of squares and the row count.
+
+Nothing here is rounded without its radius growing. Distributions are regularised incomplete beta
+functions, which flint evaluates in balls:
+
+    P(|T_ν| > t) = I_{ν/(ν+t²)}(ν/2, 1/2),   P(F_{a,b} > f) = I_{b/(b+af)}(b/2, a/2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from titan.leastsquares.balls import Ball, of_arb
+from titan.leastsquares.bounds import Floats, raised
+from titan.leastsquares.certified import Certificate
+from titan.leastsquares.named import Quantity
+
+if TYPE_CHECKING:
+    from flint import arb
+
+PRECISION = 320
+
+
+def residual_sum(certificate: Certificate) -> Ball:
+    """bᵀb − 2x̃ᵀg + x̃ᵀGx̃ less the second-order term, which x̃ ≠ x adds.
+
+    With ρ = g̃ − G̃x̃ exact, the pooled integers give bᵀb − x̃ᵀ(g̃ + ρ) exactly. The truth differs
+    from it by at most err(bᵀb) + 2|x̃|ᵀr + |x̃|ᵀĒ|x̃|, and ‖Ax − b‖² is smaller than ‖Ax̃ − b‖² by
+    δᵀGδ = δᵀ(g − Gx̃), which lies in [0, |δ|ᵀ|g − Gx̃|]. (bᵀb − gᵀx̃ would leave x̃ᵀρ out.)
+    """
+    moments, approximation = certificate.moments, certificate.approximation
+    if moments.bb is None:
+        raise ValueError("bᵀb was not released")
+    unit = approximation.residual_unit
+    mid = moments.bb - sum(
+        (
+            Fraction(int(x), 1 << approximation.shift) * (g + Fraction(int(rho), unit))
+            for x, g, rho in zip(
+                approximation.numerators, moments.rhs, approximation.residual, strict=True
+            )
+        ),
+        Fraction(0),
+    )
+    error, size = certificate.contraction.perturbation, approximation.absolute_x()
+    first = _total(size * (2 * error.rhs + error.times(size)))
+    second = _total(certificate.deviation * certificate.pull) / 2
+    return Ball(mid - second, moments.bb_error + first + second)
+
+
+def _total(terms: Floats) -> Fraction:
+    return Fraction(float(raised(terms.sum(keepdims=True), len(terms) + 4)[0]))
+
+
+def total_sum(certificate: Certificate, constant: list[Fraction] | None, weighted: bool) -> Ball:
+    """‖b‖², about the mean where A c = 1: less (cᵀAᵀb)² / ‖Ac‖², and ‖Ac‖² is the row count."""
+    moments = certificate.moments
+    whole = Ball(moments.bb or Fraction(0), moments.bb_error)
+    if constant is None:
+        return whole
+    scaled = [c * Fraction(2) ** s for c, s in zip(constant, moments.scales, strict=True)]
+    pairs = list(zip(scaled, moments.rhs, moments.rhs_error, strict=True))
+    along = Ball(
+        sum((c * g for c, g, _ in pairs), Fraction(0)),
+        sum((abs(c) * r for c, _, r in pairs), Fraction(0)),
+    )
+    length = square_length(certificate, constant) if weighted else Ball(Fraction(moments.rows))
+    return compute(lambda b, a, n: b - a * a / n, whole, along, length)
+
+
+def square_length(certificate: Certificate, constant: list[Fraction]) -> Ball:
+    """‖Ac‖² = cᵀGc."""
+    moments = certificate.moments
+    used = [
+        (j, c * Fraction(2) ** s)
+        for j, (c, s) in enumerate(zip(constant, moments.scales, strict=True))
+        if c
+    ]
+    mid, rad = Fraction(0), Fraction(0)
+    for j, c in used:
+        for k, d in used:
+            error = moments.diagonal_error[j] if j == k else moments.gram_error
+            mid += c * d * Fraction(int(moments.gram[j, k]), moments.denominator)
+            rad += abs(c * d) * error
+    return Ball(mid, rad)
+
+
+def compute(formula: Callable[..., arb], *balls: Ball) -> Ball:
+    """A formula on balls; one that is not defined all over them is a mistake of the caller."""
+    import flint
+
+    with flint.ctx.workprec(PRECISION):
+        return of_arb(formula(*(ball.arb(PRECISION) for ball in balls)))
+
+
+def root(square: Ball) -> Ball:
+    """√ of a nonnegative quantity, also where its ball reaches below zero."""
+    if square.lower > 0:
+        return compute(lambda s: s.sqrt(), square)
+    half = compute(lambda s: s.sqrt(), Ball(max(square.upper, Fraction(0)))).upper / 2
+    return Ball(half, half)
+
+
+def two_sided(t: Quantity, freedom: int) -> Quantity:
+    """P(|T| > |t|)."""
+    if not isinstance(t, Ball):
+        return math.nan if math.isnan(t) else 0.0
+    return _beta_tail(
+        lambda s: freedom / (freedom + s * s), t, Fraction(freedom, 2), Fraction(1, 2)
+    )
+
+
+def upper_tail(f: Quantity, first: int, second: int) -> Quantity:
+    """P(F > f)."""
+    if not isinstance(f, Ball):
+        return math.nan if math.isnan(f) else 0.0
+    return _beta_tail(
+        lambda s: second / (second + first * s), f, Fraction(second, 2), Fraction(first, 2)
+    )
+
+
+def _beta_tail(argument: Callable[[arb], arb], at: Ball, a: Fraction, b: Fraction) -> Quantity:
+    import flint
+
+    with flint.ctx.workprec(PRECISION):
+        x = argument(at.arb(PRECISION)).min(1)
+        tail = x.beta_lower(flint.fmpq(a.numerator, a.denominator), float(b), 1)
+        return of_arb(tail) if tail.is_finite() else math.nan
+
+
+def quantile(alpha: float, freedom: int) -> Ball:
+    """t with P(|T| > t) = alpha: SciPy's value, proven by looking on both sides of it."""
+    from scipy.special import stdtrit
+
+    guess = Fraction(-float(stdtrit(freedom, alpha / 2)))
+    for exponent in (-45, -40, -30, -20):
+        near = guess * Fraction(2) ** exponent
+        below, above = (two_sided(Ball(guess + side), freedom) for side in (-near, near))
+        if isinstance(below, Ball) and isinstance(above, Ball):
+            if above.upper < Fraction(alpha) < below.lower:
+                return Ball(guess, near)
+    return Ball(guess, guess)  # nothing proven: no digit is claimed

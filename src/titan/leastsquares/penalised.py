@@ -1,0 +1,139 @@
+"""Ridge and lasso from the same pooled moments; objectives as scikit-learn's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from titan.errors import InputError
+from titan.leastsquares.bounds import Floats
+from titan.leastsquares.certified import certify
+from titan.leastsquares.homotopy import minimise, violation
+from titan.leastsquares.named import Named, error_of
+from titan.leastsquares.pooled import Exact, PooledMoments
+
+KKT_TOLERANCE = 1e-10
+"""Violation of the optimality conditions, relative to the penalty that sets all to zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """The minimiser of ‖b − Ax‖² + alpha‖x‖², certified like an ordinary solution."""
+
+    alpha: float
+    params: Named
+    error_bound: Named
+
+
+@dataclass(frozen=True, eq=False)
+class LassoPath:
+    """The minimisers of ‖b − Ax‖²/(2·rows) + alpha‖x‖₁ for falling alphas, in float64."""
+
+    alphas: Floats
+    names: tuple[str, ...]
+    coefs: Floats
+    """One row of coefficients for every alpha, the intercept's among them."""
+    violation: float
+    """The largest violation of the optimality conditions met, relative to the largest alpha."""
+
+    def params(self, at: int) -> Named:
+        return Named(self.names, self.coefs[at].tolist())
+
+
+def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> Ridge:
+    """(AᵀA + alpha·P) x = Aᵀb, P the identity but for the intercept; exact in alpha."""
+    if not math.isfinite(alpha) or alpha < 0:
+        raise InputError(f"alpha is {alpha}", hint="a number that is not negative")
+    exact = Fraction(alpha)
+    penalties = [Fraction(0) if name == intercept else exact for name in moments.names]
+    balls = certify(moments.penalised(penalties)).enclosures
+    return Ridge(
+        float(alpha),
+        Named(moments.names, balls),
+        Named(moments.names, [error_of(ball) for ball in balls]),
+    )
+
+
+def lasso_path(
+    moments: PooledMoments, alphas: Sequence[float] | None, count: int, intercept: str | None
+) -> LassoPath:
+    """The path at `alphas`, or at `count` of them from the largest useful one down to its 1/1000."""
+    at = None if intercept is None else moments.index(intercept)
+    gram, rhs, norms = _centred(moments, at)
+    penalised = np.array([j for j in range(len(moments.names)) if j != at])
+    weights = moments.rows / norms
+    largest = float(np.max(np.abs(rhs) / weights, initial=0.0))
+    grid = _grid(alphas, largest, count)
+    points = minimise(gram, rhs, weights, grid)
+    worst = max(
+        (violation(gram, rhs, weights, a, z) for a, z in zip(grid, points, strict=True)),
+        default=0.0,
+    )
+    if worst > KKT_TOLERANCE * max(largest, float(grid.max())):
+        raise InputError(
+            "the lasso's optimality conditions were not met in float64",
+            hint="drop nearly dependent columns, or use ridge",
+        )
+    coefs = np.zeros((len(grid), len(moments.names)))
+    coefs[:, penalised] = points / norms
+    if at is not None:
+        coefs[:, at] = _intercepts(moments, at, coefs)
+    return LassoPath(grid, moments.names, coefs, worst / largest if largest else 0.0)
+
+
+def _grid(alphas: Sequence[float] | None, largest: float, count: int) -> Floats:
+    if alphas is None:
+        return np.geomspace(largest or 1.0, (largest or 1.0) / 1000, count)
+    grid = np.array(sorted(alphas, reverse=True), np.float64)
+    if not len(grid) or not np.isfinite(grid).all() or grid[-1] <= 0:
+        raise InputError("alphas must be positive numbers", hint="the limit 0 is `params` itself")
+    return grid
+
+
+def _centred(moments: PooledMoments, at: int | None) -> tuple[Floats, Floats, Floats]:
+    """AᵀA and Aᵀb of the penalised columns with unit diagonal, and the columns' norms.
+
+    With an intercept both are taken about the mean: the Schur complement of the intercept, formed
+    exactly, since in float64 the subtraction would cancel.
+    """
+    gram, rhs = moments.gram, list(moments.rhs)
+    scales = np.array(moments.scales)
+    unit = Fraction(1, moments.denominator)
+    keep = [j for j in range(len(rhs)) if j != at]
+    if at is not None:
+        pivot, row = int(gram[at, at]), gram[at]
+        if pivot <= 0:
+            raise InputError("the intercept's column is zero in all rows")
+        rhs = [g - Fraction(int(row[j]), pivot) * rhs[at] for j, g in enumerate(rhs)]
+        gram = gram * pivot - np.multiply.outer(row, row)
+        unit = unit / pivot
+    diagonal = [Fraction(int(gram[j, j])) * unit for j in keep]
+    for j, square in zip(keep, diagonal, strict=True):
+        if square <= 0:
+            raise InputError(
+                f"column {moments.names[j]!r} does not vary", hint="leave it out of the model"
+            )
+    norms = np.sqrt(np.array([float(square) for square in diagonal]))
+    inner = (gram[np.ix_(keep, keep)] / unit.denominator).astype(np.float64) * unit.numerator
+    scaled = np.array([float(rhs[j]) for j in keep])
+    return inner / norms[:, None] / norms, scaled / norms, np.ldexp(norms, scales[keep])
+
+
+def _intercepts(moments: PooledMoments, at: int, coefs: Floats) -> Floats:
+    """b̄ − x̄ᵀw for every row of coefficients."""
+    unit = Fraction(2) ** moments.scales[at]
+    pivot = int(moments.gram[at, at])
+    mean = float(moments.rhs[at] * moments.denominator / pivot / unit)
+    means = np.array(
+        [
+            float(Fraction(int(v), pivot) * Fraction(2) ** s / unit)
+            for v, s in zip(moments.gram[at], moments.scales, strict=True)
+        ]
+    )
+    means[at] = 0.0
+    level: Floats = mean - coefs @ means
+    return level

@@ -1,0 +1,392 @@
+"""Regression from pooled moments, under statsmodels' names."""
+
+# Rule 1: what needs rows is not here: Durbin–Watson, Jarque–Bera, leverages, robust errors.
+# Rule 2: every number is the middle of a proven ball, or plain where the fit is exact (0, ∞) or
+#         the number is not defined (NaN).
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import DataError, InputError
+from titan.leastsquares import inference
+from titan.leastsquares.balls import Ball
+from titan.leastsquares.bounds import Floats
+from titan.leastsquares.certified import Certificate, Solution, certify
+from titan.leastsquares.inference import compute
+from titan.leastsquares.named import Named, Quantity, error_of
+from titan.leastsquares.penalised import LassoPath, Ridge, lasso_path, ridge
+from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
+
+Constant = str | Mapping[str, Exact] | None
+
+
+def fit_pooled(
+    moments: PooledMoments, *, constant: Constant = None, weighted: bool = False
+) -> Regression:
+    """Ordinary least squares of `moments.response` on `moments.names`, with inference.
+
+    `constant` says how the columns give the constant 1: the intercept's name, or coefficients c
+    with A c = 1 (all indicators of a factor: each 1), or None where they do not. Moments alone
+    cannot prove A c = 1, the model does; what they can disprove, ‖Ac‖² ≠ rows, is refused.
+    R² is about the mean if and only if a constant is given. `weighted` says that rows were
+    multiplied by the roots of analytic weights (statsmodels' WLS).
+    """
+    if moments.bb is None:
+        raise InputError(
+            "inference needs bᵀb, and only the solution was released",
+            hint='pool with release="inference"',
+        )
+    enough_rows(moments)
+    if isinstance(constant, str):
+        constant = {constant: 1}
+    vector = as_vector(constant, moments.names)
+    if constant is not None and vector is None:
+        raise InputError(
+            f"the constant is made of columns that are not in the model: {', '.join(constant)}"
+        )
+    certificate = certify(moments)
+    if vector is not None and not weighted:
+        length = inference.square_length(certificate, vector)
+        if moments.rows not in length:
+            raise InputError(
+                "the columns said to add up to the constant do not: "
+                "the square of their sum is not the number of rows",
+                hint="give the intercept's name, or None",
+            )
+    return Regression(certificate, constant if vector is not None else None, weighted)
+
+
+def enough_rows(moments: PooledMoments) -> None:
+    """Refuse fewer rows than coefficients."""
+    if moments.rows < len(moments.names):
+        raise DataError(
+            f"{moments.rows} rows in all for {len(moments.names)} coefficients",
+            hint="name fewer columns, or use ridge",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A fitted linear model; see `fit_pooled`."""
+
+    certificate: Certificate = field(repr=False)
+    constant: Mapping[str, Exact] | None = None
+    weighted: bool = False
+    cost: Any = None
+
+    # -- counts -------------------------------------------------------------------------------
+
+    @property
+    def moments(self) -> PooledMoments:
+        return self.certificate.moments
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.moments.names
+
+    @property
+    def nobs(self) -> int:
+        return self.moments.rows
+
+    @property
+    def df_model(self) -> int:
+        return len(self.names) - (self.constant is not None)
+
+    @property
+    def df_resid(self) -> int:
+        return self.nobs - len(self.names)
+
+    # -- coefficients -------------------------------------------------------------------------
+
+    @cached_property
+    def solution(self) -> Solution:
+        return self.certificate.solution()
+
+    @cached_property
+    def params(self) -> Named:
+        return self._named(self.certificate.enclosures)
+
+    @property
+    def error_bound(self) -> Named:
+        """How far each of `params` may be from the truth."""
+        return self._named([error_of(ball) for ball in self.certificate.enclosures])
+
+    @cached_property
+    def bse(self) -> Named:
+        return self._named([self._standard_error(j) for j in range(len(self.names))])
+
+    def _standard_error(self, j: int) -> Quantity:
+        scale = self._scale
+        if not isinstance(scale, Ball):
+            return scale
+        return inference.root(compute(lambda s, r: s * r, scale, self.certificate.inverse(j, j)))
+
+    @cached_property
+    def tvalues(self) -> Named:
+        return self._named(
+            [
+                _ratio(ball, se)
+                for ball, se in zip(self.certificate.enclosures, self.bse.enclosures, strict=True)
+            ]
+        )
+
+    @cached_property
+    def pvalues(self) -> Named:
+        return self._named([inference.two_sided(t, self.df_resid) for t in self.tvalues.enclosures])
+
+    def conf_int(self, alpha: float = 0.05) -> dict[str, tuple[float, float]]:
+        """Name → (lower, upper) at level 1 − alpha."""
+        return {
+            name: (float(low), float(high))
+            for name, (low, high) in zip(self.names, self.intervals(alpha), strict=True)
+        }
+
+    def intervals(self, alpha: float = 0.05) -> list[tuple[Quantity, Quantity]]:
+        """The confidence limits as enclosures."""
+        if not 0 < alpha < 1:
+            raise InputError(f"alpha is {alpha}", hint="between 0 and 1, as 0.05")
+        if self.df_resid == 0:
+            return [(math.nan, math.nan)] * len(self.names)
+        if self.exact_fit:
+            return [(ball, ball) for ball in self.certificate.enclosures]
+        limit = inference.quantile(alpha, self.df_resid)
+        limits: list[tuple[Quantity, Quantity]] = []
+        for ball, se in zip(self.certificate.enclosures, self.bse.enclosures, strict=True):
+            if not isinstance(se, Ball):
+                raise AssertionError("a fit that is not exact has standard errors in balls")
+            low = compute(lambda b, s, q: b - s * q, ball, se, limit)
+            limits.append((low, compute(lambda b, s, q: b + s * q, ball, se, limit)))
+        return limits
+
+    def cov_params(self) -> Floats:
+        """The covariance matrix of the coefficients, in the order of `names`."""
+        inverse = self.certificate.approximation.best.floats()
+        scales = np.array(self.moments.scales)
+        return float(self._scale) * np.ldexp(inverse, -(scales[:, None] + scales[None, :]))
+
+    # -- the fit as a whole -------------------------------------------------------------------
+
+    @cached_property
+    def residual_sum(self) -> Ball:
+        """The residual sum of squares in a ball."""
+        return inference.residual_sum(self.certificate)
+
+    @property
+    def exact_fit(self) -> bool:
+        """Whether the residuals may all be zero: their sum of squares is not provably positive."""
+        return self.residual_sum.lower <= 0
+
+    @property
+    def ssr(self) -> float:
+        return 0.0 if self.exact_fit else float(self.residual_sum)
+
+    @cached_property
+    def _scale(self) -> Quantity:
+        if self.df_resid == 0:
+            return math.nan
+        if self.exact_fit:
+            return 0.0
+        return compute(lambda s: s / self.df_resid, self.residual_sum)
+
+    @property
+    def scale(self) -> float:
+        """The residual variance; its root is the residual standard error."""
+        return float(self._scale)
+
+    @cached_property
+    def total_sum(self) -> Ball:
+        """The total sum of squares, about the mean where the model has a constant."""
+        vector = as_vector(self.constant, self.names)
+        return inference.total_sum(self.certificate, vector, self.weighted)
+
+    @cached_property
+    def statistics(self) -> dict[str, Quantity]:
+        """R², adjusted R², F and the rest as enclosures, by statsmodels' names."""
+        return {**self._r_squared(), **self._f_test(), **self._likelihood()}
+
+    def _r_squared(self) -> dict[str, Quantity]:
+        r2: Quantity = math.nan
+        adjusted: Quantity = math.nan
+        if self.total_sum.lower > 0:
+            r2 = adjusted = 1.0
+            if not self.exact_fit:
+                r2 = compute(lambda r, t: 1 - r / t, self.residual_sum, self.total_sum)
+        if isinstance(r2, Ball):
+            freedom = self.nobs - (self.constant is not None)
+            adjusted = (
+                compute(lambda r: 1 - (1 - r) * freedom / self.df_resid, r2)
+                if self.df_resid
+                else math.nan
+            )
+        return {"rsquared": r2, "rsquared_adj": adjusted}
+
+    def _f_test(self) -> dict[str, Quantity]:
+        f: Quantity = math.nan
+        if self.df_model and self.df_resid and self.total_sum.lower > 0:
+            f = math.inf
+            if not self.exact_fit:
+                ratio = Fraction(self.df_resid, self.df_model)
+                f = compute(
+                    lambda r, t, q: (t - r) / r * q, self.residual_sum, self.total_sum, Ball(ratio)
+                )
+        return {
+            "fvalue": f,
+            "f_pvalue": inference.upper_tail(f, self.df_model, self.df_resid),
+        }
+
+    def _likelihood(self) -> dict[str, Quantity]:
+        """Of Gaussian errors; with weights it would need the sum of their logarithms."""
+        if self.weighted or self.exact_fit:
+            llf: Quantity = math.nan if self.weighted else math.inf
+            return {"llf": llf, "aic": -llf, "bic": -llf}
+        import flint
+
+        n, k = self.nobs, len(self.names)
+
+        def likelihood(r: flint.arb) -> flint.arb:
+            return -(r / n * 2 * flint.arb.pi()).log() * n / 2 - flint.arb(n) / 2
+
+        ball = compute(likelihood, self.residual_sum)
+        return {
+            "llf": ball,
+            "aic": compute(lambda v: 2 * k - 2 * v, ball),
+            "bic": compute(lambda v: k * flint.arb(n).log() - 2 * v, ball),
+        }
+
+    @property
+    def rsquared(self) -> float:
+        return float(self.statistics["rsquared"])
+
+    @property
+    def rsquared_adj(self) -> float:
+        return float(self.statistics["rsquared_adj"])
+
+    @property
+    def fvalue(self) -> float:
+        return float(self.statistics["fvalue"])
+
+    @property
+    def f_pvalue(self) -> float:
+        return float(self.statistics["f_pvalue"])
+
+    @property
+    def llf(self) -> float:
+        return float(self.statistics["llf"])
+
+    @property
+    def aic(self) -> float:
+        return float(self.statistics["aic"])
+
+    @property
+    def bic(self) -> float:
+        return float(self.statistics["bic"])
+
+    # -- other models from the same moments ---------------------------------------------------
+
+    def submodel(self, names: Sequence[str]) -> Regression:
+        """The regression on some of the columns; no further communication."""
+        constant = self.constant
+        if as_vector(constant, names) is None:
+            constant = None
+        return fit_pooled(self.moments.subset(names), constant=constant, weighted=self.weighted)
+
+    def ridge(self, alpha: float | Exact) -> Ridge:
+        """‖b − Ax‖² + alpha‖x‖², the intercept unpenalised: scikit-learn's `Ridge`."""
+        return ridge(self.moments, alpha, self._intercept)
+
+    def ridge_path(self, alphas: Sequence[float | Exact]) -> list[Ridge]:
+        return [self.ridge(alpha) for alpha in alphas]
+
+    def lasso_path(self, alphas: Sequence[float] | None = None, count: int = 100) -> LassoPath:
+        """‖b − Ax‖²/(2·rows) + alpha‖x‖₁, the intercept unpenalised: scikit-learn's `Lasso`."""
+        return lasso_path(self.moments, alphas, count, self._intercept)
+
+    @property
+    def _intercept(self) -> str | None:
+        """The column that is the constant by itself."""
+        return next(iter(self.constant)) if self.constant and len(self.constant) == 1 else None
+
+    # -- use ----------------------------------------------------------------------------------
+
+    def predict(self, rows: Mapping[str, npt.ArrayLike] | npt.ArrayLike) -> Floats:
+        """The fitted values of new rows: columns by name, or a matrix in the order of `names`.
+
+        An intercept that is missing among the names is taken as 1.
+        """
+        matrix = self._design(rows) if isinstance(rows, Mapping) else np.asarray(rows, np.float64)
+        if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(self.names):
+            raise InputError(
+                f"rows of shape {matrix.shape} for {len(self.names)} coefficients",
+                hint=f"columns are {', '.join(self.names)}",
+            )
+        fitted: Floats = matrix @ np.asarray(self.params)
+        return fitted
+
+    def _design(self, rows: Mapping[str, npt.ArrayLike]) -> Floats:
+        columns = []
+        for name in self.names:
+            if name in rows:
+                columns.append(np.asarray(rows[name], np.float64))
+            elif name == self._intercept:
+                columns.append(np.ones(()))
+            else:
+                raise InputError(f"the rows lack the column {name!r}")
+        return np.stack(np.broadcast_arrays(*columns), axis=-1)
+
+    def summary(self, alpha: float = 0.05) -> str:
+        """The table that statsmodels prints, with the digits that are proven."""
+        from titan.leastsquares.summary import summary
+
+        return summary(self, alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: what is infinite or not defined is None."""
+        vectors = {
+            "params": self.params,
+            "bse": self.bse,
+            "error_bound": self.error_bound,
+            "tvalues": self.tvalues,
+            "pvalues": self.pvalues,
+        }
+        return {
+            **{key: {n: _finite(v) for n, v in vector.items()} for key, vector in vectors.items()},
+            "conf_int": {n: list(map(_finite, pair)) for n, pair in self.conf_int().items()},
+            **{key: _finite(float(value)) for key, value in self.statistics.items()},
+            "nobs": self.nobs,
+            "df_model": self.df_model,
+            "df_resid": self.df_resid,
+            "scale": _finite(self.scale),
+            "ssr": self.ssr,
+            "exact_fit": self.exact_fit,
+            "condition": self.certificate.condition,
+            "method": self.certificate.approximation.method,
+            "response": self.moments.response,
+            "cov_type": "nonrobust",
+        }
+
+    def __repr__(self) -> str:
+        return f"Regression({self.moments.response} ~ {' + '.join(self.names)}, nobs={self.nobs})"
+
+    def _named(self, quantities: Sequence[Quantity]) -> Named:
+        return Named(self.names, quantities)
+
+
+def _ratio(ball: Ball, se: Quantity) -> Quantity:
+    if isinstance(se, Ball) and se.lower > 0:
+        return compute(lambda b, s: b / s, ball, se)
+    if isinstance(se, Ball) or math.isnan(se) or 0 in ball:
+        return math.nan
+    return math.copysign(math.inf, ball.mid)
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
