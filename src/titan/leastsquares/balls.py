@@ -58,11 +58,11 @@ class Ball:
 
     @property
     def decimals(self) -> int:
-        """Digits after the point which are proven in the same sense; negative for tens, hundreds…"""
+        """Proven digits after the point, in the same sense; negative for tens, hundreds…"""
         return MOST_DIGITS if self.rad == 0 else _exponent(Fraction(1, 2) / self.rad)
 
     def text(self, digits: int = 17) -> str:
-        """The proven digits, at most `digits` of them, in scientific notation where that is short."""
+        """The proven digits, at most `digits` of them."""
         shown = min(digits, self.digits)
         if shown == 0:
             return f"0 ± {up(abs(self.mid) + self.rad):.1e}"

@@ -6,6 +6,7 @@ for float64, are solved in high precision; the others in float64 with exact resi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +18,7 @@ from titan.errors import RankError
 from titan.leastsquares.approximation import Approximation
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contract, raised
-from titan.leastsquares.dependence import rank_error
+from titan.leastsquares.dependence import MANY, rank_error, suspects
 from titan.leastsquares.fast import solve_fast
 from titan.leastsquares.pooled import PooledMoments
 from titan.leastsquares.precise import solve_precisely
@@ -137,11 +138,24 @@ def certify(moments: PooledMoments, *, fast: bool | None = None) -> Certificate:
     raise rank_error(moments)
 
 
-def _approximations(moments: PooledMoments, fast: bool | None) -> Any:
+def _approximations(moments: PooledMoments, fast: bool | None) -> Iterator[Approximation | None]:
     if fast or (fast is None and len(moments.names) >= FAST_FROM):
         yield solve_fast(moments)
     if not fast:
+        if len(moments.names) > MANY:
+            _refuse_dependent(moments)
         yield solve_precisely(moments)
+
+
+def _refuse_dependent(moments: PooledMoments) -> None:
+    """Raise RankError where a few columns alone are not provably independent.
+
+    What is not proven for some of the columns is not proven for all; asking the few first spares
+    many columns a long calculation that must fail.
+    """
+    few = suspects(moments)
+    if few and len(few) < len(moments.names):
+        certify(moments.subset(few))
 
 
 def _certificate(

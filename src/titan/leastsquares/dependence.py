@@ -26,9 +26,13 @@ from titan.leastsquares.pooled import Integers, PooledMoments, integers
 _SMALL = 2.0**-20
 """A column that carries less than this part of the dependence is not named."""
 
+_FLOAT_NOISE = 2.0**-38
 _MARGIN_BITS = 24
 _CLIFF_BITS = 24
 _NAMED = 8
+
+MANY = 150
+"""Columns beyond which a dependence is first looked for in float64."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ def rank_error(moments: PooledMoments) -> RankError:
             columns=zero,
             hint="leave it out" if len(zero) == 1 else "leave them out",
         )
-    found = find(moments)
+    few = suspects(moments) if len(moments.names) > MANY else ()
+    found = find(moments.subset(few) if few else moments)
     return RankError(
         _message(moments, found), columns=found.columns, bits=found.bits, hint=_hint(found)
     )
@@ -106,6 +111,22 @@ def find(moments: PooledMoments) -> Dependence:
     raise AssertionError("the last column returns")
 
 
+def suspects(moments: PooledMoments) -> tuple[str, ...]:
+    """The columns of the first dependence that float64 sees; none where it sees none."""
+    diagonal = np.diagonal(moments.gram)
+    roots = np.sqrt((diagonal / moments.denominator).astype(np.float64))
+    matrix = (moments.gram / moments.denominator).astype(np.float64) / roots[:, None] / roots
+    schur = matrix.copy()
+    for j in range(len(matrix)):
+        if schur[j, j] < _FLOAT_NOISE:
+            expansion = np.linalg.lstsq(matrix[:j, :j], matrix[:j, j])[0]
+            used = np.flatnonzero(np.abs(expansion) > _SMALL * np.abs(expansion).max())
+            return tuple(moments.names[k] for k in (*used.tolist(), j))
+        below = schur[j + 1 :, j]
+        schur[j + 1 :, j + 1 :] -= np.multiply.outer(below, below / schur[j, j])
+    return ()
+
+
 def _working_bits(moments: PooledMoments) -> int:
     return max(256, 3 * moments.denominator.bit_length())
 
@@ -151,7 +172,9 @@ def _dependence(
     cliff = bool(seen) and _extrapolate(seen, len(seen) + 1) > fall + _CLIFF_BITS
     if moments.bits is None:
         return Dependence(columns, cliff, None)
-    short = fall - min(expected, pivots[-1] if math.isfinite(pivots[-1]) else expected, fall)
+    if cliff:
+        return Dependence(columns, cliff, 64 * math.ceil(moments.bits / 32))
+    short = max(0.0, fall - expected)
     wanted = moments.bits + short + _MARGIN_BITS + len(moments.names).bit_length()
     return Dependence(columns, cliff, 64 * math.ceil(wanted / 64))
 

@@ -10,8 +10,8 @@ In this file the matrix is G' = N · 2^-P with entries in [−1/2, 1/2), G̃ = G
 """
 
 # Rule 1: BLAS sums in an order of its own; every bound here holds for any order, with fused
-#         multiply-add or without. (It would not hold for Strassen's scheme: no BLAS we know uses it.)
-# Rule 2: scaling by powers of two is exact: exponents stay far from the limits, or nothing is proven.
+#         multiply-add or without. (Not for Strassen's scheme, which no BLAS we know uses.)
+# Rule 2: scaling by powers of two is exact, exponents being kept far from the limits.
 
 from __future__ import annotations
 
@@ -196,7 +196,8 @@ def _float_of(number: int) -> tuple[float, int]:
 class FastInverse:
     """One Newton step beyond R̃: R̂ = R̃ + FR̃, in float64.
 
-    The true inverse R = R̃ + (F − R̃E)R, so R − R̃ − FR̃ = F(R − R̃) − R̃ER with |R − R̃| ≤ |F||R| + |R̃|Ē|R|.
+    For the true inverse R = R̃ + (F − R̃E)R, so R − R̃ − FR̃ = F(R − R̃) − R̃ER, where
+    |R − R̃| ≤ |F||R| + |R̃|Ē|R|.
     """
 
     inverse: Floats

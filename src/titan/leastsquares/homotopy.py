@@ -47,14 +47,14 @@ def _line(
     """The active columns, and z = at_zero − α·slope on them."""
     active = np.flatnonzero(signs)
     sides = np.stack([rhs[active], weights[active] * signs[active]], axis=1)
-    both = np.linalg.solve(gram[np.ix_(active, active)], sides)
+    both: Floats = np.linalg.solve(gram[np.ix_(active, active)], sides).astype(np.float64)
     return active, both[:, 0], both[:, 1]
 
 
 def _next(
     gram: Floats, rhs: Floats, weights: Floats, signs: Floats, alpha: float
 ) -> tuple[float, int, float]:
-    """The next breakpoint below `alpha`: where it is, which column, and its new sign (0: leaves)."""
+    """The next breakpoint below `alpha`: where it is, which column, its new sign (0: it leaves)."""
     active, at_zero, slope = _line(gram, rhs, weights, signs)
     best = (0.0, 0, float(signs[0]))
     with np.errstate(divide="ignore", invalid="ignore"):

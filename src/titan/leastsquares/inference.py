@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from flint import arb
 
 PRECISION = 320
+_TAIL_PRECISION = 128
+"""Digits of a p-value nobody reads; the incomplete beta function is dear at more."""
 
 
 def residual_sum(certificate: Certificate) -> Ball:
@@ -124,8 +126,8 @@ def upper_tail(f: Quantity, first: int, second: int) -> Quantity:
 def _beta_tail(argument: Callable[[arb], arb], at: Ball, a: Fraction, b: Fraction) -> Quantity:
     import flint
 
-    with flint.ctx.workprec(PRECISION):
-        x = argument(at.arb(PRECISION)).min(1)
+    with flint.ctx.workprec(_TAIL_PRECISION):
+        x = argument(at.arb(_TAIL_PRECISION)).min(1)
         tail = x.beta_lower(flint.fmpq(a.numerator, a.denominator), float(b), 1)
         return of_arb(tail) if tail.is_finite() else math.nan
 
@@ -138,7 +140,8 @@ def quantile(alpha: float, freedom: int) -> Ball:
     for exponent in (-45, -40, -30, -20):
         near = guess * Fraction(2) ** exponent
         below, above = (two_sided(Ball(guess + side), freedom) for side in (-near, near))
-        if isinstance(below, Ball) and isinstance(above, Ball):
-            if above.upper < Fraction(alpha) < below.lower:
-                return Ball(guess, near)
+        if not (isinstance(below, Ball) and isinstance(above, Ball)):
+            break
+        if above.upper < Fraction(alpha) < below.lower:
+            return Ball(guess, near)
     return Ball(guess, guess)  # nothing proven: no digit is claimed

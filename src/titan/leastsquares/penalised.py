@@ -61,7 +61,7 @@ def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -
 def lasso_path(
     moments: PooledMoments, alphas: Sequence[float] | None, count: int, intercept: str | None
 ) -> LassoPath:
-    """The path at `alphas`, or at `count` of them from the largest useful one down to its 1/1000."""
+    """The path at `alphas`, or at `count` of them from the largest useful one to its 1/1000."""
     at = None if intercept is None else moments.index(intercept)
     gram, rhs, norms = _centred(moments, at)
     penalised = np.array([j for j in range(len(moments.names)) if j != at])

@@ -171,7 +171,8 @@ class Regression:
         """The covariance matrix of the coefficients, in the order of `names`."""
         inverse = self.certificate.approximation.best.floats()
         scales = np.array(self.moments.scales)
-        return float(self._scale) * np.ldexp(inverse, -(scales[:, None] + scales[None, :]))
+        covariance: Floats = np.ldexp(inverse, -(scales[:, None] + scales[None, :])) * self.scale
+        return covariance
 
     # -- the fit as a whole -------------------------------------------------------------------
 
@@ -246,7 +247,7 @@ class Regression:
     def _likelihood(self) -> dict[str, Quantity]:
         """Of Gaussian errors; with weights it would need the sum of their logarithms."""
         if self.weighted or self.exact_fit:
-            llf: Quantity = math.nan if self.weighted else math.inf
+            llf = math.nan if self.weighted else math.inf
             return {"llf": llf, "aic": -llf, "bic": -llf}
         import flint
 
