@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,7 @@ class Ball:
         """The proven digits, at most `digits` of them."""
         shown = min(digits, self.digits)
         if shown == 0:
-            return f"0 ± {up(abs(self.mid) + self.rad):.1e}"
+            return f"0 ± {at_most(abs(self.mid) + self.rad)}"
         context = Context(prec=shown, rounding=ROUND_HALF_EVEN)
         return str(context.divide(Decimal(self.mid.numerator), Decimal(self.mid.denominator)))
 
@@ -106,6 +106,13 @@ def up(number: Fraction) -> float:
     if math.isinf(value) or Fraction(value) >= number:
         return value
     return math.nextafter(value, math.inf)
+
+
+def at_most(number: Fraction) -> str:
+    """Two digits of a bound, rounded up."""
+    context = Context(prec=2, rounding=ROUND_CEILING)
+    bound = context.divide(Decimal(number.numerator), Decimal(number.denominator))
+    return f"{bound:.1e}"
 
 
 def _up_arb(number: Fraction) -> arb:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from titan.errors import RankError
+from titan.errors import DataError, RankError
 from titan.leastsquares.approximation import Approximation
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contract, raised
@@ -122,7 +122,17 @@ def solve_pooled(moments: PooledMoments) -> Solution:
 
     Raises RankError, naming columns, where full rank is not proven.
     """
+    enough_rows(moments)
     return certify(moments).solution()
+
+
+def enough_rows(moments: PooledMoments) -> None:
+    """Refuse fewer rows than coefficients."""
+    if moments.rows < len(moments.names):
+        raise DataError(
+            f"{moments.rows} rows in all for {len(moments.names)} coefficients",
+            hint="name fewer columns, or use ridge",
+        )
 
 
 def certify(moments: PooledMoments, *, fast: bool | None = None) -> Certificate:

@@ -3,7 +3,7 @@
 Nothing here is rounded without its radius growing. Distributions are regularised incomplete beta
 functions, which flint evaluates in balls:
 
-    P(|T_ν| > t) = I_{ν/(ν+t²)}(ν/2, 1/2),   P(F_{a,b} > f) = I_{b/(b+af)}(b/2, a/2).
+    P(F_{a,b} > f) = I_{b/(b+af)}(b/2, a/2),   P(|T_ν| > t) = P(F_{1,ν} > t²).
 """
 
 from __future__ import annotations
@@ -109,27 +109,35 @@ def two_sided(t: Quantity, freedom: int) -> Quantity:
     """P(|T| > |t|)."""
     if not isinstance(t, Ball):
         return math.nan if math.isnan(t) else 0.0
-    return _beta_tail(
-        lambda s: freedom / (freedom + s * s), t, Fraction(freedom, 2), Fraction(1, 2)
-    )
+    low, high = max(abs(t.mid) - t.rad, Fraction(0)), abs(t.mid) + t.rad
+    return _tail(low * low, high * high, 1, freedom)
 
 
 def upper_tail(f: Quantity, first: int, second: int) -> Quantity:
     """P(F > f)."""
     if not isinstance(f, Ball):
         return math.nan if math.isnan(f) else 0.0
-    return _beta_tail(
-        lambda s: second / (second + first * s), f, Fraction(second, 2), Fraction(first, 2)
-    )
+    return _tail(max(f.lower, Fraction(0)), max(f.upper, Fraction(0)), first, second)
 
 
-def _beta_tail(argument: Callable[[arb], arb], at: Ball, a: Fraction, b: Fraction) -> Quantity:
+def _tail(low: Fraction, high: Fraction, first: int, second: int) -> Ball:
+    """P(F > f) for f in [low, high]: it falls with f, so the ends enclose it."""
+    above, below = _tail_at(low, first, second), _tail_at(high, first, second)
+    return Ball((above.upper + below.lower) / 2, (above.upper - below.lower) / 2)
+
+
+def _tail_at(f: Fraction, first: int, second: int) -> Ball:
+    """I_{b/(b+af)}(b/2, a/2), or one less the same from the other end where it is not small."""
     import flint
 
+    a, b = flint.fmpq(first, 2), flint.fmpq(second, 2)
     with flint.ctx.workprec(_TAIL_PRECISION):
-        x = argument(at.arb(_TAIL_PRECISION)).min(1)
-        tail = x.beta_lower(flint.fmpq(a.numerator, a.denominator), float(b), 1)
-        return of_arb(tail) if tail.is_finite() else math.nan
+        at = Ball(f).arb(_TAIL_PRECISION)
+        if f < 1:
+            tail = 1 - (first * at / (second + first * at)).beta_lower(a, b, 1)
+        else:
+            tail = (second / (second + first * at)).beta_lower(b, a, 1)
+        return of_arb(tail) if tail.is_finite() else Ball(Fraction(1, 2), Fraction(1, 2))
 
 
 def quantile(alpha: float, freedom: int) -> Ball:
@@ -139,9 +147,7 @@ def quantile(alpha: float, freedom: int) -> Ball:
     guess = Fraction(-float(stdtrit(freedom, alpha / 2)))
     for exponent in (-45, -40, -30, -20):
         near = guess * Fraction(2) ** exponent
-        below, above = (two_sided(Ball(guess + side), freedom) for side in (-near, near))
-        if not (isinstance(below, Ball) and isinstance(above, Ball)):
-            break
+        below, above = (_tail_at((guess + side) ** 2, 1, freedom) for side in (-near, near))
         if above.upper < Fraction(alpha) < below.lower:
             return Ball(guess, near)
     return Ball(guess, guess)  # nothing proven: no digit is claimed

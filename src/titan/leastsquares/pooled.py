@@ -162,6 +162,39 @@ class PooledMoments:
         )
 
     @classmethod
+    def of_integers(
+        cls,
+        names: Sequence[str],
+        gram: Integers,
+        rhs: Sequence[int] | Integers,
+        units: Sequence[Fraction],
+        *,
+        rows: int,
+        bb: int | None = None,
+        response: str = "y",
+        response_unit: Fraction = Fraction(1),
+    ) -> PooledMoments:
+        """Exact moments of columns that are integers times a unit each, as one party has them.
+
+        (AᵀA)_jk = gram_jk · unit_j · unit_k; nothing is rounded.
+        """
+        squares = [int(v) * unit**2 for v, unit in zip(np.diagonal(gram), units, strict=True)]
+        scales = column_scales(squares)
+        scaled = [unit / Fraction(2) ** s for unit, s in zip(units, scales, strict=True)]
+        common = math.lcm(*(unit.denominator for unit in scaled))
+        factors = integers([int(unit * common) for unit in scaled])
+        return cls(
+            names=tuple(names),
+            response=response,
+            rows=rows,
+            scales=scales,
+            gram=gram * factors[:, None] * factors,
+            denominator=common**2,
+            rhs=tuple(int(g) * u * response_unit for g, u in zip(rhs, scaled, strict=True)),
+            bb=None if bb is None else bb * response_unit**2,
+        )
+
+    @classmethod
     def of_sums(
         cls,
         names: Sequence[str],

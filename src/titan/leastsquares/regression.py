@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import DataError, InputError
+from titan.errors import InputError
 from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
-from titan.leastsquares.certified import Certificate, Solution, certify
+from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.penalised import LassoPath, Ridge, lasso_path, ridge
@@ -63,15 +63,6 @@ def fit_pooled(
                 hint="give the intercept's name, or None",
             )
     return Regression(certificate, constant if vector is not None else None, weighted)
-
-
-def enough_rows(moments: PooledMoments) -> None:
-    """Refuse fewer rows than coefficients."""
-    if moments.rows < len(moments.names):
-        raise DataError(
-            f"{moments.rows} rows in all for {len(moments.names)} coefficients",
-            hint="name fewer columns, or use ridge",
-        )
 
 
 @dataclass(frozen=True, eq=False)

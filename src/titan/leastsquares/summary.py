@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from titan.leastsquares.balls import Ball
+from titan.leastsquares.balls import Ball, at_most
 from titan.leastsquares.named import Quantity
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def _notes(fit: Regression) -> list[str]:
         f"condition of the scaled Gram matrix {fit.certificate.condition:.2g}."
     )
     if fit.exact_fit:
-        bound = float(fit.residual_sum.upper)
-        notes.append(f"The fit is exact: the residual sum of squares is below {bound:.1e}.")
+        bound = at_most(fit.residual_sum.upper)
+        notes.append(f"The fit is exact: the residual sum of squares is at most {bound}.")
     if fit.constant is None:
         notes.append("R² is about zero: no constant is known to be in the model.")
     notes.append(
