@@ -14,9 +14,10 @@ import numpy.typing as npt
 import pytest
 
 from titan.errors import InputError, RankError
-from titan.leastsquares import Ball, Regression, fit_pooled
+from titan.leastsquares import Ball, PooledMoments, Regression, fit_pooled
 from titan.leastsquares.inference import quantile, two_sided, upper_tail
 from titan.leastsquares.penalised import ridge
+from titan.leastsquares.pooled import integers
 
 from .systems import Problem, heart
 
@@ -314,3 +315,22 @@ def test_quantiles_are_proven(freedom: int) -> None:
     ball = quantile(0.05, freedom)
     assert float(ball) == pytest.approx(stats.t.isf(0.025, freedom), rel=1e-12)
     assert ball.digits >= 8
+
+
+def test_the_residual_needs_its_second_order_term() -> None:
+    """G = g = bᵀb = 1, an exact fit, seen as G̃ = 1.3 ± 0.3: first order alone would exclude it."""
+    moments = PooledMoments(
+        names=("x",),
+        response="y",
+        rows=3,
+        scales=(0,),
+        gram=integers([[13]]),
+        denominator=10,
+        rhs=(Fraction(1),),
+        bb=Fraction(1),
+        diagonal_error=(Fraction(3, 10),),
+    )
+    fit = fit_pooled(moments)
+    assert 0 in fit.residual_sum
+    assert fit.exact_fit
+    assert 1 in fit.certificate.enclosures[0]

@@ -97,7 +97,7 @@ def nearest(number: Fraction) -> float:
     try:
         return number.numerator / number.denominator
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 def up(number: Fraction) -> float:

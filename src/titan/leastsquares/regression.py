@@ -377,7 +377,7 @@ def _ratio(ball: Ball, se: Quantity) -> Quantity:
         return compute(lambda b, s: b / s, ball, se)
     if isinstance(se, Ball) or math.isnan(se) or 0 in ball:
         return math.nan
-    return math.copysign(math.inf, ball.mid)
+    return math.inf if ball.mid > 0 else -math.inf
 
 
 def _finite(number: float) -> float | None:
