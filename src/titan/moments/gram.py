@@ -1,0 +1,238 @@
+"""The exact Gram matrix of a batch of columns, and of batch after batch.
+
+Blocks of 2040 rows are cut into slices and multiplied by BLAS (`titan.moments.slices`); a block of
+which that would be slower goes through python-flint. Both give the same integers.
+"""
+
+# Rule 1: a batch is added whole or, where it raises, not at all.
+# Rule 2: memory depends on the columns and the batch, never on the number of batches.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import DataError
+from titan.moments import limbs, triangle
+from titan.moments.columns import Column
+from titan.moments.moments import Moments, check_names
+from titan.moments.slices import Block, Floats, Layout, assemble, cut, integers, multiply
+from titan.moments.spans import BLOCK, Kind, Span, measure
+from titan.ring import Residues
+
+_SHOWN = 3  # positions of offending rows named in an error
+
+
+class Accumulator:
+    """Moments of rows that come batch after batch."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._total = Moments.zero(names)
+
+    def add(self, columns: Sequence[Column]) -> None:
+        """Take in one batch: one column for every name, all of one length."""
+        batch = gram(self._total.names, columns, first_row=self._total.rows)
+        self._total = self._total + batch
+
+    def moments(self) -> Moments:
+        """The moments of all rows so far."""
+        return self._total
+
+
+def gram(names: Sequence[str], columns: Sequence[Column], *, first_row: int = 0) -> Moments:
+    """The exact moments of one batch; `first_row` is where errors begin to count its rows."""
+    check_names(names)
+    rows = _rows(names, columns)
+    if not rows or not names:
+        return Moments(tuple(names), ((0, 0),) * len(names), rows, Moments.zero(names).gram)
+    batch = _Batch(names, columns, first_row)
+    for start in range(0, rows, BLOCK):
+        batch.add(start, min(start + BLOCK, rows))
+    return batch.moments()
+
+
+def _rows(names: Sequence[str], columns: Sequence[Column]) -> int:
+    if len(columns) != len(names):
+        raise DataError(f"{len(columns)} columns where {len(names)} were expected")
+    for name, column in zip(names, columns, strict=True):
+        if len(column) != len(columns[0]):
+            raise DataError(
+                f'column "{name}" has {len(column)} rows where "{names[0]}" has {len(columns[0])}'
+            )
+    return len(columns[0]) if columns else 0
+
+
+class _Batch:
+    """The sum over the blocks of one batch."""
+
+    def __init__(self, names: Sequence[str], columns: Sequence[Column], first_row: int) -> None:
+        self._names = tuple(names)
+        self._columns = columns
+        self._first_row = first_row
+        self._numbers = [_numbers(*named) for named in zip(names, columns, strict=True)]
+        self._total = Moments.zero(names)
+        self._spans: dict[int, Span] = {}
+        self._sum: Sum | None = None
+        self._buffer = np.empty((0, 0))
+
+    def add(self, start: int, stop: int) -> None:
+        """Add the moments of rows start … stop - 1."""
+        block = [numbers[start:stop] for numbers in self._numbers]
+        self._cover(block, self._unseen())
+        layout = self._layout()
+        if not by_slices(layout.spans, stop - start):
+            self._add_to_total(layout, stop - start, _by_flint(block, layout.spans))
+            return
+        products, failed = self._multiply(block, layout)
+        if failed:
+            self._cover(block, range(len(block)))
+            self.add(start, stop)  # now every column fits its span
+        else:
+            self._keep(products, layout, stop - start)
+
+    def moments(self) -> Moments:
+        self._fold()
+        return self._total
+
+    # -- spans --------------------------------------------------------------------------------
+
+    def _unseen(self) -> list[int]:
+        """Columns whose span must be measured before a block is cut."""
+        known = [at for at, span in self._spans.items() if span.kind is not Kind.WIDE]
+        return sorted(set(range(len(self._numbers))) - set(known))
+
+    def _cover(self, block: Block, columns: Sequence[int]) -> None:
+        """Let the spans of these columns cover their numbers in this block."""
+        spans = dict(self._spans)
+        for at in columns:
+            self._check_finite(at, block[at])
+            span = measure(block[at])
+            spans[at] = spans[at] | span if at in spans else span
+        if spans != self._spans:
+            self._fold()
+            self._spans = spans
+
+    def _check_finite(self, at: int, numbers: npt.NDArray[Any]) -> None:
+        if numbers.dtype != np.float64 or np.isfinite(numbers).all():
+            return
+        rows = np.flatnonzero(~np.isfinite(self._numbers[at]))
+        shown = ", ".join(str(row + self._first_row + 1) for row in rows[:_SHOWN])
+        raise DataError(
+            f'column "{self._names[at]}" has {len(rows)} numbers that are infinite or missing, '
+            f"in row {shown}{', …' if len(rows) > _SHOWN else ''}",
+            hint="rows are counted from 1; drop or correct them",
+        )
+
+    # -- sums ---------------------------------------------------------------------------------
+
+    def _layout(self) -> Layout:
+        return self._sum.layout if self._sum else Layout(tuple(self._spans.values()))
+
+    def _multiply(self, block: Block, layout: Layout) -> tuple[Floats, bool]:
+        """The products of slices, and whether a column did not fit its span."""
+        shape = layout.rows, len(block[0])
+        if self._buffer.shape != shape:
+            self._buffer = np.empty(shape)
+        if not cut(block, layout, self._buffer):
+            return self._buffer, True
+        products, exact = multiply(self._buffer, layout)
+        return products, not exact
+
+    def _keep(self, products: Floats, layout: Layout, rows: int) -> None:
+        if self._sum is None:
+            self._sum = Sum(layout)
+        self._sum.add(products, rows)
+        if self._sum.full:
+            self._fold()
+
+    def _fold(self) -> None:
+        """Empty the int64 sums into the total."""
+        if self._sum is not None:
+            integers = assemble(self._sum.sums, self._sum.layout)
+            self._add_to_total(self._sum.layout, self._sum.rows, integers)
+            self._sum = None
+
+    def _add_to_total(self, layout: Layout, rows: int, integers: Residues) -> None:
+        units = tuple(
+            (span.unit + column.two, column.five)
+            for span, column in zip(layout.spans, self._columns, strict=True)
+        )
+        self._total = self._total + Moments(self._names, units, rows, integers)
+
+
+class Sum:
+    """The int64 sum of several blocks' products of slices."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.sums = np.zeros((layout.rows, layout.rows), np.int64)
+        self.rows = 0
+        self._blocks = 0
+
+    @property
+    def limit(self) -> int:
+        """How many blocks int64 can hold.
+
+        A product is below 2^53, and `assemble` adds one for each slice of a column before it
+        carries: limit · slices · 2^53 ≤ 2^62 leaves room for the carry.
+        """
+        return max(1, (1 << 9) // len(self.layout.counts))
+
+    @property
+    def full(self) -> bool:
+        return self._blocks >= self.limit
+
+    def add(self, products: Floats, rows: int) -> None:
+        self.sums += products.astype(np.int64)
+        self.rows += rows
+        self._blocks += 1
+
+
+def _numbers(name: str, column: Column) -> npt.NDArray[Any]:
+    """The column's array, of Python integers only where int64 is too small."""
+    numbers = column.numbers
+    if numbers.ndim != 1 or numbers.dtype not in (np.float64, np.int64, np.object_):
+        raise DataError(
+            f'column "{name}" is an array of {numbers.dtype} with {numbers.ndim} dimensions where '
+            "one dimension of float64, int64 or Python integers was expected"
+        )
+    if numbers.dtype != np.object_:
+        return numbers
+    if not all(isinstance(number, int) for number in numbers):
+        raise DataError(f'column "{name}" has entries that are not Python integers')
+    try:
+        return numbers.astype(np.int64)
+    except OverflowError:
+        return numbers
+
+
+# -- huge integers ----------------------------------------------------------------------------
+
+
+def by_slices(spans: Sequence[Span], rows: int) -> bool:
+    """Whether slices are the cheaper way for a block, and stay within memory.
+
+    Slices cost little for a row but much for a block, whose products are R × R for R slices in
+    all; python-flint costs more for a row and nothing for a block. Costs in ns, as measured.
+    """
+    n, slices = len(spans), sum(span.slices for span in spans)
+    if slices <= 8 * n:
+        return True
+    if slices > 4096 or max(span.slices for span in spans) > 256:
+        return False
+    each = 25 + 0.25 * (slices / n) ** 2
+    return 12 * slices**2 <= rows * (triangle.entries(n) * each + 400 * n)
+
+
+def _by_flint(block: Block, spans: Sequence[Span]) -> Residues:
+    """The integers of the Gram matrix over the spans' units, packed."""
+    from flint import fmpz_mat  # slow to import, and seldom needed
+
+    rows = [integers(numbers, span.unit) for numbers, span in zip(block, spans, strict=True)]
+    stacked = fmpz_mat(rows)
+    product = stacked * stacked.transpose()
+    j, k = triangle.pairs(len(rows))
+    return limbs.from_ints([int(product[at]) for at in zip(j.tolist(), k.tolist(), strict=True)])

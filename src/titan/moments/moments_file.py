@@ -1,0 +1,184 @@
+"""The moments file: what a party computed from its rows once, to be used again.
+
+    magic      8 bytes   "TITANMOM"
+    version    u32       1
+    header     u32       its length in bytes
+    header     JSON      {"limbs":L,"names":[…],"rows":r,"units":[[two,five],…]}, keys in this
+                         order, no spaces, ASCII with escapes
+    integers   L · n(n+1)/2 · u64   the lower triangle row after row: first the low 64 bits of all
+                         entries, then the next 64, …; two's complement, in the fewest limbs
+    checksum   32 bytes  SHA-256 of everything before
+
+All numbers are little-endian. The moment of columns j and k is integer_jk · unit_j · unit_k with
+unit = 2^two · 5^five. A file has one valid form only: what is accepted encodes to the same bytes.
+The checksum finds accidents, not forgers: whoever can write the file can write its checksum.
+Moments are as secret as sums over the rows are; the file is written for its owner's eyes only.
+"""
+
+# Rule 1: sizes are checked before anything of that size is allocated.
+# Rule 2: a file is there whole or not at all: it is written beside its place and then moved.
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import struct
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from titan.errors import DataError, FileError
+from titan.moments import limbs, triangle
+from titan.moments.moments import Moments
+
+MAGIC = b"TITANMOM"
+VERSION = 1
+
+_FRONT = struct.Struct("<8sII")
+_CHECKSUM = 32
+_MAX_HEADER = 1 << 24
+_MAX_COLUMNS = 1 << 16
+_MAX_LIMBS = 1 << 12
+_MAX_EXPONENT = 1 << 16
+_MAX_ROWS = 1 << 63
+_KEYS = {"limbs", "names", "rows", "units"}
+
+
+# -- bytes ------------------------------------------------------------------------------------
+
+
+def encode(moments: Moments) -> bytes:
+    """The file's bytes."""
+    header = _header(moments)
+    integers = moments.gram.astype("<u8", copy=False).tobytes()
+    body = _FRONT.pack(MAGIC, VERSION, len(header)) + header + integers
+    return body + hashlib.sha256(body).digest()
+
+
+def _header(moments: Moments) -> bytes:
+    fields = {
+        "limbs": len(moments.gram),
+        "names": moments.names,
+        "rows": moments.rows,
+        "units": moments.units,
+    }
+    return json.dumps(fields, separators=(",", ":")).encode("ascii")
+
+
+def decode(data: bytes, name: str) -> Moments:
+    """The inverse of `encode`; FileError, naming the file, for every other sequence of bytes."""
+    if len(data) < _FRONT.size or data[: len(MAGIC)] != MAGIC:
+        _refuse(name, "it does not begin like one")
+    _, version, size = _FRONT.unpack_from(data)
+    if version != VERSION:
+        _refuse(name, f"it has version {version}, and this program reads version {VERSION}")
+    start = _FRONT.size + size
+    if size > _MAX_HEADER or len(data) < start + _CHECKSUM:
+        _refuse(name, "it is cut short, or its header is damaged")
+    fields = _fields(data[_FRONT.size : start], name)
+    columns, rows = len(fields["names"]), fields["limbs"]
+    if len(data) != start + 8 * rows * triangle.entries(columns) + _CHECKSUM:
+        _refuse(name, "its length is not the one its header tells")
+    if hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
+        _refuse(name, "its checksum is wrong")
+    return _moments(fields, data[start:-_CHECKSUM], data, name)
+
+
+def _fields(header: bytes, name: str) -> dict[str, Any]:
+    """The header's fields, of the right types and within the limits."""
+    try:
+        fields = json.loads(header)
+    except (ValueError, RecursionError):
+        _refuse(name, "its header is not JSON")
+    if not isinstance(fields, dict) or set(fields) != _KEYS:
+        _refuse(name, f"its header does not have exactly the fields {', '.join(sorted(_KEYS))}")
+    names, units = fields["names"], fields["units"]
+    if not isinstance(names, list) or not isinstance(units, list) or len(units) != len(names):
+        _refuse(name, "its header does not have one unit for every name")
+    if len(names) > _MAX_COLUMNS or not _whole(fields["limbs"], 1, _MAX_LIMBS):
+        _refuse(name, f"it has more than {_MAX_COLUMNS} columns or {_MAX_LIMBS} limbs, or no limb")
+    if not _whole(fields["rows"], 0, _MAX_ROWS) or not all(map(_is_unit, units)):
+        _refuse(name, "its number of rows, or a unit, is out of range")
+    return fields
+
+
+def _whole(number: object, least: int, most: int) -> bool:
+    return type(number) is int and least <= number <= most
+
+
+def _is_unit(unit: object) -> bool:
+    return (
+        isinstance(unit, list)
+        and len(unit) == 2
+        and all(_whole(exponent, -_MAX_EXPONENT, _MAX_EXPONENT) for exponent in unit)
+    )
+
+
+def _moments(fields: dict[str, Any], integers: bytes, data: bytes, name: str) -> Moments:
+    gram = np.frombuffer(integers, "<u8").astype(np.uint64).reshape(fields["limbs"], -1)
+    units = tuple((two, five) for two, five in fields["units"])
+    try:
+        moments = Moments(tuple(fields["names"]), units, fields["rows"], gram)
+    except DataError as error:
+        _refuse(name, error.message)
+    if len(limbs.trim(gram)) != len(gram) or encode(moments) != data:
+        _refuse(name, "it is not written in the one form a moments file has")
+    diagonal = np.arange(len(moments.names), dtype=np.int64)
+    if limbs.negative(gram[:, triangle.place(diagonal, diagonal)]).any() or (
+        not moments.rows and gram.any()
+    ):
+        _refuse(name, "no rows have such moments")
+    return moments
+
+
+def _refuse(name: str, reason: str) -> NoReturn:
+    raise FileError(
+        f'"{name}" is no usable moments file: {reason}', hint="compute it again from the rows"
+    )
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+def save(moments: Moments, path: str | PathLike[str]) -> None:
+    """Write the file in one step, with mode 600; an older one at this place is replaced."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    _fields(_header(moments), str(path))  # what nobody could load is not saved
+    try:
+        _write(beside, encode(moments))
+        beside.replace(target)
+    except OSError as error:
+        raise FileError(f'"{path}" cannot be written: {_reason(error)}') from error
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink()  # there only where something went wrong
+
+
+def _write(path: Path, data: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def load(path: str | PathLike[str]) -> Moments:
+    """Read a file that `save` wrote."""
+    try:
+        with Path(path).open("rb") as file:
+            front = file.read(_FRONT.size)
+            # a foreign file may be of any size: look at its first bytes before reading the rest
+            data = front + file.read() if front.startswith(MAGIC) else front
+    except OSError as error:
+        raise FileError(f'"{path}" cannot be read: {_reason(error)}') from error
+    return decode(data, str(path))
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or "input or output failed").lower()

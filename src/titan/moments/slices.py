@@ -1,0 +1,236 @@
+"""Cutting a block of columns into slices, and putting the slices' products together again.
+
+With column j = Σ_i slice_ij · 2^(unit_j + 22·i), the moment of columns j and k over the unit
+2^(unit_j + unit_k) is Σ_t 2^(22·t) Σ_{i+l=t} slice_ijᵀ slice_lk. All products of slices come from
+one call of BLAS on the stacked slices, S Sᵀ.
+
+Whether they are exact is read off their diagonal. Slices are whole numbers; where the float64 sum
+Σ s² < 2^53, it is exact (rounding is monotone, and 2^53 is a float64), and by Cauchy–Schwarz so
+are all sums of products of two such slices, in any order. Only a top slice can fail this: the
+number was larger than the span said. An infinity or a NaN fails it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.moments import limbs, triangle
+from titan.moments.spans import WIDTH, Kind, Span, whole_parts
+from titan.ring import Residues
+
+Block = Sequence[npt.NDArray[Any]]
+"""The same rows of every column."""
+Floats = npt.NDArray[np.float64]
+Sums = npt.NDArray[np.int64]
+
+EXACT = 2.0**53
+"""Whole numbers below are exact in float64."""
+
+_TILE = 16  # columns cut at a time, so that they stay in the cache
+_MAGIC = 1.5 * 2.0**52  # x + magic - magic is x rounded to a whole number, for |x| < 2^51
+_DIGIT = np.int64((1 << WIDTH) - 1)
+_SIGN = np.int64(1 << WIDTH - 1)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the slices of columns with these spans lie among the rows of S.
+
+    Columns are ordered by their number of slices, most first. All lowest slices come first, in
+    this order, then all second ones (a prefix of the columns has one), and so on.
+    """
+
+    spans: tuple[Span, ...]
+
+    @cached_property
+    def order(self) -> list[int]:
+        return sorted(range(len(self.spans)), key=lambda column: -self.spans[column].slices)
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """How many columns have a slice at each level."""
+        most = max((span.slices for span in self.spans), default=0)
+        return [sum(span.slices > level for span in self.spans) for level in range(most)]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The first row of each level, and the number of rows."""
+        return [0, *np.cumsum(self.counts).tolist()]
+
+    @property
+    def rows(self) -> int:
+        return self.starts[-1]
+
+    @cached_property
+    def narrow_levels(self) -> int:
+        """Levels above hold slices of wide columns only."""
+        return max((span.slices for span in self.spans if span.kind is not Kind.WIDE), default=0)
+
+    @cached_property
+    def factors(self) -> Floats:
+        """What makes a row a slice: those of wide columns are, others stand at their height."""
+        return np.array(
+            [
+                1.0 if self.spans[column].kind is Kind.WIDE else 2.0 ** (-WIDTH * level)
+                for level, count in enumerate(self.counts)
+                for column in self.order[:count]
+            ]
+        )
+
+
+# -- apart ------------------------------------------------------------------------------------
+
+
+def cut(block: Block, layout: Layout, out: Floats) -> bool:
+    """Fill the rows of `out` with slices; False where a number has bits below its unit.
+
+    A number larger than its column's span is cut into nonsense, which `multiply` detects.
+    """
+    scratch = np.empty(out.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return all(
+            _cut_tile(block, layout, first, out, scratch)
+            for first in range(0, len(layout.order), _TILE)
+        )
+
+
+def _cut_tile(block: Block, layout: Layout, first: int, out: Floats, scratch: Floats) -> bool:
+    tile = layout.order[first : first + _TILE]
+    rest = out[first : first + len(tile)]
+    for row, column in zip(rest, tile, strict=True):
+        _gather(block[column], layout.spans[column], row)
+    for level in range(layout.narrow_levels - 1, 0, -1):
+        height = min(layout.counts[level] - first, len(tile))
+        if height > 0:
+            at = layout.starts[level] + first
+            _peel(rest[:height], level, out[at : at + height])
+    return all(
+        _finish(block[column], layout, first + at, out, scratch) for at, column in enumerate(tile)
+    )
+
+
+def _gather(numbers: npt.NDArray[Any], span: Span, row: Floats) -> None:
+    """The numbers over their unit; of a long int64 what lies below its third slice."""
+    if span.kind is Kind.FLOATS:
+        np.multiply(numbers, 2.0**-span.unit, out=row)
+    elif span.kind is Kind.WIDE:
+        row[:] = 0
+    elif span.slices == 3:
+        row[:] = numbers - (_third(numbers) << 2 * WIDTH)
+    else:
+        row[:] = numbers
+
+
+def _third(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The third slice of int64 numbers: the nearest multiple of 2^44, over 2^44."""
+    return ((numbers >> 2 * WIDTH - 1) + 1) >> 1  # halves up, without leaving int64
+
+
+def _peel(rest: Floats, level: int, out: Floats) -> None:
+    """Move the nearest multiple of 2^(22·level) from `rest` to `out`, without rounding."""
+    magic = _MAGIC * 2.0 ** (WIDTH * level)
+    np.add(rest, magic, out=out)
+    out -= magic
+    rest -= out
+
+
+def _finish(
+    numbers: npt.NDArray[Any], layout: Layout, position: int, out: Floats, scratch: Floats
+) -> bool:
+    """Put in what is not cut by rounding; False where bits are left below the unit."""
+    span = layout.spans[layout.order[position]]
+    rows = [start + position for start in layout.starts[: span.slices]]
+    if span.kind is Kind.FLOATS:
+        lowest = out[position]
+        return np.array_equal(np.rint(lowest, out=scratch), lowest)
+    if span.kind is Kind.WIDE:
+        out[rows] = _digits(limbs.from_ints(integers(numbers, span.unit)), span.slices)
+    elif span.slices == 3:
+        np.multiply(_third(numbers), 2.0 ** (2 * WIDTH), out=out[rows[2]])
+    return True
+
+
+def integers(numbers: npt.NDArray[Any], unit: int) -> list[int]:
+    """The numbers over 2^unit, of which they must be multiples."""
+    if numbers.dtype != np.float64:
+        return [int(number) for number in numbers]  # whole numbers have the unit 1
+    mantissas, exponents = whole_parts(numbers)
+    return [
+        mantissa << shift if shift >= 0 else mantissa >> -shift
+        for mantissa, shift in zip(mantissas.tolist(), (exponents - unit).tolist(), strict=True)
+    ]
+
+
+def _digits(x: Residues, slices: int) -> npt.NDArray[np.int64]:
+    """Balanced digits, base 2^22, of integers below 2^(22·slices - 1): shape (slices, d)."""
+    wide = limbs.widen(x, slices * WIDTH // 64 + 2)
+    out = np.empty((slices, x.shape[1]), np.int64)
+    carry: Sums | np.int64 = np.int64(0)
+    for level in range(slices):
+        limb, bit = divmod(level * WIDTH, 64)
+        field = wide[limb] >> np.uint64(bit)
+        field |= wide[limb + 1] << np.uint64(1) << np.uint64(63 - bit)
+        digit = field.view(np.int64) & _DIGIT
+        if level == slices - 1:
+            digit = (digit ^ _SIGN) - _SIGN  # the top digit has the sign
+        digit += carry
+        carry = digit + _SIGN >> WIDTH if level < slices - 1 else np.int64(0)
+        out[level] = digit - (carry << WIDTH)
+    return out
+
+
+# -- together ---------------------------------------------------------------------------------
+
+
+def multiply(slices: Floats, layout: Layout) -> tuple[Floats, bool]:
+    """All products of slices, and whether they are exact."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = slices @ slices.T
+        products *= layout.factors
+        products *= layout.factors[:, None]
+    return products, bool(np.all(products.diagonal() < EXACT))  # a NaN is not less either
+
+
+def assemble(sums: Sums, layout: Layout) -> Residues:
+    """From sums of products of slices to the integers of the Gram matrix, packed.
+
+    The sums of a level's products must fit int64: see `Sum.limit` in `titan.moments.gram`.
+    """
+    n, levels = len(layout.order), len(layout.counts)
+    by_weight = np.zeros((2 * levels - 1, n, n), np.int64)
+    for i, (first, height) in enumerate(zip(layout.starts, layout.counts, strict=False)):
+        for k, (left, width) in enumerate(zip(layout.starts, layout.counts, strict=False)):
+            by_weight[i + k, :height, :width] += sums[first : first + height, left : left + width]
+    position = np.argsort(np.array(layout.order))
+    rows, columns = triangle.pairs(n)
+    return _carried(by_weight[:, position[rows], position[columns]])
+
+
+def _carried(weights: Sums) -> Residues:
+    """Σ_t weights_t · 2^(22·t), where a carry added to a weight still fits int64."""
+    out = np.zeros((len(weights) * WIDTH // 64 + 2, weights.shape[1]), np.uint64)
+    carry: Sums | np.int64 = np.int64(0)
+    for level, weight in enumerate(weights):
+        total = weight + carry
+        carry = total >> WIDTH
+        _put((total & _DIGIT).view(np.uint64), level * WIDTH, out)
+    return _put_signed(np.asarray(carry), len(weights) * WIDTH, out)
+
+
+def _put(digit: Residues, at: int, out: Residues) -> None:
+    limb, bit = divmod(at, 64)
+    out[limb] |= digit << np.uint64(bit)
+    out[limb + 1] |= digit >> np.uint64(1) >> np.uint64(63 - bit)
+
+
+def _put_signed(top: Sums, at: int, out: Residues) -> Residues:
+    limb, bit = divmod(at, 64)
+    out[limb] |= top.view(np.uint64) << np.uint64(bit)
+    out[limb + 1] |= (top >> 1 >> (63 - bit)).view(np.uint64)
+    return limbs.trim(out)

@@ -1,0 +1,100 @@
+"""How many bits a column's numbers span, and in how many slices they are therefore cut.
+
+A column of a block is Σ_i slice_i · 2^(unit + 22·i), every slice a vector of whole numbers of at
+most 2^21 in absolute value (balanced digits). The product of two of those has at most 42 bits, and
+the sum of 2040 such products stays below 2^53: float64 multiplies and adds them without rounding,
+in whatever order BLAS likes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+WIDTH = 22
+"""Bits of a slice, its sign included."""
+BLOCK = 2040
+"""Rows multiplied at a time: the largest multiple of 8 with BLOCK · 2^(2·WIDTH-2) < 2^53."""
+
+_INT64_SLICES = 3
+_LONGEST_FLOATS = 440  # bits of span that float64 arithmetic cuts with exponents to spare
+_SMALLEST_UNIT = -1000  # 2^-unit is a float64
+_FULL_PRECISION = 50  # a span from here on is that of measured or computed float64 numbers
+
+
+class Kind(Enum):
+    """How a column is cut."""
+
+    FLOATS = "by rounding float64 numbers to ever smaller multiples"
+    INTEGERS = "as float64 numbers after the top bits of long int64 numbers are split off"
+    WIDE = "through Python integers: any size, slowly"
+
+
+@dataclass(frozen=True)
+class Span:
+    """Numbers that are multiples of 2^low and below 2^top in absolute value, and their slices."""
+
+    kind: Kind
+    low: int
+    top: int
+
+    @property
+    def slices(self) -> int:
+        return max(1, -(-(self.top - self._least_unit + 1) // WIDTH))
+
+    @property
+    def _least_unit(self) -> int:
+        return min(self.low, 0) if self.kind is Kind.FLOATS else self.low
+
+    @property
+    def unit(self) -> int:
+        """The exponent of the lowest slice's last bit.
+
+        Slices have bits to spare. Numbers of full float64 precision get them below (a number
+        nearer to zero has lower bits), except one for a larger number; others above.
+        """
+        spare = self.slices * WIDTH - (self.top - self._least_unit + 1)
+        full = self.kind is Kind.FLOATS and self.top - self.low >= _FULL_PRECISION
+        return self._least_unit - max(spare - 1, 0) if full else self._least_unit
+
+    def __or__(self, other: Span) -> Span:
+        """A span that covers both."""
+        low, top = min(self.low, other.low), max(self.top, other.top)
+        kind = Kind.WIDE if Kind.WIDE in (self.kind, other.kind) else self.kind
+        return _floats(low, top) if kind is Kind.FLOATS else Span(kind, low, top)
+
+
+def measure(numbers: npt.NDArray[Any]) -> Span:
+    """The span of finite numbers: float64, int64 or Python integers."""
+    if numbers.dtype == np.float64:
+        return _measure_floats(numbers)
+    if numbers.dtype == np.int64:
+        top = max((int(numbers.max(initial=0)), -int(numbers.min(initial=0)))).bit_length()
+        return Span(Kind.INTEGERS, 0, top)
+    return Span(Kind.WIDE, 0, max((int(n).bit_length() for n in numbers), default=0))
+
+
+def _measure_floats(numbers: npt.NDArray[np.float64]) -> Span:
+    mantissas, exponents = whole_parts(numbers[numbers != 0])
+    if not len(mantissas):
+        return Span(Kind.FLOATS, 0, 0)
+    _, last = np.frexp((mantissas & -mantissas).astype(np.float64))  # 1 + the last set bit
+    return _floats(int((exponents + last).min()) - 1, int(exponents.max()) + 53)
+
+
+def _floats(low: int, top: int) -> Span:
+    span = Span(Kind.FLOATS, low, top)
+    long = top - min(low, 0) > _LONGEST_FLOATS or span.unit < _SMALLEST_UNIT
+    return Span(Kind.WIDE, low, top) if long else span
+
+
+def whole_parts(
+    numbers: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Integers below 2^53 and exponents: number = integer · 2^exponent, exactly."""
+    fractions, exponents = np.frexp(numbers)
+    return np.ldexp(fractions, 53).astype(np.int64), exponents - 53
