@@ -1,7 +1,7 @@
 """From rows to exact moments."""
 
 from titan.moments.columns import Column
-from titan.moments.gram import Accumulator, gram
+from titan.moments.gram import Accumulator
 from titan.moments.moments import Moments
 
-__all__ = ["Accumulator", "Column", "Moments", "gram"]
+__all__ = ["Accumulator", "Column", "Moments"]

@@ -20,7 +20,7 @@ from titan.moments import limbs, triangle
 from titan.moments.columns import Column
 from titan.moments.moments import Moments, check_names
 from titan.moments.slices import Block, Floats, Layout, assemble, cut, integers, multiply
-from titan.moments.spans import BLOCK, Kind, Span, measure
+from titan.moments.spans import BLOCK, Span, measure
 from titan.ring import Residues
 
 _SHOWN = 3  # positions of offending rows named in an error
@@ -75,6 +75,7 @@ class _Batch:
         self._numbers = [_numbers(*named) for named in zip(names, columns, strict=True)]
         self._total = Moments.zero(names)
         self._spans: dict[int, Span] = {}
+        self._layout = Layout(())
         self._sum: Sum | None = None
         self._buffer = np.empty((0, 0))
 
@@ -82,8 +83,8 @@ class _Batch:
         """Add the moments of rows start … stop - 1."""
         block = [numbers[start:stop] for numbers in self._numbers]
         self._cover(block, self._unseen())
-        layout = self._layout()
-        if not by_slices(layout.spans, stop - start):
+        layout = self._layout
+        if not by_slices(layout, stop - start):
             self._add_to_total(layout, stop - start, _by_flint(block, layout.spans))
             return
         products, failed = self._multiply(block, layout)
@@ -99,10 +100,11 @@ class _Batch:
 
     # -- spans --------------------------------------------------------------------------------
 
-    def _unseen(self) -> list[int]:
+    def _unseen(self) -> Sequence[int]:
         """Columns whose span must be measured before a block is cut."""
-        known = [at for at, span in self._spans.items() if span.kind is not Kind.WIDE]
-        return sorted(set(range(len(self._numbers))) - set(known))
+        if not self._spans:
+            return range(len(self._numbers))
+        return self._layout.wide
 
     def _cover(self, block: Block, columns: Sequence[int]) -> None:
         """Let the spans of these columns cover their numbers in this block."""
@@ -114,6 +116,7 @@ class _Batch:
         if spans != self._spans:
             self._fold()
             self._spans = spans
+            self._layout = Layout(tuple(spans.values()))
 
     def _check_finite(self, at: int, numbers: npt.NDArray[Any]) -> None:
         if numbers.dtype != np.float64 or np.isfinite(numbers).all():
@@ -127,9 +130,6 @@ class _Batch:
         )
 
     # -- sums ---------------------------------------------------------------------------------
-
-    def _layout(self) -> Layout:
-        return self._sum.layout if self._sum else Layout(tuple(self._spans.values()))
 
     def _multiply(self, block: Block, layout: Layout) -> tuple[Floats, bool]:
         """The products of slices, and whether a column did not fit its span."""
@@ -212,16 +212,16 @@ def _numbers(name: str, column: Column) -> npt.NDArray[Any]:
 # -- huge integers ----------------------------------------------------------------------------
 
 
-def by_slices(spans: Sequence[Span], rows: int) -> bool:
+def by_slices(layout: Layout, rows: int) -> bool:
     """Whether slices are the cheaper way for a block, and stay within memory.
 
     Slices cost little for a row but much for a block, whose products are R × R for R slices in
     all; python-flint costs more for a row and nothing for a block. Costs in ns, as measured.
     """
-    n, slices = len(spans), sum(span.slices for span in spans)
+    n, slices = len(layout.order), layout.rows
     if slices <= 8 * n:
         return True
-    if slices > 4096 or max(span.slices for span in spans) > 256:
+    if slices > 4096 or len(layout.counts) > 256:
         return False
     each = 25 + 0.25 * (slices / n) ** 2
     return 12 * slices**2 <= rows * (triangle.entries(n) * each + 400 * n)

@@ -184,7 +184,7 @@ def check_names(names: Sequence[str]) -> None:
         if not isinstance(name, str):
             raise DataError(f"a column is called {name!r}, which is not a string")
         if name in seen:
-            raise DataError(f"two columns are called {name!r}", hint="rename one of them")
+            raise DataError(f'two columns are called "{name}"', hint="rename one of them")
         seen.add(name)
 
 

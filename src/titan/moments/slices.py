@@ -68,6 +68,28 @@ class Layout:
         return self.starts[-1]
 
     @cached_property
+    def scales(self) -> list[float | None]:
+        """In order, the power of two that makes a column whole; None for those below."""
+        return [
+            None if position in self.unrounded else 2.0 ** -self.spans[column].unit
+            for position, column in enumerate(self.order)
+        ]
+
+    @cached_property
+    def wide(self) -> list[int]:
+        return [at for at, span in enumerate(self.spans) if span.kind is Kind.WIDE]
+
+    @cached_property
+    def unrounded(self) -> list[int]:
+        """Positions in the order of wide columns and of int64 that float64 cannot hold."""
+        return [
+            position
+            for position, column in enumerate(self.order)
+            if self.spans[column].kind is Kind.WIDE
+            or (self.spans[column].kind is Kind.INTEGERS and self.spans[column].slices == 3)
+        ]
+
+    @cached_property
     def narrow_levels(self) -> int:
         """Levels above hold slices of wide columns only."""
         return max((span.slices for span in self.spans if span.kind is not Kind.WIDE), default=0)
@@ -92,39 +114,41 @@ def cut(block: Block, layout: Layout, out: Floats) -> bool:
 
     A number larger than its column's span is cut into nonsense, which `multiply` detects.
     """
-    scratch = np.empty(out.shape[1])
+    scratch = np.empty((_TILE, out.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
-        return all(
-            _cut_tile(block, layout, first, out, scratch)
-            for first in range(0, len(layout.order), _TILE)
-        )
+        for first in range(0, len(layout.order), _TILE):
+            last = min(first + _TILE, len(layout.order))
+            if not _cut_tile(block, layout, slice(first, last), out, scratch[: last - first]):
+                return False
+    for position in layout.unrounded:
+        _put_slices(block[layout.order[position]], layout, position, out)
+    return True
 
 
-def _cut_tile(block: Block, layout: Layout, first: int, out: Floats, scratch: Floats) -> bool:
-    tile = layout.order[first : first + _TILE]
-    rest = out[first : first + len(tile)]
-    for row, column in zip(rest, tile, strict=True):
-        _gather(block[column], layout.spans[column], row)
+def _cut_tile(block: Block, layout: Layout, tile: slice, out: Floats, scratch: Floats) -> bool:
+    """Cut columns by rounding, from the top slice down to the lowest, which is what is left."""
+    rest = out[tile]
+    for row, column, factor in zip(rest, layout.order[tile], layout.scales[tile], strict=True):
+        if factor is None:
+            row[:] = _below_third(block[column])
+        elif factor == 1:
+            row[:] = block[column]
+        else:
+            np.multiply(block[column], factor, out=row)
     for level in range(layout.narrow_levels - 1, 0, -1):
-        height = min(layout.counts[level] - first, len(tile))
+        height = min(layout.counts[level] - tile.start, len(rest))
         if height > 0:
-            at = layout.starts[level] + first
+            at = layout.starts[level] + tile.start
             _peel(rest[:height], level, out[at : at + height])
-    return all(
-        _finish(block[column], layout, first + at, out, scratch) for at, column in enumerate(tile)
-    )
+    return np.array_equal(np.rint(rest, out=scratch), rest)
 
 
-def _gather(numbers: npt.NDArray[Any], span: Span, row: Floats) -> None:
-    """The numbers over their unit; of a long int64 what lies below its third slice."""
-    if span.kind is Kind.FLOATS:
-        np.multiply(numbers, 2.0**-span.unit, out=row)
-    elif span.kind is Kind.WIDE:
-        row[:] = 0
-    elif span.slices == 3:
-        row[:] = numbers - (_third(numbers) << 2 * WIDTH)
-    else:
-        row[:] = numbers
+def _below_third(numbers: npt.NDArray[Any]) -> Sums | np.int64:
+    """What lies below the third slice of int64 numbers; nothing of a wide column."""
+    if numbers.dtype != np.int64:
+        return np.int64(0)
+    below: Sums = numbers - (_third(numbers) << 2 * WIDTH)
+    return below
 
 
 def _third(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -140,20 +164,14 @@ def _peel(rest: Floats, level: int, out: Floats) -> None:
     rest -= out
 
 
-def _finish(
-    numbers: npt.NDArray[Any], layout: Layout, position: int, out: Floats, scratch: Floats
-) -> bool:
-    """Put in what is not cut by rounding; False where bits are left below the unit."""
+def _put_slices(numbers: npt.NDArray[Any], layout: Layout, position: int, out: Floats) -> None:
+    """Slices that do not come from rounding: all of a wide column, the third of long int64."""
     span = layout.spans[layout.order[position]]
     rows = [start + position for start in layout.starts[: span.slices]]
-    if span.kind is Kind.FLOATS:
-        lowest = out[position]
-        return np.array_equal(np.rint(lowest, out=scratch), lowest)
     if span.kind is Kind.WIDE:
         out[rows] = _digits(limbs.from_ints(integers(numbers, span.unit)), span.slices)
-    elif span.slices == 3:
+    else:
         np.multiply(_third(numbers), 2.0 ** (2 * WIDTH), out=out[rows[2]])
-    return True
 
 
 def integers(numbers: npt.NDArray[Any], unit: int) -> list[int]:

@@ -20,7 +20,6 @@ WIDTH = 22
 BLOCK = 2040
 """Rows multiplied at a time: the largest multiple of 8 with BLOCK · 2^(2·WIDTH-2) < 2^53."""
 
-_INT64_SLICES = 3
 _LONGEST_FLOATS = 440  # bits of span that float64 arithmetic cuts with exponents to spare
 _SMALLEST_UNIT = -1000  # 2^-unit is a float64
 _FULL_PRECISION = 50  # a span from here on is that of measured or computed float64 numbers
