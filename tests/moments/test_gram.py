@@ -135,7 +135,7 @@ def test_a_span_that_grows_from_block_to_block() -> None:
 def test_a_number_too_near_to_zero_for_the_first_unit_is_not_lost() -> None:
     """Over a unit of 2^10 a subnormal number would underflow to a zero that looks whole."""
     numbers = np.full(BLOCK + 2, 1024.0)
-    numbers[BLOCK:] = 5e-324, 1e-320
+    numbers[BLOCK:] = 5e-324, -1e-323
     batch = [Column(numbers), *(Column(np.ones(BLOCK + 2)),) * 3]
     assert fractions(gram(NAMES, batch)) == plain([batch])
 
