@@ -74,7 +74,7 @@ def _rounded(x: Residues, twos: limbs.Counts, fives: limbs.Counts) -> Residues:
 def _pairs(moments: Moments, pairs: npt.ArrayLike) -> tuple[triangle.Positions, triangle.Positions]:
     chosen = np.asarray(pairs, np.int64).reshape(-1, 2)
     n = len(moments.names)
-    if ((chosen < 0) | (chosen >= n)).any():
+    if chosen.size and (chosen.min() < 0 or chosen.max() >= n):
         raise DataError(f"a pair of columns beyond the {n} there are")
     return chosen[:, 0], chosen[:, 1]
 

@@ -108,10 +108,10 @@ class _Batch:
 
     def _cover(self, block: Block, columns: Sequence[int]) -> None:
         """Let the spans of these columns cover their numbers in this block."""
-        spans = dict(self._spans)
         for at in columns:
             self._check_finite(at, block[at])
-            span = measure(block[at])
+        spans = dict(self._spans)
+        for at, span in zip(columns, measure([block[at] for at in columns]), strict=True):
             spans[at] = spans[at] | span if at in spans else span
         if spans != self._spans:
             self._fold()
@@ -218,13 +218,14 @@ def by_slices(layout: Layout, rows: int) -> bool:
     Slices cost little for a row but much for a block, whose products are R × R for R slices in
     all; python-flint costs more for a row and nothing for a block. Costs in ns, as measured.
     """
-    n, slices = len(layout.order), layout.rows
+    n, levels, slices = len(layout.order), len(layout.counts), layout.rows
     if slices <= 8 * n:
         return True
-    if slices > 4096 or len(layout.counts) > 256:
+    if slices > 4096 or levels > 256:
         return False
-    each = 25 + 0.25 * (slices / n) ** 2
-    return 12 * slices**2 <= rows * (triangle.entries(n) * each + 400 * n)
+    by_blas = 12 * slices**2 + 2e3 * levels**2 + 1e4 * slices + rows * slices * (10 + slices / 20)
+    by_flint = rows * triangle.entries(n) * (100 + 0.15 * (slices / n) ** 2)
+    return by_blas <= by_flint
 
 
 def _by_flint(block: Block, spans: Sequence[Span]) -> Residues:

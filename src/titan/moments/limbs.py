@@ -142,12 +142,10 @@ def shift_left(x: Residues, by: Counts) -> Residues:
     if not by.any():
         return x
     padded = np.concatenate([np.zeros((1, x.shape[1]), np.uint64), x])
+    moved = _move(padded, -(by >> 6))
     bits = (by & 63).astype(np.uint64)
-    here = np.arange(1, len(x) + 1)[:, None] - (by >> 6)
-    own = np.take_along_axis(padded, np.maximum(here, 0), axis=0)
-    below = np.take_along_axis(padded, np.maximum(here - 1, 0), axis=0)
     # two steps, since a shift by all 64 bits is undefined
-    return own << bits | below >> _ONE >> (np.uint64(63) - bits)
+    return moved[1:] << bits | moved[:-1] >> _ONE >> (np.uint64(63) - bits)
 
 
 def shift_right(x: Residues, by: Counts) -> Residues:
@@ -155,11 +153,18 @@ def shift_right(x: Residues, by: Counts) -> Residues:
     if not by.any():
         return x
     padded = np.concatenate([x, _sign(x[-1])[None]])
+    moved = _move(padded, by >> 6)
     bits = (by & 63).astype(np.uint64)
-    here = np.arange(len(x))[:, None] + (by >> 6)
-    own = np.take_along_axis(padded, np.minimum(here, len(x)), axis=0)
-    above = np.take_along_axis(padded, np.minimum(here + 1, len(x)), axis=0)
-    return own >> bits | above << _ONE << (np.uint64(63) - bits)
+    return moved[:-1] >> bits | moved[1:] << _ONE << (np.uint64(63) - bits)
+
+
+def _move(x: Residues, rows: Counts) -> Residues:
+    """Row i of an entry becomes its row i + rows; the first or last stands for all beyond it."""
+    if not rows.any():
+        return x
+    source = np.clip(np.arange(len(x))[:, None] + rows, 0, len(x) - 1)
+    moved: Residues = x.ravel().take(source * x.shape[1] + np.arange(x.shape[1]))
+    return moved
 
 
 def round_shift(x: Residues, by: Counts, inexact: Flags) -> Residues:

@@ -8,8 +8,10 @@ in whatever order BLAS likes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ BLOCK = 2040
 
 _LONGEST_FLOATS = 440  # bits of span that float64 arithmetic cuts with exponents to spare
 _SMALLEST_UNIT = -1000  # 2^-unit is a float64
+_FAR = 1 << 20  # an exponent that no float64 has
 _FULL_PRECISION = 50  # a span from here on is that of measured or computed float64 numbers
 
 
@@ -41,7 +44,7 @@ class Span:
     low: int
     top: int
 
-    @property
+    @cached_property
     def slices(self) -> int:
         return max(1, -(-(self.top - self._least_unit + 1) // WIDTH))
 
@@ -49,7 +52,7 @@ class Span:
     def _least_unit(self) -> int:
         return min(self.low, 0) if self.kind is Kind.FLOATS else self.low
 
-    @property
+    @cached_property
     def unit(self) -> int:
         """The exponent of the lowest slice's last bit.
 
@@ -67,22 +70,34 @@ class Span:
         return _floats(low, top) if kind is Kind.FLOATS else Span(kind, low, top)
 
 
-def measure(numbers: npt.NDArray[Any]) -> Span:
-    """The span of finite numbers: float64, int64 or Python integers."""
-    if numbers.dtype == np.float64:
-        return _measure_floats(numbers)
+def measure(block: Sequence[npt.NDArray[Any]]) -> list[Span]:
+    """The span of each of these columns: finite float64, int64 or Python integers."""
+    floats = [numbers for numbers in block if numbers.dtype == np.float64]
+    spans = iter(_measure_floats(np.stack(floats)) if floats else [])
+    return [
+        next(spans) if numbers.dtype == np.float64 else _measure_integers(numbers)
+        for numbers in block
+    ]
+
+
+def _measure_integers(numbers: npt.NDArray[Any]) -> Span:
     if numbers.dtype == np.int64:
-        top = max((int(numbers.max(initial=0)), -int(numbers.min(initial=0)))).bit_length()
-        return Span(Kind.INTEGERS, 0, top)
-    return Span(Kind.WIDE, 0, max((int(n).bit_length() for n in numbers), default=0))
+        size = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
+        return Span(Kind.INTEGERS, 0, size.bit_length())
+    return Span(Kind.WIDE, 0, max((int(number).bit_length() for number in numbers), default=0))
 
 
-def _measure_floats(numbers: npt.NDArray[np.float64]) -> Span:
-    mantissas, exponents = whole_parts(numbers[numbers != 0])
-    if not len(mantissas):
-        return Span(Kind.FLOATS, 0, 0)
+def _measure_floats(columns: npt.NDArray[np.float64]) -> list[Span]:
+    """All rows of a matrix at once."""
+    mantissas, exponents = whole_parts(columns)
     _, last = np.frexp((mantissas & -mantissas).astype(np.float64))  # 1 + the last set bit
-    return _floats(int((exponents + last).min()) - 1, int(exponents.max()) + 53)
+    some = mantissas != 0
+    lows = np.min(exponents + last - 1, axis=1, where=some, initial=_FAR)
+    tops = np.max(exponents + 53, axis=1, where=some, initial=-_FAR)
+    return [
+        _floats(low, top) if low < _FAR else Span(Kind.FLOATS, 0, 0)
+        for low, top in zip(lows.tolist(), tops.tolist(), strict=True)
+    ]
 
 
 def _floats(low: int, top: int) -> Span:
