@@ -23,6 +23,8 @@ from titan.moments.slices import Block, Floats, Layout, assemble, cut, integers,
 from titan.moments.spans import BLOCK, Span, measure
 from titan.ring import Residues
 
+_MOST_LEVELS = 256  # slices of one column: see `Sum.limit`
+_MOST_SLICES = 4096  # of all columns, unless these are many
 _SHOWN = 3  # positions of offending rows named in an error
 
 
@@ -151,16 +153,16 @@ class _Batch:
     def _fold(self) -> None:
         """Empty the int64 sums into the total."""
         if self._sum is not None:
-            integers = assemble(self._sum.sums, self._sum.layout)
-            self._add_to_total(self._sum.layout, self._sum.rows, integers)
+            packed = assemble(self._sum.sums, self._sum.layout)
+            self._add_to_total(self._sum.layout, self._sum.rows, packed)
             self._sum = None
 
-    def _add_to_total(self, layout: Layout, rows: int, integers: Residues) -> None:
+    def _add_to_total(self, layout: Layout, rows: int, packed: Residues) -> None:
         units = tuple(
             (span.unit + column.two, column.five)
             for span, column in zip(layout.spans, self._columns, strict=True)
         )
-        self._total = self._total + Moments(self._names, units, rows, integers)
+        self._total = self._total + Moments(self._names, units, rows, packed)
 
 
 class Sum:
@@ -179,7 +181,7 @@ class Sum:
         A product is below 2^53, and `assemble` adds one for each slice of a column before it
         carries: limit · slices · 2^53 ≤ 2^62 leaves room for the carry.
         """
-        return max(1, (1 << 9) // len(self.layout.counts))
+        return (1 << 9) // len(self.layout.counts)
 
     @property
     def full(self) -> bool:
@@ -219,9 +221,11 @@ def by_slices(layout: Layout, rows: int) -> bool:
     all; python-flint costs more for a row and nothing for a block. Costs in ns, as measured.
     """
     n, levels, slices = len(layout.order), len(layout.counts), layout.rows
+    if levels > _MOST_LEVELS:
+        return False
     if slices <= 8 * n:
         return True
-    if slices > 4096 or levels > 256:
+    if slices > _MOST_SLICES:
         return False
     by_blas = 12 * slices**2 + 2e3 * levels**2 + 1e4 * slices + rows * slices * (10 + slices / 20)
     by_flint = rows * triangle.entries(n) * (100 + 0.15 * (slices / n) ** 2)

@@ -12,7 +12,7 @@ number was larger than the span said. An infinity or a NaN fails it too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -71,8 +71,8 @@ class Layout:
     def scales(self) -> list[float | None]:
         """In order, the power of two that makes a column whole; None for those below."""
         return [
-            None if position in self.unrounded else 2.0 ** -self.spans[column].unit
-            for position, column in enumerate(self.order)
+            None if self._is_unrounded(column) else 2.0 ** -self.spans[column].unit
+            for column in self.order
         ]
 
     @cached_property
@@ -82,12 +82,11 @@ class Layout:
     @cached_property
     def unrounded(self) -> list[int]:
         """Positions in the order of wide columns and of int64 that float64 cannot hold."""
-        return [
-            position
-            for position, column in enumerate(self.order)
-            if self.spans[column].kind is Kind.WIDE
-            or (self.spans[column].kind is Kind.INTEGERS and self.spans[column].slices == 3)
-        ]
+        return [at for at, column in enumerate(self.order) if self._is_unrounded(column)]
+
+    def _is_unrounded(self, column: int) -> bool:
+        span = self.spans[column]
+        return span.kind is Kind.WIDE or (span.kind is Kind.INTEGERS and span.slices == 3)
 
     @cached_property
     def narrow_levels(self) -> int:
@@ -220,25 +219,29 @@ def assemble(sums: Sums, layout: Layout) -> Residues:
 
     The sums of a level's products must fit int64: see `Sum.limit` in `titan.moments.gram`.
     """
-    n, levels = len(layout.order), len(layout.counts)
-    by_weight = np.zeros((2 * levels - 1, n, n), np.int64)
-    for i, (first, height) in enumerate(zip(layout.starts, layout.counts, strict=False)):
-        for k, (left, width) in enumerate(zip(layout.starts, layout.counts, strict=False)):
-            by_weight[i + k, :height, :width] += sums[first : first + height, left : left + width]
-    position = np.argsort(np.array(layout.order))
-    rows, columns = triangle.pairs(n)
-    return _carried(by_weight[:, position[rows], position[columns]])
-
-
-def _carried(weights: Sums) -> Residues:
-    """Σ_t weights_t · 2^(22·t), where a carry added to a weight still fits int64."""
-    out = np.zeros((len(weights) * WIDTH // 64 + 2, weights.shape[1]), np.uint64)
+    weights = 2 * len(layout.counts) - 1
+    out = np.zeros((weights * WIDTH // 64 + 2, triangle.entries(len(layout.order))), np.uint64)
     carry: Sums | np.int64 = np.int64(0)
-    for level, weight in enumerate(weights):
-        total = weight + carry
-        carry = total >> WIDTH
-        _put((total & _DIGIT).view(np.uint64), level * WIDTH, out)
-    return _put_signed(np.asarray(carry), len(weights) * WIDTH, out)
+    for weight, products in enumerate(_by_weight(sums, layout)):
+        products += carry
+        carry = products >> WIDTH
+        _put((products & _DIGIT).view(np.uint64), weight * WIDTH, out)
+    return _put_signed(np.asarray(carry), weights * WIDTH, out)
+
+
+def _by_weight(sums: Sums, layout: Layout) -> Iterator[Sums]:
+    """For t = 0, 1, … the sums over slices i and k with i + k = t, packed."""
+    n, levels = len(layout.order), len(layout.counts)
+    position = np.argsort(np.array(layout.order))
+    rows, columns = (position[at] for at in triangle.pairs(n))
+    for weight in range(2 * levels - 1):
+        total = np.zeros((n, n), np.int64)
+        for i in range(max(0, weight - levels + 1), min(weight, levels - 1) + 1):
+            k = weight - i
+            height, width = layout.counts[i], layout.counts[k]
+            top, left = layout.starts[i], layout.starts[k]
+            total[:height, :width] += sums[top : top + height, left : left + width]
+        yield total[rows, columns]
 
 
 def _put(digit: Residues, at: int, out: Residues) -> None:
