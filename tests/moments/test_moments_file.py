@@ -99,7 +99,8 @@ def test_the_forger_is_able_to_write_a_valid_file() -> None:
         (b"", "does not begin"),
         (b"PK\x03\x04" * 9, "does not begin"),
         (forged(header(), ONE, version=2), "version 2"),
-        (forged(header(), ONE, size=2**31), "cut short"),
+        (forged(header(), ONE, size=2**31), "header has more"),
+        (forged(header(), ONE, size=10**6), "cut short"),
         (forged(b"{", ONE), "not JSON"),
         (forged(b"[" * 100_000, ONE), "not JSON"),
         (forged(b"[]", ONE), "exactly the fields"),
@@ -129,6 +130,18 @@ def test_files_that_nobody_saved_are_refused(data: bytes, reason: str) -> None:
     with pytest.raises(FileError, match=reason) as caught:
         decode(data, "north")
     assert '"north"' in str(caught.value)
+
+
+def test_broken_files_are_refused_before_they_are_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "north"
+    data = encode(SMALL)
+    for broken in (data[:5], data[:40], data[:-1], data + b"\0", b"x" * 99, data[:-1] + b"\0"):
+        path.write_bytes(broken)
+        with pytest.raises(FileError, match="north"):
+            Moments.load(path)
+    path.write_bytes(forged(header(limbs=4096, names=["a"] * 60_000, units=[[0, 0]] * 60_000)))
+    with pytest.raises(FileError, match="length"):  # and not a MemoryError
+        Moments.load(path)
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:

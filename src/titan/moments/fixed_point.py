@@ -92,8 +92,8 @@ def _check(
     too_large = np.flatnonzero(~limbs.negative(excess) & ~zero)
     if len(too_large):
         first, second = moments.names[j[too_large[0]]], moments.names[k[too_large[0]]]
+        others = f", and {len(too_large) - 1} others are" if len(too_large) > 1 else ""
         raise NumberError(
-            f'the moment of columns "{first}" and "{second}" is too large for the ring, and so are '
-            f"{len(too_large) - 1} others",
+            f'the moment of columns "{first}" and "{second}" is too large for the ring{others}',
             hint="rescale these columns, or use more bits",
         )

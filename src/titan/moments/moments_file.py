@@ -72,21 +72,29 @@ def _header(moments: Moments) -> bytes:
 
 def decode(data: bytes, name: str) -> Moments:
     """The inverse of `encode`; FileError, naming the file, for every other sequence of bytes."""
+    start = _FRONT.size + _header_size(data, name)
+    fields = _fields(data[_FRONT.size : start], name)
+    _check_size(len(data), start, fields, name)
+    if hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
+        _refuse(name, "its checksum is wrong")
+    return _moments(fields, data[start:-_CHECKSUM], data, name)
+
+
+def _header_size(data: bytes, name: str) -> int:
     if len(data) < _FRONT.size or data[: len(MAGIC)] != MAGIC:
         _refuse(name, "it does not begin like one")
     _, version, size = _FRONT.unpack_from(data)
     if version != VERSION:
         _refuse(name, f"it has version {version}, and this program reads version {VERSION}")
-    start = _FRONT.size + size
-    if size > _MAX_HEADER or len(data) < start + _CHECKSUM:
-        _refuse(name, "it is cut short, or its header is damaged")
-    fields = _fields(data[_FRONT.size : start], name)
-    columns, rows = len(fields["names"]), fields["limbs"]
-    if len(data) != start + 8 * rows * triangle.entries(columns) + _CHECKSUM:
+    if size > _MAX_HEADER:
+        _refuse(name, f"its header has more than {_MAX_HEADER} bytes")
+    return int(size)
+
+
+def _check_size(size: int, start: int, fields: dict[str, Any], name: str) -> None:
+    integers = 8 * fields["limbs"] * triangle.entries(len(fields["names"]))
+    if size != start + integers + _CHECKSUM:
         _refuse(name, "its length is not the one its header tells")
-    if hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
-        _refuse(name, "its checksum is wrong")
-    return _moments(fields, data[start:-_CHECKSUM], data, name)
 
 
 def _fields(header: bytes, name: str) -> dict[str, Any]:
@@ -94,7 +102,7 @@ def _fields(header: bytes, name: str) -> dict[str, Any]:
     try:
         fields = json.loads(header)
     except (ValueError, RecursionError):
-        _refuse(name, "its header is not JSON")
+        _refuse(name, "its header is not JSON, or is cut short")
     if not isinstance(fields, dict) or set(fields) != _KEYS:
         _refuse(name, f"its header does not have exactly the fields {', '.join(sorted(_KEYS))}")
     names, units = fields["names"], fields["units"]
@@ -170,14 +178,16 @@ def _write(path: Path, data: bytes) -> None:
 
 def load(path: str | PathLike[str]) -> Moments:
     """Read a file that `save` wrote."""
+    name = str(path)
     try:
         with Path(path).open("rb") as file:
             front = file.read(_FRONT.size)
-            # a foreign file may be of any size: look at its first bytes before reading the rest
-            data = front + file.read() if front.startswith(MAGIC) else front
+            header = file.read(_header_size(front, name))
+            size = os.fstat(file.fileno()).st_size
+            _check_size(size, len(front) + len(header), _fields(header, name), name)
+            return decode(front + header + file.read(size), name)
     except OSError as error:
         raise FileError(f'"{path}" cannot be read: {_reason(error)}') from error
-    return decode(data, str(path))
 
 
 def _reason(error: OSError) -> str:
