@@ -3,7 +3,7 @@
 A column of n numbers is an array and a unit: value_i = numbers_i · 2^two · 5^five, where numbers is
 
     float64   each entry the exact binary number it is (finite),
-    int64     whole numbers,
+    int64     whole numbers, none of them -2^63, so that each has its negative,
     object    Python integers of any size.
 
 Decimal text "37.20" is 3720 · 10^-2, so numbers = 3720, two = five = -2: a tenth stays a tenth.
@@ -11,6 +11,8 @@ Decimal text "37.20" is 3720 · 10^-2, so numbers = 3720, two = five = -2: a ten
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -30,9 +32,53 @@ class Column:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    @property
+    def unit(self) -> Fraction:
+        """2^two · 5^five."""
+        return Fraction(2) ** self.two * Fraction(5) ** self.five
+
     def fractions(self) -> list[Fraction]:
         """Each entry as a fraction; slow, for tests and for small inputs."""
-        unit = Fraction(2) ** self.two * Fraction(5) ** self.five
+        unit = self.unit
         if self.numbers.dtype == np.float64:
             return [Fraction(float(x)) * unit for x in self.numbers]
         return [int(x) * unit for x in self.numbers]
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Column:
+        """The entries in these rows, in this order."""
+        return Column(self.numbers[rows], self.two, self.five)
+
+    @classmethod
+    def constant(cls, value: Fraction, rows: int) -> Column:
+        """The same number in every row; its denominator may hold no prime but 2 and 5."""
+        column, divisor = cls.of_fractions([value])
+        if divisor != 1:
+            raise ValueError("a constant must be a finite decimal")
+        return cls(np.repeat(column.numbers, rows), column.two, column.five)
+
+    @classmethod
+    def of_integers(cls, numbers: Sequence[int], two: int = 0, five: int = 0) -> Column:
+        """int64 where all fit there, Python integers otherwise."""
+        fits = all(-(2**63) < x < 2**63 for x in numbers)
+        return cls(np.array(numbers, np.int64 if fits else object), two, five)
+
+    @classmethod
+    def of_fractions(cls, values: Sequence[Fraction]) -> tuple[Column, int]:
+        """(column, divisor) with values = column / divisor, exactly.
+
+        The divisor is what is left of the common denominator without its factors 2 and 5, which go
+        into the unit: 1 for finite decimals and binary fractions, 3 for a column of thirds.
+        """
+        common = math.lcm(*(value.denominator for value in values))
+        divisor, two = _without(common, 2)
+        divisor, five = _without(divisor, 5)
+        numbers = [value.numerator * (common // value.denominator) for value in values]
+        return cls.of_integers(numbers, -two, -five), divisor
+
+
+def _without(number: int, prime: int) -> tuple[int, int]:
+    """`number` without its factors `prime`, and how many these were."""
+    count = 0
+    while number % prime == 0:
+        number, count = number // prime, count + 1
+    return number, count

@@ -1,0 +1,256 @@
+"""The cells of one column of some rows, as their source holds them.
+
+A model decides whether it wants them as numbers or as levels of a category; here they are turned
+into either, exactly or not at all. What is missing is told apart from what is wrong: a null, a NaN
+and the texts of `decimal_text.MISSING` are missing, an infinity or a word among numbers is wrong.
+"""
+
+# Rule 1: an error names place and column, never the cell.
+# Rule 2: the same numbers give the same columns, from whatever kind of source (but see `decimal`).
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import DataError
+from titan.moments import arithmetic, decimal_text
+from titan.moments.columns import Column
+from titan.moments.terms import Level
+
+Mask = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Cells(ABC):
+    """One column of some rows; `place` says in words where a row comes from."""
+
+    name: str
+    values: Any = field(repr=False)
+    place: Callable[[int], str] = field(repr=False)
+    decimal: bool = False
+    """Whether a float stands for its shortest decimal instead of the binary number it is."""
+
+    @abstractmethod
+    def numbers(self) -> tuple[Column, Mask]:
+        """The cells as numbers, and which are missing (some number stands in their place)."""
+
+    @abstractmethod
+    def text(self) -> Any:
+        """The cells as Arrow strings, without spaces around."""
+
+    @abstractmethod
+    def take(self, rows: Rows) -> Cells:
+        """The cells of these rows."""
+
+    def codes(self, levels: Sequence[Level]) -> tuple[Codes, Mask]:
+        """The number of its level for every cell, and which are missing (0 in their place)."""
+        if isinstance(levels[0].value, str):
+            codes, missing = _text_codes(self.text(), [level.text for level in levels])
+        else:
+            column, missing = self.numbers()
+            codes = _number_codes(column, [Fraction(level.value) for level in levels])
+        unknown = (codes < 0) & ~missing
+        if unknown.any():
+            raise self.error(int(unknown.argmax()), "none of the stated levels")
+        return np.where(missing, 0, codes), missing
+
+    def error(self, row: int, found: str) -> DataError:
+        return DataError(f'{self.place(row)}, column "{self.name}": {found}')
+
+    def _place_among(self, rows: Rows) -> Callable[[int], str]:
+        place = self.place
+        return lambda row: place(int(rows[row]))
+
+
+class ArrowCells(Cells):
+    """Cells that Arrow holds: text, numbers, truth values, or a dictionary of such."""
+
+    def take(self, rows: Rows) -> ArrowCells:
+        return replace(self, values=_decoded(self.values).take(rows), place=self._place_among(rows))
+
+    def numbers(self) -> tuple[Column, Mask]:
+        import pyarrow.types as kinds
+
+        array = _decoded(self.values)
+        kind = array.type
+        if kinds.is_null(kind):
+            return Column(np.zeros(len(array), np.int64)), np.ones(len(array), bool)
+        if _is_text(kind) or (self.decimal and kinds.is_floating(kind)):
+            return self._from_text(array)
+        missing = np.asarray(array.is_null())
+        if kinds.is_floating(kind):
+            return self._from_floats(array, missing)
+        if kinds.is_boolean(kind) or kinds.is_integer(kind):
+            return _from_integers(array), missing
+        if kinds.is_decimal(kind):
+            return _from_decimals(array), missing
+        raise DataError(f'column "{self.name}" holds {kind}, where numbers were expected')
+
+    def text(self) -> Any:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.types as kinds
+
+        array = _decoded(self.values)
+        if kinds.is_floating(array.type):
+            raise DataError(
+                f'column "{self.name}" holds binary numbers, where text was expected',
+                hint="state the levels as numbers, without quotes",
+            )
+        if kinds.is_boolean(array.type):
+            return pc.if_else(array, "True", "False")
+        try:
+            return pc.utf8_trim_whitespace(array.cast(pa.string()))
+        except pa.ArrowNotImplementedError:
+            raise DataError(
+                f'column "{self.name}" holds {array.type}, where text was expected'
+            ) from None
+
+    def _from_text(self, array: Any) -> tuple[Column, Mask]:
+        import pyarrow as pa
+
+        try:
+            return decimal_text.parse(array.cast(pa.string()))
+        except decimal_text.BadNumberError as error:
+            raise self.error(error.row, error.found) from None
+
+    def _from_floats(self, array: Any, missing: Mask) -> tuple[Column, Mask]:
+        import pyarrow as pa
+
+        floats = np.asarray(array.cast(pa.float64()).fill_null(0.0))
+        missing = missing | np.isnan(floats)
+        if missing.any():
+            floats = np.where(missing, 0.0, floats)
+        infinite = np.isinf(floats)
+        if infinite.any():
+            raise self.error(int(infinite.argmax()), "an infinite number")
+        return Column(floats), missing
+
+
+class ObjectCells(Cells):
+    """Cells that are Python objects: Fraction, Decimal, int, float, or text."""
+
+    def take(self, rows: Rows) -> ObjectCells:
+        kept = [self.values[int(row)] for row in rows]
+        return replace(self, values=kept, place=self._place_among(rows))
+
+    def numbers(self) -> tuple[Column, Mask]:
+        values = [self._number(row, value) for row, value in enumerate(self.values)]
+        missing = np.array([value is None for value in values], bool)
+        column, divisor = Column.of_fractions([value or Fraction(0) for value in values])
+        if divisor != 1:
+            raise DataError(
+                f'column "{self.name}" holds fractions that are no finite decimals',
+                hint="a model takes decimals and binary fractions",
+            )
+        return column, missing
+
+    def text(self) -> Any:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        text = [None if _is_missing(value) else str(value) for value in self.values]
+        return pc.utf8_trim_whitespace(pa.array(text, pa.string()))
+
+    def _number(self, row: int, value: Any) -> Fraction | None:
+        if _is_missing(value):
+            return None
+        if isinstance(value, str):
+            return self._text_number(row, value)
+        if isinstance(value, np.bool_):
+            return Fraction(bool(value))
+        if isinstance(value, numbers.Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        if not isinstance(value, Decimal | float | np.floating):
+            raise self.error(row, f"{type(value).__name__} where a number was expected")
+        if not math.isfinite(value):
+            raise self.error(row, "an infinite number")
+        if self.decimal and not isinstance(value, Decimal):
+            return Fraction(np.format_float_scientific(value, unique=True))
+        return Fraction(*value.as_integer_ratio())
+
+    def _text_number(self, row: int, value: str) -> Fraction | None:
+        import pyarrow as pa
+
+        cell = ArrowCells(self.name, pa.array([value]), lambda _: self.place(row))
+        column, missing = cell.numbers()
+        return None if missing[0] else column.fractions()[0]
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")  # those of pandas
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
+
+
+def _decoded(array: Any) -> Any:
+    """The array without chunks and dictionary; text as plain strings (few kernels know others)."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if kinds.is_dictionary(array.type):
+        return _decoded(array.dictionary).take(array.indices)
+    return array.cast(pa.string()) if _is_text(array.type) else array
+
+
+def _from_integers(array: Any) -> Column:
+    """Zero where null; Python integers where -2^63 or more than int64 occurs."""
+    import pyarrow as pa
+
+    wide = array.type == pa.uint64()
+    numbers = np.asarray((array if wide else array.cast(pa.int64())).fill_null(0))
+    if (numbers.max(initial=0) >= 2**63) if wide else (numbers.min(initial=0) == -(2**63)):
+        return Column(numbers.astype(object))
+    return Column(numbers.astype(np.int64, copy=False))
+
+
+def _from_decimals(array: Any) -> Column:
+    """Arrow's decimals are integers of 64-bit words over a power of ten; zero where null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    width = array.type.byte_width // 8
+    if width < 2:
+        array, width = array.cast(pa.decimal128(18, array.type.scale)), 2
+    array = pc.fill_null(array, pa.scalar(Decimal(0), array.type))
+    words = decimal_text.words(array, width)
+    return Column(decimal_text.from_words(words), -array.type.scale, -array.type.scale)
+
+
+def _text_codes(text: Any, levels: list[str]) -> tuple[Codes, Mask]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.index_in(text, value_set=pa.array(levels, pa.string()))
+    codes = np.asarray(pc.fill_null(found, -1)).astype(np.int64)
+    return codes, (codes < 0) & decimal_text.is_missing(text)
+
+
+def _number_codes(column: Column, levels: Sequence[Fraction]) -> Codes:
+    codes = np.full(len(column), -1, np.int64)
+    column = arithmetic.as_integers(column)
+    for code, level in enumerate(levels):
+        codes[arithmetic.equals(column, level)] = code
+    return codes

@@ -1,0 +1,284 @@
+"""Decimal text to exact columns, whole batches at a time.
+
+A text is  sign digits . digits e exponent,  of which most parts may be absent, and stands for
+
+    value_i = mantissa_i · 10^(exponent_i − decimals_i),
+
+where mantissa is the text's digits without the point. "0.1" is one tenth, not the double near it.
+
+The mantissas come from Arrow's own float parser, which rounds to nearest, and are still exact: let
+s be the most decimals in the batch and k = value · 10^s, an integer. The parsed double is k/10^s
+within a relative error of 2^-53; multiplying by 10^s, itself a double up to s = 22, adds another.
+So the product lies within |k| · 2^-51.9 of k, and rounding it to a whole number gives k while
+|k| < 2^50. Longer mantissas go through 128-bit decimals, and through Python's integers beyond.
+"""
+
+# Rule 1: the quick ways and the plain one (`_read_one`) accept the same language and agree.
+# Rule 2: no error shows a cell, only its row.
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.moments.columns import Column
+
+MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
+"""Texts (in any case) which stand for a value that is not there."""
+
+MOST_DIGITS = 4000
+"""The most digits of a number, and the largest exponent: one cell must not fill the memory."""
+
+_INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
+_NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
+_EXACT_BELOW = 2.0**50
+_LAST_EXACT_POWER = 22  # 10^22 is the largest power of ten that is a double
+_INT64_DIGITS = 18
+_DECIMAL128_DIGITS = 38
+_TENS = 10 ** np.arange(_INT64_DIGITS + 1, dtype=np.int64)
+
+Mask = npt.NDArray[np.bool_]
+Ints = npt.NDArray[Any]
+"""int64, or Python integers where these do not suffice."""
+
+
+class BadNumberError(Exception):
+    """The text of this row is no number we take; the caller knows file and column."""
+
+    def __init__(self, row: int, found: str) -> None:
+        super().__init__(found)
+        self.row = row
+        self.found = found
+
+
+def parse(text: Any) -> tuple[Column, Mask]:
+    """An Arrow array of strings as a column, and which entries are missing (0 in the column)."""
+    import pyarrow as pa
+
+    text = text if text.type == pa.string() else text.cast(pa.string())
+    text, missing = _without_missing(_trimmed(text))
+    try:
+        mantissas, decimals, exponents = _read_quickly(text)
+    except (pa.ArrowInvalid, _TooLongError):
+        mantissas, decimals, exponents = _read_one_by_one(text)
+    return _column(mantissas, decimals, exponents), missing
+
+
+def is_missing(text: Any) -> Mask:
+    """Which of these (trimmed) strings stand for a value that is not there; nulls do."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    missing = pc.is_in(pc.utf8_lower(text), value_set=pa.array(MISSING))
+    return np.asarray(pc.or_(pc.is_null(text), missing))
+
+
+def _bytes(text: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Offsets (n + 1, from 0) and bytes of an Arrow array of strings."""
+    _, offsets, data = text.buffers()
+    starts = np.frombuffer(offsets, np.int32, len(text) + 1, text.offset * 4)
+    if data is None:
+        return starts - starts[0], np.empty(0, np.uint8)
+    return starts - starts[0], np.frombuffer(data, np.uint8)[starts[0] : starts[-1]]
+
+
+def _trimmed(text: Any) -> Any:
+    import pyarrow.compute as pc
+
+    if not len(text):
+        return text
+    data = _bytes(text)[1]
+    blank_or_unicode = len(data) and (data.min() <= ord(" ") or data.max() >= 128)
+    return pc.utf8_trim_whitespace(text) if blank_or_unicode else text
+
+
+def _without_missing(text: Any) -> tuple[Any, Mask]:
+    """The texts with "0" for those missing; refuses infinities by row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    offsets, data = _bytes(text)
+    plain = len(data) and data.max() <= ord("9") and not text.null_count
+    if not len(text) or (plain and np.diff(offsets).min() > 0):
+        return text, np.zeros(len(text), bool)
+    missing = is_missing(text)
+    if missing.any():
+        text = pc.if_else(pa.array(missing), "0", text)
+    infinite = np.asarray(pc.is_in(pc.utf8_lower(text), value_set=pa.array(_INFINITE)))
+    if infinite.any():
+        raise BadNumberError(int(infinite.argmax()), "an infinite number")
+    return text, missing
+
+
+# -- the quick way ------------------------------------------------------------------------------
+
+
+class _TooLongError(Exception):
+    """Some number needs Python's integers."""
+
+
+def _read_quickly(text: Any) -> tuple[Ints, Ints, Ints]:
+    """Mantissas, decimals and exponents; ArrowInvalid or _TooLongError where that is not enough."""
+    exponents = np.zeros(len(text), np.int64)
+    if len(text) and (_bytes(text)[1] > ord("9")).any():
+        text, exponents = _split(text)
+    decimals = _decimals(text)
+    most = decimals.max(initial=0)
+    mantissas = _scaled(text, decimals)
+    if not exponents.any():
+        return mantissas, np.full(len(mantissas), most), exponents
+    return mantissas // _powers_of_ten(most - decimals), decimals, exponents
+
+
+def _split(text: Any) -> tuple[Any, Ints]:
+    """Texts up to their "e", and the exponents after it.
+
+    Each text is cut in three (before the e, the e, after it) by giving Arrow new offsets into the
+    same bytes, so that nothing is copied.
+    """
+    import pyarrow as pa
+
+    offsets, data = _bytes(text)
+    at = np.flatnonzero((data | 32) == ord("e"))
+    row = np.searchsorted(offsets, at, side="right") - 1
+    if (np.diff(row) == 0).any():
+        raise pa.ArrowInvalid  # two in one text
+    cuts = np.repeat(offsets[1:], 3)
+    cuts[3 * row] = at
+    cuts[3 * row + 1] = at + 1
+    cuts = np.concatenate([offsets[:1], cuts])
+    pieces = pa.Array.from_buffers(
+        pa.string(), 3 * len(text), [None, pa.py_buffer(cuts), pa.py_buffer(data)]
+    )
+    exponents = np.zeros(len(text), np.int64)
+    exponents[row] = _exponents(pieces.take(pa.array(3 * row + 2)))
+    return pieces[::3], exponents
+
+
+def _exponents(text: Any) -> Ints:
+    import pyarrow as pa
+
+    data = _bytes(text)[1]
+    if (data > ord("9")).any() or (data == ord(".")).any():
+        raise pa.ArrowInvalid  # the float parser would take nan and 1.5
+    numbers = np.asarray(text.cast(pa.float64()))
+    if np.abs(numbers).max(initial=0) > MOST_DIGITS:
+        raise _TooLongError
+    return numbers.astype(np.int64)
+
+
+def _decimals(text: Any) -> Ints:
+    import pyarrow.compute as pc
+
+    point = np.asarray(pc.find_substring(text, ".")).astype(np.int64)
+    length = np.asarray(pc.binary_length(text)).astype(np.int64)
+    return np.where(point < 0, 0, length - point - 1)
+
+
+def _scaled(text: Any, own_decimals: Ints) -> Ints:
+    """Each text times 10^decimals, the most of any."""
+    import pyarrow as pa
+
+    decimals = int(own_decimals.max(initial=0))
+    doubles = np.asarray(text.cast(pa.float64()))  # also what refuses anything but a number
+    if decimals <= _LAST_EXACT_POWER:
+        product = np.rint(doubles * 10.0**decimals)
+        if np.abs(product).max(initial=0) < _EXACT_BELOW:
+            return product.astype(np.int64)
+    # Arrow's cast wraps around without a word on some texts of 39 digits and more: count first.
+    length = np.diff(_bytes(text)[0]).astype(np.int64)
+    if (length + decimals - own_decimals).max(initial=0) > _DECIMAL128_DIGITS:
+        raise _TooLongError
+    return from_words(words(text.cast(pa.decimal128(_DECIMAL128_DIGITS, decimals)), 2))
+
+
+def words(decimals: Any, each: int) -> npt.NDArray[np.int64]:
+    """An Arrow array of decimals as (n, each) words of 64 bits, the lowest first."""
+    raw = np.frombuffer(decimals.buffers()[1], np.int64).reshape(-1, each)
+    return raw[decimals.offset : decimals.offset + len(decimals)]
+
+
+def from_words(words: npt.NDArray[np.int64]) -> Ints:
+    """Two's complement integers of several words: int64 where all fit, else Python integers."""
+    lowest, above = words[:, 0], words[:, 1:]
+    if (above == (lowest >> 63)[:, None]).all() and (lowest != np.iinfo(np.int64).min).all():
+        return np.ascontiguousarray(lowest)
+    numbers = words[:, -1].astype(object)
+    for word in reversed(range(words.shape[1] - 1)):
+        numbers = (numbers << 64) + words[:, word].view(np.uint64).astype(object)
+    return numbers
+
+
+# -- the plain way ------------------------------------------------------------------------------
+
+
+def _read_one_by_one(text: Any) -> tuple[Ints, Ints, Ints]:
+    """For numbers too long for int64, and to find the row that holds no number."""
+    parts = [_read_one(row, cell) for row, cell in enumerate(text.to_pylist())]
+    mantissas = np.array([mantissa for mantissa, _, _ in parts], object)
+    decimals = np.array([decimals for _, decimals, _ in parts], np.int64)
+    return mantissas, decimals, np.array([exponent for _, _, exponent in parts], np.int64)
+
+
+def _read_one(row: int, cell: str) -> tuple[int, int, int]:
+    """(mantissa, decimals, exponent) of one text: the definition of what a number is."""
+    match = _NUMBER.fullmatch(cell)
+    if match is None or not (match[2] or match[3]):
+        raise BadNumberError(row, "text where a number was expected")
+    sign, whole, fraction, exponent = match[1], match[2], match[3] or "", match[4] or "0"
+    if len(whole) + len(fraction) > MOST_DIGITS:
+        raise BadNumberError(row, f"a number of more than {MOST_DIGITS} digits")
+    if len(exponent.lstrip("+-0")) > 4 or abs(int(exponent)) > MOST_DIGITS:
+        raise BadNumberError(row, f"a number with an exponent beyond {MOST_DIGITS}")
+    return int(f"{sign}{whole}{fraction}"), len(fraction), int(exponent)
+
+
+# -- one unit for the whole column --------------------------------------------------------------
+
+
+def _column(mantissas: Ints, decimals: Ints, exponents: Ints) -> Column:
+    """mantissas · 10^(exponents − decimals) over the finest power of ten that occurs."""
+    powers = exponents - decimals
+    nonzero = np.asarray(mantissas != 0, bool)
+    if not nonzero.any():
+        return Column(np.zeros(len(mantissas), np.int64))
+    finest = int(powers[nonzero].min())
+    shifts = np.where(nonzero, powers - finest, 0)
+    return _coarsest(_shifted(mantissas, shifts), finest)
+
+
+def _shifted(mantissas: Ints, shifts: Ints) -> Ints:
+    if not shifts.any():
+        return _narrowed(mantissas)
+    factors = _powers_of_ten(shifts)
+    if mantissas.dtype == factors.dtype == np.int64 and bool(
+        (np.abs(mantissas) <= np.iinfo(np.int64).max // factors).all()
+    ):
+        return mantissas * factors
+    return _narrowed(mantissas.astype(object) * factors)
+
+
+def _powers_of_ten(exponents: Ints) -> Ints:
+    if exponents.max(initial=0) <= _INT64_DIGITS:
+        return _TENS[exponents]
+    return np.asarray(np.power(10, exponents.astype(object)))
+
+
+def _narrowed(numbers: Ints) -> Ints:
+    """In int64 after all, if all fit there."""
+    if numbers.dtype == object and max(-numbers.min(), numbers.max()) < 2**63:
+        return numbers.astype(np.int64)
+    return numbers
+
+
+def _coarsest(numbers: Ints, power: int) -> Column:
+    """The same column without zeros at the end of every number: "1.50", "2.00" are tenths."""
+    while power < 0 and numbers.dtype == np.int64 and not (numbers[:64] % 10).any():
+        shorter, rest = np.divmod(numbers, 10)
+        if rest.any():
+            break
+        numbers, power = shorter, power + 1
+    return Column(numbers, two=power, five=power)

@@ -1,0 +1,175 @@
+"""CSV and Parquet files as sources of rows, read in batches.
+
+CSV is read as text and nothing but text: Arrow's own guess would be doubles, and 0.1 would be lost.
+"""
+
+# Rule 1: Arrow's messages may quote a row; ours never pass them on.
+# Rule 2: a line number is worked out only when something is wrong, by reading the file again.
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from titan.errors import FileError
+from titan.moments.sources import BATCH_ROWS, RawBatch, Source, check_distinct, from_arrow
+
+_BLOCK_BYTES = 8 << 20
+_BUFFER_BYTES = 1 << 20
+
+
+class CsvFile(Source):
+    """A CSV file with a header, in UTF-8; commas, or tabs where the name ends in .tsv.
+
+    Cells may be quoted and hold line breaks; empty lines are skipped; a compressed file (.gz, .bz2)
+    is read as it is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.label = path.name
+        suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+        self.delimiter = "\t" if ".tsv" in suffixes else ","
+        self._header = self._read_header()
+        self.column_names = tuple(name.strip() for name in self._header)
+        check_distinct(self.column_names, f"{self.label}, line 1,", FileError)
+
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+        self.check(columns)
+        raw = [self._header[self.column_names.index(name)] for name in columns]
+        return from_arrow(
+            self._record_batches(raw, columns), columns, size, self._place, decimal=False
+        )
+
+    def _record_batches(self, raw: list[str], columns: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        options = {
+            "read_options": arrow_csv.ReadOptions(block_size=_BLOCK_BYTES),
+            "parse_options": arrow_csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True
+            ),
+            "convert_options": arrow_csv.ConvertOptions(
+                column_types={name: pa.string() for name in raw},
+                include_columns=raw,
+                strings_can_be_null=False,
+            ),
+        }
+        try:
+            with self._bytes() as file, arrow_csv.open_csv(file, **options) as reader:
+                for batch in reader:
+                    yield batch.rename_columns(list(columns))
+        except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeError):
+            raise self._diagnosis() from None
+
+    # -- what is wrong, and where ---------------------------------------------------------------
+
+    def _place(self, start: int) -> Callable[[int], str]:
+        def place(row: int) -> str:
+            try:
+                for number, (line, _) in enumerate(self._records()):
+                    if number == start + row + 1:  # the header is the first record
+                        return f"{self.label}, line {line}"
+            except (csv.Error, OSError):
+                pass
+            return f"{self.label}, row {start + row + 1} after the header"
+
+        return place
+
+    def _diagnosis(self) -> FileError:
+        """Arrow refused the file: find the first record that is not as the header says."""
+        line = 1
+        try:
+            for line, record in self._records():
+                if _not_utf8(record):
+                    return self._error(line, "not UTF-8 text", hint="save it as UTF-8")
+                if len(record) != len(self._header):
+                    return self._error(
+                        line, f"{len(record)} cells, where the header has {len(self._header)}"
+                    )
+        except (csv.Error, OSError):
+            return FileError(f"{self.label}, after line {line}: not readable as CSV")
+        return FileError(f"{self.label} is not readable as CSV")
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Every record with the line where it begins, empty lines left out."""
+        bytes_ = self._bytes()
+        with io.TextIOWrapper(bytes_, "utf-8-sig", "surrogateescape", newline="") as text:
+            reader = csv.reader(text, delimiter=self.delimiter)
+            line = 1
+            for record in reader:
+                if record:
+                    yield line, record
+                line = reader.line_num + 1
+
+    def _read_header(self) -> list[str]:
+        try:
+            line, header = next(self._records(), (0, []))
+        except (csv.Error, OSError):
+            raise self._error(1, "not readable as CSV") from None
+        if not header:
+            raise FileError(f"{self.label} is empty", hint="the first line names the columns")
+        if _not_utf8(header):
+            raise self._error(line, "not UTF-8 text", hint="save it as UTF-8")
+        if len(header) == 1 and ";" in header[0]:
+            raise self._error(line, "cells between semicolons, where commas were expected")
+        return header
+
+    def _error(self, line: int, found: str, *, hint: str = "") -> FileError:
+        return FileError(f"{self.label}, line {line}: {found}", hint=hint)
+
+    def _bytes(self) -> Any:
+        import pyarrow as pa
+
+        return pa.input_stream(str(self.path), compression="detect", buffer_size=_BUFFER_BYTES)
+
+
+def _not_utf8(record: list[str]) -> bool:
+    """Whether some byte could not be decoded: it is then a lone surrogate."""
+    return not "".join(record).isascii() and any("\udc80" <= c <= "\udcff" for c in "".join(record))
+
+
+class ParquetFile(Source):
+    """A Parquet file; its pages are read as they are needed."""
+
+    def __init__(self, path: Path, *, decimal: bool) -> None:
+        self.path = path
+        self.label = path.name
+        self.decimal = decimal
+        with self._open() as file:
+            self.column_names = tuple(file.schema_arrow.names)
+        check_distinct(self.column_names, self.label, FileError)
+
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+        self.check(columns)
+        return from_arrow(
+            self._record_batches(columns, size), columns, size, self._place, self.decimal
+        )
+
+    def _record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+        import pyarrow as pa
+
+        try:
+            with self._open() as file:
+                yield from file.iter_batches(batch_size=size, columns=list(columns))
+        except (pa.ArrowInvalid, OSError):
+            raise self._damaged() from None
+
+    def _open(self) -> Any:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        try:
+            return parquet.ParquetFile(self.path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+        except (pa.ArrowInvalid, OSError):
+            raise self._damaged() from None
+
+    def _damaged(self) -> FileError:
+        return FileError(f"{self.label} is not a Parquet file, or is damaged")
+
+    def _place(self, start: int) -> Callable[[int], str]:
+        return lambda row: f"{self.label}, row {start + row} (counted from 0)"

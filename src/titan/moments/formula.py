@@ -1,0 +1,252 @@
+"""Reading a formula. A formula comes from another party: it is data, and nothing in it is run.
+
+    formula := response "~" sum
+    sum     := product {("+" | "-") product}         0 and 1 stand for the intercept
+    product := cell {"*" cell}                       a * b is a + b + a:b
+    cell    := atom {":" atom}
+    atom    := "(" sum ")" | factor
+    factor  := name | log(e) | exp(e) | sqrt(e) | I(e) | poly(e, degree, raw=True)
+             | C(name, levels=[level, …])
+
+where e, arithmetic with + - * **, and names are those of `formula_arithmetic`.
+
+That is the whole language, so that there is nothing to forbid: what is not in the grammar cannot be
+said. (Formula libraries were tried: formulaic expands `(a + b + … )**13` while parsing, which takes
+for ever, and imports pandas. Python's own parser knows neither `:` nor backquotes.)
+"""
+
+# Rule 1: text, depth, terms, degree and columns are bounded before work is done on them.
+# Rule 2: nothing here looks at data, and nothing in a formula is looked up anywhere but in data.
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from titan.errors import FormulaError
+from titan.moments import expressions
+from titan.moments.formula_arithmetic import ArithmeticParser
+from titan.moments.terms import Category, Factor, Level, Numeric, Polynomial, Term, count_columns
+from titan.moments.tokens import MOST_POWER, Token, tokens
+
+MOST_TERMS = 10_000
+MOST_COLUMNS = 20_000
+MOST_FACTORS = 8
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What a formula says: the response, and the terms in order, the intercept being ()."""
+
+    response: Numeric
+    terms: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        """The one way to write it: equal formulas give equal text, and the text reads back."""
+        terms = ["1" if () in self.terms else "0"]
+        terms += [":".join(map(str, term)) for term in self.terms if term]
+        return f"{self.response} ~ {' + '.join(terms)}"
+
+
+def parse(text: str) -> Formula:
+    """Read a formula, or say with FormulaError what is wrong with it and where."""
+    return _Parser(tokens(text)).formula()
+
+
+class _Parser(ArithmeticParser):
+    """Recursive descent, one method for each rule of the grammar."""
+
+    # -- terms --------------------------------------------------------------------------------
+
+    def formula(self) -> Formula:
+        if self.next.text == "~":
+            raise self.error("the response was expected before it", hint='write "y ~ a + b"')
+        token = self.next
+        response = self.factor()
+        if not isinstance(response, Numeric):
+            raise self.error("the response must be one number per row", token=token)
+        self.expect("~")
+        terms = self.top_sum()
+        if self.next.kind != "end":
+            raise self.error("the end was expected", hint=_hint_after(self.next))
+        return _checked(Formula(response, terms))
+
+    def top_sum(self) -> tuple[Term, ...]:
+        """The whole right side, where 0 and 1 speak of the intercept."""
+        terms: dict[frozenset[Factor], Term] = {frozenset(): ()}
+        plus = not self.take("-") and (self.take("+") or True)
+        while True:
+            if self.next.kind == "number":
+                self.intercept(terms, plus=plus)
+            else:
+                self.merge(terms, self.product(), plus=plus)
+            if not (self.next.kind == "sign" and self.next.text in "+-"):
+                break
+            plus = self.advance().text == "+"
+        intercept_first = sorted(terms.values(), key=lambda term: term != ())
+        return tuple(intercept_first)
+
+    def intercept(self, terms: dict[frozenset[Factor], Term], *, plus: bool) -> None:
+        token = self.advance()
+        if token.text not in ("0", "1") or (token.text == "0" and not plus):
+            raise self.error(
+                "only + 0, - 1 and + 1, for the intercept, are numbers among the terms",
+                hint="inside I(…) any number may stand",
+                token=token,
+            )
+        if plus and token.text == "1":
+            terms[frozenset()] = ()
+        else:
+            terms.pop(frozenset(), None)
+
+    def merge(self, terms: dict[frozenset[Factor], Term], new: list[Term], *, plus: bool) -> None:
+        for term in new:
+            if plus:
+                terms.setdefault(frozenset(term), term)
+            elif terms.pop(frozenset(term), None) is None:
+                raise self.error("a term to be taken away is not there before it")
+        if len(terms) > MOST_TERMS:
+            raise self.error(f"more than {MOST_TERMS} terms up to here")
+
+    def inner_sum(self) -> list[Term]:
+        terms: dict[frozenset[Factor], Term] = {}
+        self.merge(terms, self.product(), plus=True)
+        while self.next.kind == "sign" and self.next.text in "+-":
+            plus = self.advance().text == "+"
+            self.merge(terms, self.product(), plus=plus)
+        return list(terms.values())
+
+    def product(self) -> list[Term]:
+        terms = self.cell()
+        while self.take("*"):
+            other = self.cell()
+            terms = self.distinct([*terms, *other, *self.crossed(terms, other)])
+        return terms
+
+    def cell(self) -> list[Term]:
+        terms = self.atom()
+        while self.take(":"):
+            terms = self.crossed(terms, self.atom())
+        if self.next.text == "**":
+            raise self.error("which is for numbers", hint="the square of a column is I(x ** 2)")
+        return terms
+
+    def crossed(self, left: list[Term], right: list[Term]) -> list[Term]:
+        if len(left) * len(right) > MOST_TERMS:
+            raise self.error(f"more than {MOST_TERMS} terms up to here")
+        pairs = [tuple(dict.fromkeys(a + b)) for a in left for b in right]
+        if any(len(term) > MOST_FACTORS for term in pairs):
+            raise self.error(f"more than {MOST_FACTORS} factors in one term")
+        return self.distinct(pairs)
+
+    @staticmethod
+    def distinct(terms: list[Term]) -> list[Term]:
+        kept: dict[frozenset[Factor], Term] = {}
+        for term in terms:
+            kept.setdefault(frozenset(term), term)
+        return list(kept.values())
+
+    def atom(self) -> list[Term]:
+        if not self.take("("):
+            return [(self.factor(),)]
+        terms = self.deeper(self.inner_sum)
+        self.expect(")")
+        return terms
+
+    # -- factors ------------------------------------------------------------------------------
+
+    def factor(self) -> Factor:
+        token = self.next
+        called = self.tokens[min(self.position + 1, len(self.tokens) - 1)].text == "("
+        if token.kind == "name" and called and token.text in ("C", "I", "poly"):
+            self.position += 2
+            rules: dict[str, Callable[[], Factor]] = {
+                "C": self.category,
+                "I": self.identity,
+                "poly": self.polynomial,
+            }
+            factor = rules[token.text]()
+            self.expect(")")
+            return factor
+        if token.kind not in ("name", "quoted"):
+            raise self.error("a column or one of C, I, poly, log, exp, sqrt was expected")
+        return Numeric(self.operand())
+
+    def identity(self) -> Numeric:
+        return Numeric(self.expression(), identity=True)
+
+    def polynomial(self) -> Polynomial:
+        argument = self.expression()
+        self.expect(",")
+        degree = self.whole_number()
+        if not self.take(","):
+            raise self.orthogonal()
+        self.keyword("raw")
+        if self.next.text != "True":
+            raise self.orthogonal()
+        self.advance()
+        if not 1 <= degree <= MOST_POWER or degree * expressions.degree(argument) > MOST_POWER:
+            raise self.error(f"before which the degree must be from 1 to {MOST_POWER}")
+        return Polynomial(argument, degree)
+
+    def orthogonal(self) -> FormulaError:
+        return self.error(
+            "but only raw polynomials can be had: orthogonal ones depend on all parties' rows",
+            hint="write poly(x, 3, raw=True)",
+        )
+
+    def category(self) -> Category:
+        name = self.column()
+        if not self.take(","):
+            raise self.error(
+                f"but the levels of {name!a} are not stated, and parties that guess them from "
+                "their own rows would not agree",
+                hint='write C(site, levels=["a", "b"]); the first level is the base',
+            )
+        self.keyword("levels")
+        self.expect("[")
+        levels = [self.level()]
+        while self.take(","):
+            levels.append(self.level())
+            if len(levels) > MOST_COLUMNS:
+                raise self.error(f"more than {MOST_COLUMNS} levels")
+        closing = self.next
+        self.expect("]")
+        if len({level.value for level in levels}) < len(levels) or len(levels) < 2:
+            raise self.error(
+                "before which at least two different levels were expected", token=closing
+            )
+        if len({type(level.value) for level in levels}) > 1:
+            raise self.error(
+                "before which levels are partly text and partly numbers", token=closing
+            )
+        return Category(name, tuple(levels))
+
+    def level(self) -> Level:
+        if self.next.kind == "text":
+            text = self.text()
+            if text != text.strip():
+                raise self.error("before which a level begins or ends with a space")
+            return Level(text, text)
+        sign = "-" if self.take("-") else ""
+        text = sign + self.number()
+        return Level(Fraction(text), text)
+
+    def keyword(self, name: str) -> None:
+        if self.next.kind != "name" or self.next.text != name:
+            raise self.error(f'"{name}=" was expected')
+        self.advance()
+        self.expect("=")
+
+
+def _hint_after(token: Token) -> str:
+    return "interactions are a:b and a*b; arithmetic goes inside I(…)" if token.text else ""
+
+
+def _checked(formula: Formula) -> Formula:
+    if not formula.terms:
+        raise FormulaError("a formula without any term", hint="y ~ 1 has the intercept alone")
+    if count_columns(formula.terms) > MOST_COLUMNS:
+        raise FormulaError(f"a formula that makes more than {MOST_COLUMNS} columns")
+    return formula

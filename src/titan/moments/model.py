@@ -1,0 +1,148 @@
+"""A model: which columns of the design matrix are made of the data, and how.
+
+By convention the response is the last column, so that the rows are [A b].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import DataError, FormulaError
+from titan.moments import arithmetic, expressions, formula, functions, terms
+from titan.moments.columns import Column
+from titan.moments.terms import Category, DesignColumn, Factor, Numeric, Piece, Polynomial
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The data of some rows, as far as a model needs them, with nothing missing."""
+
+    rows: int
+    numbers: Mapping[str, Column] = field(repr=False)
+    codes: Mapping[Category, npt.NDArray[Any]] = field(repr=False)
+    """For each category the number of its level in every row."""
+    place: Callable[[int], str] = field(default="row {}, counted from 0".format, repr=False)
+    """Where a row comes from, in words, for errors."""
+
+
+@dataclass(frozen=True, init=False)
+class Model:
+    """A response, the terms that explain it, and perhaps a column of analytic weights.
+
+    Models are equal when they make the same columns of the same data; `str(model)` is canonical
+    text, so that parties can agree on its digest, and reads back as the same model.
+    """
+
+    formula: str
+    """In canonical form."""
+    weights: str | None
+    names: tuple[str, ...] = field(compare=False, repr=False)
+    """The columns that `evaluate` makes, in order, the response last."""
+
+    def __init__(self, formula_text: str, *, weights: str | None = None) -> None:
+        parsed = formula.parse(formula_text)
+        columns = terms.design(parsed.terms)
+        names = [*map(terms.name_of, columns), *parsed.response.labels()]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise FormulaError(f'two columns of the model are called "{twice}"')
+        for name, value in {
+            "formula": str(parsed),
+            "weights": weights,
+            "names": tuple(names),
+            "_response": parsed.response,
+            "_columns": columns,
+            "_factors": list(dict.fromkeys(f for term in parsed.terms for f in term)),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    _response: Numeric = field(compare=False, repr=False)
+    _columns: list[DesignColumn] = field(compare=False, repr=False)
+    _factors: list[Factor] = field(compare=False, repr=False)
+
+    @classmethod
+    def from_columns(
+        cls,
+        response: str,
+        predictors: Sequence[str],
+        *,
+        intercept: bool = True,
+        weights: str | None = None,
+    ) -> Model:
+        """The model of these columns as they are, whatever their names."""
+        names = [expressions.quoted(name) for name in (response, *predictors)]
+        sides = " + ".join(["1" if intercept else "0", *names[1:]])
+        return cls(f"{names[0]} ~ {sides}", weights=weights)
+
+    def __str__(self) -> str:
+        return self.formula + (f" weighted by {self.weights}" if self.weights else "")
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """The columns of the data that are read as numbers."""
+        numeric = [f for f in self._factors if not isinstance(f, Category)]
+        needed = [name for f in [*numeric, self._response] for name in f.columns_needed()]
+        return tuple(dict.fromkeys([*needed, *([self.weights] if self.weights else [])]))
+
+    @property
+    def categories(self) -> tuple[Category, ...]:
+        return tuple(f for f in self._factors if isinstance(f, Category))
+
+    @property
+    def columns_needed(self) -> tuple[str, ...]:
+        """The columns that the data must have."""
+        return tuple(dict.fromkeys([*self.number_columns, *(c.column for c in self.categories)]))
+
+    def evaluate(self, readings: Readings) -> list[Column]:
+        """The design matrix and the response, exactly, in the order of `names`."""
+        numbers = {
+            factor: _numbers(factor, readings)
+            for factor in [*self._factors, self._response]
+            if not isinstance(factor, Category)
+        }
+
+        def piece(piece: Piece) -> Column:
+            if isinstance(piece.factor, Category):
+                chosen = readings.codes[piece.factor] == piece.index
+                return Column(chosen.astype(np.int64))
+            return numbers[piece.factor][piece.index]
+
+        def product(column: DesignColumn) -> Column:
+            if not column:
+                return Column(np.ones(readings.rows, np.int64))
+            return reduce(arithmetic.multiply, map(piece, column))
+
+        return [*map(product, self._columns), numbers[self._response][0]]
+
+    def evaluate_weights(self, readings: Readings) -> Column | None:
+        """The weights w of Σ w a aᵀ; a negative one is an error."""
+        if self.weights is None:
+            return None
+        column = readings.numbers[self.weights]
+        negative = np.asarray(column.numbers < 0, bool)
+        if negative.any():
+            place = readings.place(int(negative.argmax()))
+            raise DataError(f'{place}, column "{self.weights}": a negative weight')
+        return column
+
+
+def _numbers(factor: Numeric | Polynomial, readings: Readings) -> list[Column]:
+    """The columns of one factor: one, or one for each power."""
+    try:
+        value = expressions.evaluate(factor.expression, readings.numbers, readings.rows)
+    except functions.DomainError as error:
+        raise DataError(f"{readings.place(error.row)}, in {factor}: {error.found}") from None
+    return _powers(value, factor.degree) if isinstance(factor, Polynomial) else [value]
+
+
+def _powers(value: Column, degree: int) -> list[Column]:
+    powers = [value]
+    for _ in range(degree - 1):
+        powers.append(arithmetic.multiply(powers[-1], value))
+    return powers

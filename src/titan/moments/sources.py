@@ -1,0 +1,275 @@
+"""Where rows come from: tables in memory and files, all read in batches of named cells.
+
+    open_source(…)   CSV and Parquet paths, pandas, Polars and Arrow tables, NumPy arrays,
+                     mappings of sequences
+    split_by(…)      one source divided among parties by a column
+
+Only the columns asked for are read, a batch at a time, so that memory stays flat however long the
+file is. pandas and Polars are never imported here: their tables say themselves what they hold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from titan.errors import DataError, FileError, InputError
+from titan.moments import decimal_text
+from titan.moments.cells import ArrowCells, Cells, ObjectCells, Rows
+
+BATCH_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class RawBatch:
+    """Some rows: the cells of each column, and where each row comes from."""
+
+    rows: int
+    cells: Mapping[str, Cells] = field(repr=False)
+    place: Callable[[int], str] = field(repr=False)
+
+    def take(self, rows: Rows) -> RawBatch:
+        place = self.place
+        cells = {name: column.take(rows) for name, column in self.cells.items()}
+        return RawBatch(len(rows), cells, lambda row: place(int(rows[row])))
+
+
+class Source(ABC):
+    """Rows with named columns, which can be read any number of times."""
+
+    label: str
+    column_names: tuple[str, ...]
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+        """All rows in order, at most `size` at a time, with the cells of these columns."""
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse columns that are not there."""
+        missing = [name for name in columns if name not in self.column_names]
+        if missing:
+            shown = ", ".join(f'"{name}"' for name in self.column_names[:20])
+            more = ", …" if len(self.column_names) > 20 else ""
+            raise DataError(
+                f"{self.label} has no column " + " nor ".join(f'"{name}"' for name in missing),
+                hint=f"there are {shown}{more}",
+            )
+
+
+def open_source(
+    data: Any, *, names: Sequence[str] | None = None, decimal: bool = False, label: str = ""
+) -> Source:
+    """The rows of a file or a table.
+
+    `names` are the columns of a two-dimensional array. With `decimal` a float stands for the
+    shortest decimal that rounds to it (37.2 is 372/10); without, for the binary number it is.
+    """
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str | PathLike):
+        return _open_file(Path(fspath(data)), decimal)
+    label = label or "the table"
+    if isinstance(data, np.ndarray):
+        return Table(_array_columns(data, names), decimal=decimal, label=label)
+    if isinstance(data, Mapping):
+        return Table(dict(data), decimal=decimal, label=label)
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        names = check_distinct([str(name) for name in data.columns], label)
+        columns = {name: data.iloc[:, at] for at, name in enumerate(names)}
+        return Table(columns, decimal=decimal, label=label)
+    if hasattr(data, "__arrow_c_stream__"):
+        return ArrowTable(data, decimal=decimal, label=label)
+    raise DataError(
+        f"{type(data).__name__} is no table",
+        hint="give a path, a pandas, Polars or Arrow table, an array, or a mapping of columns",
+    )
+
+
+def split_by(source: Source, column: str) -> dict[str, Source]:
+    """One source for each value of a column, in order of first appearance.
+
+    Each party's source reads the whole one again and keeps its own rows.
+    """
+    source.check([column])
+    parties: dict[str, None] = {}
+    for batch in source.batches([column]):
+        cells = batch.cells[column]
+        text = cells.text()
+        missing = decimal_text.is_missing(text)
+        if missing.any():
+            raise cells.error(int(missing.argmax()), "no party is named")
+        parties.update(dict.fromkeys(text.unique().to_pylist()))
+    return {party: PartOf(source, column, party) for party in parties}
+
+
+class PartOf(Source):
+    """The rows of another source where one column has a given value."""
+
+    def __init__(self, source: Source, column: str, value: str) -> None:
+        self.source, self.column, self.value = source, column, value
+        self.label = f'{source.label} where {column} is "{value}"'
+        self.column_names = source.column_names
+
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+        import pyarrow.compute as pc
+
+        for batch in self.source.batches(list(dict.fromkeys([*columns, self.column])), size):
+            mine = np.asarray(pc.equal(batch.cells[self.column].text(), self.value))
+            if mine.any():
+                yield batch.take(np.flatnonzero(mine))
+
+
+class Table(Source):
+    """Columns in memory: NumPy arrays, pandas series, or any sequences, all of one length."""
+
+    def __init__(self, columns: Mapping[str, Any], *, decimal: bool, label: str) -> None:
+        self.columns = {str(name): _sequence(name, values) for name, values in columns.items()}
+        self.column_names = tuple(self.columns)
+        self.label, self.decimal = label, decimal
+        lengths = {name: len(values) for name, values in self.columns.items()}
+        if len(set(lengths.values())) > 1:
+            (a, m), (b, n) = min(lengths.items(), key=_second), max(lengths.items(), key=_second)
+            raise DataError(f'{label}: column "{a}" has {m} rows and column "{b}" has {n}')
+        self.rows = next(iter(lengths.values()), 0)
+
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+        self.check(columns)
+        for start in range(0, self.rows, size):
+            stop = min(start + size, self.rows)
+            place = _row_from(start, self.label)
+            cells = {name: self._cells(name, start, stop, place) for name in columns}
+            yield RawBatch(stop - start, cells, place)
+
+    def _cells(self, name: str, start: int, stop: int, place: Callable[[int], str]) -> Cells:
+        column = self.columns[name]
+        values = getattr(column, "iloc", column)[start:stop]
+        array = None if _holds_objects(values) else _arrow_array(name, values)
+        if array is None:
+            return ObjectCells(name, list(values), place, self.decimal)
+        return ArrowCells(name, array, place, self.decimal)
+
+
+class ArrowTable(Source):
+    """Anything that speaks Arrow's stream interface: Arrow itself, Polars, DuckDB and others."""
+
+    def __init__(self, data: Any, *, decimal: bool, label: str) -> None:
+        self.data, self.decimal, self.label = data, decimal, label
+        schema = getattr(data, "schema", None)
+        names = getattr(schema, "names", None)
+        if not isinstance(names, list):  # as Arrow's own have it, whose streams are read only once
+            names = self._reader().schema.names
+        self.column_names = tuple(check_distinct(names, label))
+
+    def _reader(self) -> Any:
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_stream(self.data)
+
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+        self.check(columns)
+        return from_arrow(
+            self._reader(), columns, size, lambda start: _row_from(start, self.label), self.decimal
+        )
+
+
+def from_arrow(
+    batches: Any,
+    columns: Sequence[str],
+    size: int,
+    place: Callable[[int], Callable[[int], str]],
+    decimal: bool,
+) -> Iterator[RawBatch]:
+    """Arrow's record batches, the long ones cut; `place(n)` speaks of the rows from the nth on."""
+    at = 0
+    for whole in batches:
+        for start in range(0, whole.num_rows, size):
+            part = whole.slice(start, size)
+            where = place(at)
+            cells = {name: ArrowCells(name, part[name], where, decimal) for name in columns}
+            yield RawBatch(part.num_rows, cells, where)
+            at += part.num_rows
+
+
+def _open_file(path: Path, decimal: bool) -> Source:
+    from titan.moments.files import CsvFile, ParquetFile
+
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise FileError(f"{path} cannot be read: {reason.lower()}") from None
+    if start == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
+        return ParquetFile(path, decimal=decimal)
+    return CsvFile(path)
+
+
+def _array_columns(data: np.ndarray[Any, Any], names: Sequence[str] | None) -> dict[str, Any]:
+    if data.dtype.names:
+        return {name: data[name] for name in data.dtype.names}
+    if data.ndim != 2 or names is None:
+        raise DataError(
+            f"an array of {data.ndim} dimensions"
+            + (" whose columns have no names" if names is None else ""),
+            hint="give a two-dimensional array and names=[…], or a structured array",
+        )
+    if len(names) != data.shape[1]:
+        raise DataError(f"{len(names)} names for {data.shape[1]} columns")
+    return {name: data[:, at] for at, name in enumerate(check_distinct(names, "the array"))}
+
+
+def check_distinct(
+    names: Sequence[str], label: str, error: type[InputError] = DataError
+) -> Sequence[str]:
+    """The names, if no two are equal."""
+    name, times = max(Counter(names).items(), key=_second, default=("", 0))
+    if times > 1:
+        raise error(f'{label} has two columns called "{name}"', hint="rename one of them")
+    return names
+
+
+def _second(item: tuple[str, int]) -> int:
+    return item[1]
+
+
+def _row_from(start: int, label: str) -> Callable[[int], str]:
+    return lambda row: f"{label}, row {start + row} (counted from 0)"
+
+
+def _sequence(name: Any, values: Any) -> Any:
+    if isinstance(values, str | bytes) or not hasattr(values, "__getitem__"):
+        raise DataError(f'column "{name}" is {type(values).__name__}, not a sequence')
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise DataError(f'column "{name}" has {values.ndim} dimensions, not one')
+    return values
+
+
+def _holds_objects(values: Any) -> bool:
+    """Whether Arrow should not even try: Python's numbers, of which it may round some."""
+    kind = getattr(values, "dtype", None)
+    if kind is not None:
+        return isinstance(kind, np.dtype) and kind.hasobject
+    return not all(isinstance(value, float | str | None.__class__) for value in values)
+
+
+def _arrow_array(name: str, values: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
+            return pa.chunked_array(values)
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        kind = getattr(values, "dtype", None)
+        if kind is None:
+            return None
+        raise DataError(
+            f'column "{name}" holds {kind}, where numbers or text were expected'
+        ) from None
