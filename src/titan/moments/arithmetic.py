@@ -119,6 +119,6 @@ def _in_unit(a: Column, two: int, five: int) -> Column:
     if factor == 1:
         return a
     numbers = a.numbers
-    if largest(a) * factor >= _LIMIT:
+    if max(largest(a), 1) * factor >= _LIMIT:  # NumPy cannot take a larger factor even times zero
         numbers = numbers.astype(object)
     return Column(numbers * factor, two, five)

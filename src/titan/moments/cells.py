@@ -209,7 +209,7 @@ def _decoded(array: Any) -> Any:
     import pyarrow.types as kinds
 
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if kinds.is_dictionary(array.type):
         return _decoded(array.dictionary).take(array.indices)
     return array.cast(pa.string()) if _is_text(array.type) else array

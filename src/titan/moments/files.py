@@ -17,7 +17,7 @@ from typing import Any
 from titan.errors import FileError
 from titan.moments.sources import BATCH_ROWS, RawBatch, Source, check_distinct, from_arrow
 
-_BLOCK_BYTES = 8 << 20
+_BLOCK_BYTES = 2 << 20  # of which Arrow reads up to 32 ahead
 _BUFFER_BYTES = 1 << 20
 
 

@@ -22,7 +22,7 @@ from titan.moments.terms import Category
 
 Missing = Literal["refuse", "drop"]
 
-_BATCH_ENTRIES = 1 << 23
+_BATCH_ENTRIES = 1 << 22
 _LEAST_ROWS = 1024
 
 

@@ -186,15 +186,34 @@ def from_arrow(
     place: Callable[[int], Callable[[int], str]],
     decimal: bool,
 ) -> Iterator[RawBatch]:
-    """Arrow's record batches, the long ones cut; `place(n)` speaks of the rows from the nth on."""
+    """Arrow's record batches, cut and joined to `size` rows each.
+
+    `place(n)` speaks of the rows from the nth on.
+    """
     at = 0
-    for whole in batches:
-        for start in range(0, whole.num_rows, size):
-            part = whole.slice(start, size)
-            where = place(at)
-            cells = {name: ArrowCells(name, part[name], where, decimal) for name in columns}
-            yield RawBatch(part.num_rows, cells, where)
-            at += part.num_rows
+    for part in _resized(batches, size):
+        where = place(at)
+        cells = {name: ArrowCells(name, part[name], where, decimal) for name in columns}
+        yield RawBatch(part.num_rows, cells, where)
+        at += part.num_rows
+
+
+def _resized(batches: Any, size: int) -> Iterator[Any]:
+    """Tables of exactly `size` rows, but for the last; nothing is copied here."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= size:
+            table = pa.Table.from_batches(waiting)
+            whole = rows - rows % size
+            yield from (table.slice(start, size) for start in range(0, whole, size))
+            waiting, rows = table.slice(whole).to_batches(), rows - whole
+    if rows:
+        yield pa.Table.from_batches(waiting)
 
 
 def _open_file(path: Path, decimal: bool) -> Source:
@@ -256,6 +275,8 @@ def _holds_objects(values: Any) -> bool:
     kind = getattr(values, "dtype", None)
     if kind is not None:
         return isinstance(kind, np.dtype) and kind.hasobject
+    if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+        return False
     return not all(isinstance(value, float | str | None.__class__) for value in values)
 
 
