@@ -74,7 +74,7 @@ def average(
     masks     "sent" as they are, or "seeded": 32 bytes per edge, expanded at both ends
     engine    "local" drives real agents, "vectorised" whole-network arrays
     """
-    run = _engine(engine)
+    run = engine_named(engine)
     numbers, shape = _by_party(values, network)
     entries = int(np.prod(shape, dtype=np.int64))
     plan = Plan.make(
@@ -111,7 +111,7 @@ def count(
     return local.run(plan, plan.ring.zeros(len(network), 0)).counted
 
 
-def _engine(name: str) -> Callable[..., Outcome]:
+def engine_named(name: str) -> Callable[..., Outcome]:
     if name not in _ENGINES:
         raise PlanError(f"engine={name!r} is unknown", hint=f"one of {', '.join(_ENGINES)}")
     return _ENGINES[name]
@@ -133,7 +133,7 @@ def _scale(ring: Ring, bound: Number | None, parties: int) -> FixedPoint:
 def _by_party(values: Values, network: Network) -> tuple[npt.NDArray[Any], tuple[int, ...]]:
     """All parties' numbers, flattened one party after another, and the shape of one's."""
     if isinstance(values, Mapping):
-        values = _in_order(values, network)
+        values = in_order(values, network)
     if len(values) != len(network):
         raise InputError(
             f"{len(values)} values for {len(network)} parties", hint="one per party, in order"
@@ -153,7 +153,7 @@ def _by_party(values: Values, network: Network) -> tuple[npt.NDArray[Any], tuple
     return np.concatenate([array.reshape(-1) for array in arrays]), arrays[0].shape
 
 
-def _in_order(values: Mapping[str, Any], network: Network) -> list[Any]:
+def in_order(values: Mapping[str, Any], network: Network) -> list[Any]:
     named = {str(name): value for name, value in values.items()}
     for name in named:
         network.index(name)  # refuses a name that is not in the network

@@ -11,16 +11,9 @@ import titan
 
 ROOT = Path(titan.__file__).parent
 ORDER = [
-    "errors",
-    "ring",
-    "network",
-    "protocol",
-    "moments",
-    "engines",
-    "averaging",
-    "cli",
-    "__main__",
-]
+    "errors", "ring", "network", "protocol", "moments", "leastsquares", "datasets", "engines",
+    "averaging", "pooling", "fitting", "cli", "__main__",
+]  # fmt: skip
 NO_IO = {"asyncio", "logging", "socket", "threading", "multiprocessing", "subprocess", "grpc"}
 INNER = {"ring", "network", "protocol"}
 ALLOWED_INSIDE = {"titan", "numpy", "scipy", "networkx", "cryptography"}

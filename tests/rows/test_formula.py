@@ -14,6 +14,7 @@ from titan.moments import expressions, formula
 from titan.moments.columns import Column
 from titan.moments.expressions import Binary, Expression, Name, Negate, Number, Power
 from titan.moments.model import Model
+from titan.moments.terms import Numeric
 
 S = 'C(s, levels=["u", "v", "w"])'
 T = "C(t, levels=['p','q'])"
@@ -127,7 +128,7 @@ def test_expressions_are_exact_and_read_back(tree: Expression) -> None:
     assert expressions.evaluate(tree, columns, 3).fractions() == expected
     if expressions.degree(tree) <= 64:
         [term] = formula.parse(f"y ~ 0 + I({tree})").terms
-        assert term == (formula.Numeric(tree, identity=True),)
+        assert term == (Numeric(tree, identity=True),)
 
 
 # -- what they cannot say -----------------------------------------------------------------------

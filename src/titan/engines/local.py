@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from titan.errors import RecoveryError
+from titan.network import Network
 from titan.protocol import Agent, Cost, Envelope, MaskSource, PerParty, Plan, SystemMasks
+from titan.protocol.broadcast import Relay
 from titan.ring import Residues
 
 Progress = Callable[[int, int], None]
@@ -52,6 +54,26 @@ def run(
             progress(envelope.round, plan.recovery_rounds)
         count.furthest = max(count.furthest, envelope.round)
     return Outcome(_agreed(agents), agents[0].counted, count.cost(agents), tuple(recorded))
+
+
+def broadcast(network: Network, origin: int, message: bytes) -> Cost:
+    """Flood one party's message to all; every party must end with it. Returns what it cost."""
+    relays = [Relay(network, party, origin) for party in range(len(network))]
+    sent, received = np.zeros((2, len(network)), np.int64)
+    waiting = deque(relays[origin].start(message))
+    messages = furthest = 0
+    while waiting:
+        envelope = waiting.popleft()
+        sent[envelope.sender] += envelope.size
+        received[envelope.receiver] += envelope.size
+        messages, furthest = messages + 1, max(furthest, envelope.round)
+        waiting.extend(relays[envelope.receiver].receive(envelope))
+    if any(relay.message != message for relay in relays):
+        raise RecoveryError("a broadcast did not reach everyone")
+    numbers = sent // 8
+    held = np.full(len(network), len(message) // 8, np.int64)
+    counts = (PerParty(network, array) for array in (sent, received, numbers, held))
+    return Cost(furthest, furthest, messages, *counts)
 
 
 def _deliver(agents: list[Agent], shuffle: random.Random | None) -> Iterator[Envelope]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.errors import DataError
-from titan.moments import limbs, triangle
+from titan.moments import arithmetic, limbs, triangle
 from titan.moments.columns import Column
 from titan.moments.moments import Moments, check_names
 from titan.moments.slices import Block, Floats, Layout, assemble, cut, integers, multiply
@@ -34,9 +34,12 @@ class Accumulator:
     def __init__(self, names: Sequence[str]) -> None:
         self._total = Moments.zero(names)
 
-    def add(self, columns: Sequence[Column]) -> None:
-        """Take in one batch: one column for every name, all of one length."""
-        batch = gram(self._total.names, columns, first_row=self._total.rows)
+    def add(self, columns: Sequence[Column], weights: Column | None = None) -> None:
+        """Take in one batch, a column for every name, all of one length; Σ w a aᵀ with weights."""
+        if weights is None:
+            batch = gram(self._total.names, columns, first_row=self._total.rows)
+        else:
+            batch = weighted(self._total.names, columns, weights, first_row=self._total.rows)
         self._total = self._total + batch
 
     def moments(self) -> Moments:
@@ -54,6 +57,22 @@ def gram(names: Sequence[str], columns: Sequence[Column], *, first_row: int = 0)
     for start in range(0, rows, BLOCK):
         batch.add(start, min(start + BLOCK, rows))
     return batch.moments()
+
+
+def weighted(
+    names: Sequence[str], columns: Sequence[Column], weights: Column, *, first_row: int = 0
+) -> Moments:
+    """Σ w a aᵀ: the moments of the columns a with the columns w·a."""
+    n = len(names)
+    twice = [*columns, *(arithmetic.multiply(weights, column) for column in columns)]
+    both = gram([*names, *(f"weighted {name}" for name in names)], twice, first_row=first_row)
+    units, j, k = np.array(both.units, np.int64), *triangle.pairs(n)
+    # The unit of w·a is not that of a: the finest difference, split in halves, goes to both sides.
+    half = (units[n:] - units[:n]).min(axis=0) // 2
+    finer = units[n:][k] - units[:n][k] - 2 * half
+    products = limbs.scale(both.gram[:, triangle.place(j, n + k)], finer[:, 0], finer[:, 1])
+    shared = tuple((int(two), int(five)) for two, five in units[:n] + half)
+    return Moments(tuple(names), shared, both.rows, limbs.trim(products))
 
 
 def _rows(names: Sequence[str], columns: Sequence[Column]) -> int:

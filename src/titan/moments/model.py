@@ -84,6 +84,17 @@ class Model:
         return self.formula + (f" weighted by {self.weights}" if self.weights else "")
 
     @property
+    def constant(self) -> dict[str, int] | None:
+        """Coefficients c with A c = 1 in every row: the intercept, or all levels of a category."""
+        if () in self._columns:
+            return {"Intercept": 1}
+        for category in self.categories:
+            levels = [c for c in self._columns if len(c) == 1 and c[0].factor == category]
+            if len(levels) == len(category.levels):
+                return {terms.name_of(column): 1 for column in levels}
+        return None
+
+    @property
     def number_columns(self) -> tuple[str, ...]:
         """The columns of the data that are read as numbers."""
         numeric = [f for f in self._factors if not isinstance(f, Category)]

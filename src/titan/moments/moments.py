@@ -147,6 +147,12 @@ class Moments:
             raise IndexError(f"moment ({j}, {k}) of {n} columns")
         return np.array([j % n]), np.array([k % n])
 
+    @property
+    def zero_columns(self) -> npt.NDArray[np.bool_]:
+        """Which columns are zero in every row."""
+        at = np.arange(len(self.names))
+        return np.logical_not(np.any(self.gram[:, triangle.place(at, at)], axis=0))
+
     # -- out ----------------------------------------------------------------------------------
 
     def fixed_point(

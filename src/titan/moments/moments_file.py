@@ -24,7 +24,6 @@ import contextlib
 import hashlib
 import json
 import os
-import secrets
 import struct
 from os import PathLike
 from pathlib import Path
@@ -156,7 +155,7 @@ def _refuse(name: str, reason: str) -> NoReturn:
 def save(moments: Moments, path: str | PathLike[str]) -> None:
     """Write the file in one step, with mode 600; an older one at this place is replaced."""
     target = Path(path)
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
     _fields(_header(moments), str(path))  # what nobody could load is not saved
     try:
         _write(beside, encode(moments))

@@ -31,6 +31,7 @@ class Kind(IntEnum):
     MASKED = 3  # flood: masked vectors with their origins
     PARTIAL = 4  # tree, towards the root: a chunk of a partial sum
     TOTAL = 5  # tree, away from the root: a chunk of the total
+    RESULT = 6  # a broadcast: what one party tells all others
 
 
 class Envelope(NamedTuple):

@@ -1,0 +1,40 @@
+"""From a source and a model to a party's exact moments, reading every row once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from titan.moments.gram import Accumulator
+from titan.moments.model import Model
+from titan.moments.moments import Moments
+from titan.moments.rows import Missing, read_rows
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A party's moments, and how many of its rows were left out as incomplete."""
+
+    moments: Moments
+    dropped: int
+
+
+def collect(
+    data: Any,
+    model: Model,
+    *,
+    missing: Missing = "refuse",
+    progress: Callable[[int], None] | None = None,
+) -> Collected:
+    """Σ a aᵀ over the rows of [A b], or Σ w a aᵀ where the model has weights.
+
+    `progress` is called with the number of rows read so far.
+    """
+    total, dropped = Accumulator(model.names), 0
+    for batch in read_rows(data, model, missing=missing):
+        total.add(batch.columns, batch.weights)
+        dropped += batch.dropped
+        if progress is not None:
+            progress(total.moments().rows + dropped)
+    return Collected(total.moments(), dropped)

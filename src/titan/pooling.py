@@ -1,0 +1,197 @@
+"""From every party's secret moments to the pooled ones, in two private sums.
+
+The paper bounds every entry by a number `a` that somebody would have to guess. Instead:
+
+1. The first sum, in a wide ring: the diagonal D of AᵀA, Aᵀb and the row count; bᵀb only where
+   inference is to be released. All of these belong to the release anyway.
+2. The second sum: the entries of AᵀA off the diagonal. By Cauchy–Schwarz |Σ G_jk| ≤ √(D_j D_k), so
+   with column j divided by 2^s_j ≥ √D_j every pooled entry lies in [-1, 1], and 2^(bits-2) is the
+   fixed-point one. That bounds the sum, not any party's part of it; modular sums do not mind.
+
+The diagonal is not sent twice: that would reveal the sum of the parties' rounding errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.averaging import EngineName, engine_named
+from titan.engines.local import Outcome, Progress
+from titan.errors import DataError, NumberError, PlanError
+from titan.leastsquares import PooledMoments, column_scales
+from titan.network import Network
+from titan.protocol import Cost, MaskMode, Plan, RecoveryName
+from titan.ring import Residues, Ring
+
+Release = Literal["solution", "inference"]
+WIDE = Ring(512)
+WIDE_FRACTION = 256
+
+
+class SecretMoments(Protocol):
+    """One party's exact moments of [A b], the response last."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def zero_columns(self) -> npt.NDArray[np.bool_]: ...
+
+    def fixed_point(
+        self,
+        ring: Ring,
+        fraction_bits: int,
+        pairs: npt.ArrayLike,
+        scales: Sequence[int],
+        *,
+        within: int | None = None,
+    ) -> Residues: ...
+
+
+@dataclass(frozen=True)
+class Sums:
+    """How the private sums are to be made; all of it public."""
+
+    network: Network
+    bits: int = 128
+    tau: int | None = None
+    recovery: RecoveryName = "auto"
+    k: int | None = None
+    rounds: int | None = None
+    masks: MaskMode = "sent"
+    engine: EngineName = "local"
+    progress: Progress | None = field(default=None, repr=False)
+
+    def run(self, ring: Ring, secrets: list[Residues]) -> Outcome:
+        """One private sum of one vector per party, each (limbs, d)."""
+        engine: Callable[..., Outcome] = engine_named(self.engine)
+        plan = Plan.make(
+            self.network,
+            ring,
+            secrets[0].shape[1],
+            recovery=self.recovery,
+            k=self.k,
+            rounds=self.rounds,
+            masks=self.masks,
+            tau=self.tau,
+        )
+        return engine(plan, np.stack(secrets, axis=1), progress=self.progress)
+
+
+def pool(
+    parts: Sequence[SecretMoments], sums: Sums, release: Release
+) -> tuple[PooledMoments, Cost]:
+    """The pooled normal equations, with proven bounds on their rounding, and what that cost."""
+    if release not in get_args(Release):
+        raise PlanError(
+            f"release={release!r} is unknown", hint=f"one of {', '.join(get_args(Release))}"
+        )
+    names = _common_names(parts, sums.network)
+    first, cost = _first_sum(parts, sums, release)
+    _enough_rows(first.rows, len(names) - 1)
+    off_diagonal: list[int] = []
+    if len(names) > 2:
+        off_diagonal, further = _second_sum(parts, sums, column_scales(first.diagonal))
+        cost = cost + further
+    pooled = PooledMoments.of_sums(
+        names[:-1],
+        rows=first.rows,
+        diagonal=first.diagonal,
+        rhs=first.rhs,
+        bb=first.bb,
+        off_diagonal=off_diagonal,
+        parties=len(parts),
+        bits=sums.bits,
+        response=names[-1],
+        fraction_bits=WIDE_FRACTION,
+    )
+    return pooled, cost
+
+
+@dataclass(frozen=True)
+class _First:
+    diagonal: list[Fraction]
+    rhs: list[Fraction]
+    rows: int
+    bb: Fraction | None
+
+
+def _first_sum(parts: Sequence[SecretMoments], sums: Sums, release: Release) -> tuple[_First, Cost]:
+    n = len(parts[0].names) - 1
+    pairs = [(j, j) for j in range(n)] + [(j, n) for j in range(n)]
+    if release == "inference":
+        pairs.append((n, n))
+    within = ((WIDE.modulus >> 1) - 1) // len(parts)
+    secrets = []
+    for party, part in zip(sums.network.parties, parts, strict=True):
+        encoded = part.fixed_point(WIDE, WIDE_FRACTION, pairs, [0] * (n + 1), within=within)
+        _refuse_vanished(party, part, encoded[:, :n])
+        rows = WIDE.from_ints([part.rows << WIDE_FRACTION])
+        secrets.append(np.append(encoded, rows, axis=1))
+    outcome = sums.run(WIDE, secrets)
+    *pooled, rows_sum = (Fraction(c, 1 << WIDE_FRACTION) for c in WIDE.to_signed(outcome.total))
+    bb = pooled[2 * n] if release == "inference" else None
+    return _First(pooled[:n], pooled[n : 2 * n], int(rows_sum), bb), outcome.cost
+
+
+def _second_sum(
+    parts: Sequence[SecretMoments], sums: Sums, scales: Sequence[int]
+) -> tuple[list[int], Cost]:
+    """The upper triangle, row by row, in units of 2^-(bits-2)."""
+    ring = Ring(sums.bits)
+    if sums.bits < 8:
+        raise PlanError(f"{sums.bits} bits are too few for moments", hint="128 is the default")
+    pairs = np.stack(np.triu_indices(len(scales), 1), axis=1)
+    scaled = [*scales, 0]  # the response has no part in this sum
+    secrets = [part.fixed_point(ring, sums.bits - 2, pairs, scaled) for part in parts]
+    outcome = sums.run(ring, secrets)
+    return ring.to_signed(outcome.total), outcome.cost
+
+
+# -- refusals ---------------------------------------------------------------------------------
+
+
+def _common_names(parts: Sequence[SecretMoments], network: Network) -> tuple[str, ...]:
+    names = parts[0].names
+    for party, part in zip(network.parties, parts, strict=True):
+        if part.names != names:
+            raise DataError(
+                f"{party!r} has the columns {_listed(part.names)}, "
+                f"{network.parties[0]!r} has {_listed(names)}",
+                hint="all parties need the same columns in the same order",
+            )
+    if len(names) < 2:
+        raise DataError("there is no column to solve for", hint="name at least one column")
+    return names
+
+
+def _refuse_vanished(party: str, part: SecretMoments, diagonal: Residues) -> None:
+    """A column that is not zero must not look like zero in the wide ring."""
+    vanished = ~part.zero_columns[:-1] & ~diagonal.any(axis=0)
+    if vanished.any():
+        name = part.names[int(np.argmax(vanished))]
+        raise NumberError(
+            f"column {name!r} of {party!r} is too small for the {WIDE.bits}-bit ring",
+            hint="rescale the column, for example by a power of ten",
+        )
+
+
+def _enough_rows(rows: int, coefficients: int) -> None:
+    if rows < coefficients:
+        raise DataError(
+            f"{rows} rows in all for {coefficients} coefficients",
+            hint="name fewer columns, or use more rows",
+        )
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
