@@ -151,7 +151,8 @@ class Moments:
     def zero_columns(self) -> npt.NDArray[np.bool_]:
         """Which columns are zero in every row."""
         at = np.arange(len(self.names))
-        return np.logical_not(np.any(self.gram[:, triangle.place(at, at)], axis=0))
+        diagonal = self.gram[:, triangle.place(at, at)]
+        return np.array([not entry.any() for entry in diagonal.T], bool)
 
     # -- out ----------------------------------------------------------------------------------
 
