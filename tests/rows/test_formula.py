@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -273,3 +275,16 @@ def test_any_text_is_a_model_or_a_formula_error(text: str) -> None:
 def test_a_study_of_many_columns_is_within_the_bounds() -> None:
     names = [f"x{i}" for i in range(2000)]
     assert len(Model.from_columns("y", names).names) == 2002
+
+
+def test_nothing_on_the_way_of_a_formula_can_run_code() -> None:
+    """No module that handles formulas so much as names a way to evaluate text."""
+    dangerous = {"eval", "exec", "compile", "__import__", "import_module", "literal_eval"}
+    folder = Path(formula.__file__).parent
+    modules = ["formula", "formula_arithmetic", "tokens", "expressions", "terms", "model"]
+    for module in modules:
+        tree = ast.parse((folder / f"{module}.py").read_text(encoding="utf-8"))
+        named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        assert not dangerous & named
+        assert not (dangerous - {"compile"}) & attributes  # re.compile
