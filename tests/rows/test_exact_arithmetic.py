@@ -61,6 +61,13 @@ def test_products_around_the_end_of_int64(x: int) -> None:
     assert arithmetic.multiply(column, column).fractions() == [x * x, x * x]
 
 
+@pytest.mark.parametrize("power", [60, 61, 62, 63, 64, 65, 70])
+def test_floats_as_integers_around_the_end_of_int64(power: int) -> None:
+    for least in (1.0, 1.5, -1.25):
+        column = Column(np.array([least, 2.0**power, -(2.0**power)]))
+        assert arithmetic.as_integers(column).fractions() == column.fractions()
+
+
 @given(st.lists(st.fractions(), max_size=5))
 def test_fractions_become_a_column_and_a_divisor(values: list[Fraction]) -> None:
     column, divisor = Column.of_fractions(values)
@@ -94,6 +101,8 @@ def test_functions_at_the_edges() -> None:
     assert functions.apply("log", Column(np.array([1]))).numbers.tolist() == [0.0]
     tie = Column(np.array([(2**53 + 1) ** 2, (2**53 + 3) ** 2], object))  # midpoints: to even
     assert functions.apply("sqrt", tie).numbers.tolist() == [2.0**53, 2.0**53 + 4]
+    above = Column(np.array([(2**53 + 1) ** 2 + 1], object))  # just above a midpoint: upwards
+    assert functions.apply("sqrt", above).numbers.tolist() == [2.0**53 + 2]
 
 
 @pytest.mark.parametrize(("name", "bad"), [("log", 0), ("log", -1), ("sqrt", -1), ("exp", 710)])

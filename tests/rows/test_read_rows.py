@@ -62,6 +62,13 @@ def test_incomplete_rows_are_dropped_on_request_and_counted(
     assert [column.fractions() for column in kept.columns] == [[1], [1], [0], [1]]
 
 
+def test_nothing_more_is_given_out_once_a_value_is_missing() -> None:
+    batches = read_rows({"y": [1, 2, NONE, 4, 5]}, Model("y ~ 1"), batch_rows=1)
+    assert [next(batches).rows, next(batches).rows] == [1, 1]
+    with pytest.raises(DataError, match='1 missing in "y"'):
+        next(batches)
+
+
 def test_nothing_left_is_an_error() -> None:
     with pytest.raises(DataError, match="no complete rows"):
         list(read_rows({"y": [NONE], "a": [1]}, Model("y ~ a"), missing="drop"))
