@@ -91,7 +91,7 @@ def as_integers(a: Column) -> Column:
     finest = int(shift[nonzero].min())
     shift = np.where(nonzero, shift - finest, 0)
     widest = int((shift + exponent_of(mantissa)).max())
-    if widest >= 63:
+    if widest > 63:
         return Column(mantissa.astype(object) << shift.astype(object), a.two + finest, a.five)
     return Column(mantissa << shift, a.two + finest, a.five)
 
