@@ -31,14 +31,18 @@ def side_by_side(
     return min(t for t, _ in times), min(t for _, t in times)
 
 
-def ratio(what: str, ours: float, yardstick: float, at_most: float) -> Row:
+def ratio(what: str, ours: float, yardstick: float, at_most: float | None = None) -> Row:
     measured = f"{ours / yardstick:.2f}x ({ours:.3g} s against {yardstick:.3g} s)"
+    if at_most is None:
+        return Row(what, measured, "", None)
     return Row(what, measured, f"at most {at_most:g}x", ours / yardstick <= at_most)
 
 
-def table(rows: list[Row]) -> str:
-    """As Markdown."""
+def line(row: Row) -> str:
+    """As a line of a Markdown table."""
     verdict = {True: "yes", False: "NO", None: ""}
-    lines = ["| what | measured | target | met |", "|---|---|---|---|"]
-    lines += [f"| {r.what} | {r.measured} | {r.target} | {verdict[r.met]} |" for r in rows]
-    return "\n".join(lines)
+    return f"| {row.what} | {row.measured} | {row.target} | {verdict[row.met]} |"
+
+
+def table(rows: list[Row]) -> str:
+    return "\n".join(["| what | measured | target | met |", "|---|---|---|---|", *map(line, rows)])

@@ -1,41 +1,57 @@
-"""The certified solve beside SciPy's Cholesky factorisation of the same matrix, in one run.
-
-    python -m benchmarks.solve
-
-Rows of the table: number of columns, condition of the scaled Gram matrix, time of
-`scipy.linalg.cho_factor` and `cho_solve`, time from pooled integers to certified solution, their
-ratio (aim: at most 100 at n = 1000 up to a condition of 1e10), proven digits of the worst
-coefficient, and how it was solved. Medians of alternating runs.
-"""
+"""From pooled integers to a certified solution, and the whole private solve of the paper."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from fractions import Fraction
-from statistics import median
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
+import titan
+from benchmarks.measure import Row, ratio, seconds, side_by_side
 from titan.leastsquares import PooledMoments, solve_pooled
+from titan.moments import Column
+from titan.moments.gram import gram
+from titan.pooling import Sums, pool
 
 BITS = 128
 PARTIES = 3
+
+
+def rows() -> Iterator[Row]:
+    for n, condition in ((100, 1e2), (100, 1e10), (1000, 1e2), (1000, 1e6), (1000, 1e10)):
+        yield certified(n, condition)
+    yield from paper()
+
+
+def certified(n: int, condition: float) -> Row:
+    """The certified solve beside SciPy's Cholesky factorisation of the same matrix."""
+    matrix, moments = system(n, condition)
+    rhs = np.ones(n)
+    times = side_by_side(
+        lambda: solve_pooled(moments), lambda: cho_solve(cho_factor(matrix), rhs), repeats=5
+    )
+    solution = solve_pooled(moments)
+    what = (
+        f"certified solve, n={n}, condition {solution.condition:.0e}, "
+        f"{min(solution.digits)} digits proven, {solution.method}: against cho_factor, cho_solve"
+    )
+    return ratio(what, *times, at_most=100 if n >= 1000 else None)
 
 
 def system(n: int, condition: float) -> tuple[npt.NDArray[np.float64], PooledMoments]:
     """A Gram matrix with a unit diagonal and roughly this condition, and its pooled integers."""
     rng = np.random.default_rng(n)
     basis, _ = np.linalg.qr(rng.standard_normal((n, n)))
-    gram = (basis * np.geomspace(1, 1 / condition, n)) @ basis.T
-    norms = np.sqrt(np.diagonal(gram))
-    gram = gram / norms[:, None] / norms
-    gram = (gram + gram.T) / 2
-    np.fill_diagonal(gram, 1.0)
-    rhs = gram @ rng.standard_normal(n)
-    upper = (gram[np.triu_indices(n, 1)] * 2.0**62).astype(np.int64).tolist()
+    matrix = (basis * np.geomspace(1, 1 / condition, n)) @ basis.T
+    norms = np.sqrt(np.diagonal(matrix))
+    matrix = matrix / norms[:, None] / norms
+    matrix = (matrix + matrix.T) / 2
+    np.fill_diagonal(matrix, 1.0)
+    rhs = matrix @ rng.standard_normal(n)
+    upper = (matrix[np.triu_indices(n, 1)] * 2.0**62).astype(np.int64).tolist()
     low = rng.integers(0, 2**62, len(upper)).tolist()  # no entry is short of bits
     moments = PooledMoments.of_sums(
         [f"x{j}" for j in range(n)],
@@ -46,32 +62,35 @@ def system(n: int, condition: float) -> tuple[npt.NDArray[np.float64], PooledMom
         parties=PARTIES,
         bits=BITS,
     )
-    return gram, moments
+    return matrix, moments
 
 
-def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def paper() -> Iterator[Row]:
+    """The second experiment: 100 parties with 100 equations each in 100 unknowns, by `tree`."""
+    m, n = 100, 100
+    rng = np.random.default_rng(2)
+    A, b = rng.standard_normal((m * n, n)), rng.standard_normal(m * n)
+    parts = [(A[i * n : (i + 1) * n], b[i * n : (i + 1) * n]) for i in range(m)]
+    network = titan.Network.cycle(m)
 
+    def ours() -> None:
+        titan.solve(parts, network, recovery="tree", engine="vectorised", tau=1)
 
-def main() -> None:
-    print("     n  condition  Cholesky ms  certified ms   ratio  digits  method")
-    for n, repeats in ((30, 9), (100, 9), (300, 7), (1000, 5)):
-        for condition in (1e2, 1e6, 1e10):
-            gram, moments = system(n, condition)
-            rhs = np.ones(n)
-            plain, certified = [], []
-            for _ in range(repeats):
-                plain.append(seconds(lambda g=gram, r=rhs: cho_solve(cho_factor(g), r)))  # type: ignore[misc]
-                certified.append(seconds(lambda m=moments: solve_pooled(m)))  # type: ignore[misc]
-            solution = solve_pooled(moments)
-            print(
-                f"{n:6d}  {solution.condition:9.1e}  {1e3 * median(plain):11.2f}"
-                f"  {1e3 * median(certified):12.1f}  {median(certified) / median(plain):6.0f}"
-                f"  {min(solution.digits):6d}  {solution.method}"
-            )
-
-
-if __name__ == "__main__":
-    main()
+    times = side_by_side(ours, lambda: np.linalg.lstsq(A, b, rcond=None), repeats=5)
+    yield ratio("whole private solve, m=100, p=10000, n=100: against lstsq", *times, at_most=25)
+    names = [*(f"x{j}" for j in range(n)), "b"]
+    secrets = [
+        gram(names, [Column(c) for c in (*np.ascontiguousarray(Ai.T), bi)]) for Ai, bi in parts
+    ]
+    sums = Sums(network, recovery="tree", engine="vectorised", tau=1)
+    pooled, _ = pool(secrets, sums, "solution")
+    shares = {
+        "moments": seconds(
+            lambda: [gram(names, [Column(c) for c in (*Ai.T.copy(), bi)]) for Ai, bi in parts]
+        ),
+        "two private sums": seconds(lambda: pool(secrets, sums, "solution")),
+        "certified solve": seconds(lambda: solve_pooled(pooled)),
+    }
+    whole = sum(shares.values())
+    told = ", ".join(f"{what} {100 * t / whole:.0f}%" for what, t in shares.items())
+    yield Row("where its time goes", told, "", None)
