@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from titan.engines import local, vectorised
 from titan.engines.local import Outcome, Progress
-from titan.errors import InputError, NetworkError, PlanError
+from titan.errors import InputError, NetworkError, NumberError, PlanError
 from titan.network import Network
 from titan.protocol import Cost, MaskMode, Plan, RecoveryName
 from titan.ring import FixedPoint, Residues, Ring
+from titan.ring.residues import whole_number
 
 EngineName = Literal["local", "vectorised"]
 _ENGINES: dict[str, Callable[..., Outcome]] = {"local": local.run, "vectorised": vectorised.run}
@@ -26,7 +27,7 @@ Values = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Average:
     """What every party ends with.
 
@@ -94,6 +95,7 @@ def count(
     The paper's footnote to Theorem 2: everyone adds a 1, in a ring that holds `at_most`, and runs
     Top-k as if there were `at_most` parties. Without `rounds`, T = at_most - 1 ≥ the diameter.
     """
+    at_most = whole_number("at_most", at_most)
     if at_most < len(network):
         raise PlanError(
             f"at_most={at_most} is below the number of parties",
@@ -112,7 +114,7 @@ def count(
 
 
 def engine_named(name: str) -> Callable[..., Outcome]:
-    if name not in _ENGINES:
+    if not isinstance(name, str) or name not in _ENGINES:
         raise PlanError(f"engine={name!r} is unknown", hint=f"one of {', '.join(_ENGINES)}")
     return _ENGINES[name]
 
@@ -121,7 +123,7 @@ def _scale(ring: Ring, bound: Number | None, parties: int) -> FixedPoint:
     if bound is None:
         return FixedPoint(ring, ring.bits // 2, parties)
     try:
-        exact = Fraction(bound)
+        exact = Fraction(bound.item() if isinstance(bound, np.generic) else bound)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"bound={bound!r} is no finite number") from None
     return FixedPoint.for_bound(ring, exact, parties)
@@ -132,15 +134,11 @@ def _scale(ring: Ring, bound: Number | None, parties: int) -> FixedPoint:
 
 def _by_party(values: Values, network: Network) -> tuple[npt.NDArray[Any], tuple[int, ...]]:
     """All parties' numbers, flattened one party after another, and the shape of one's."""
-    if isinstance(values, Mapping):
-        values = in_order(values, network)
-    if len(values) != len(network):
-        raise InputError(
-            f"{len(values)} values for {len(network)} parties", hint="one per party, in order"
-        )
-    if isinstance(values, np.ndarray) and values.dtype != object:
+    _refuse_masked(values)
+    if isinstance(values, np.ndarray) and values.ndim and values.dtype != object:
+        _one_per_party(len(values), network)
         return values.reshape(-1), values.shape[1:]
-    arrays = [np.asarray(value) for value in values]
+    arrays = [_array(value) for value in by_party(values, network)]
     for party, array in zip(network.parties, arrays, strict=True):
         if array.shape != arrays[0].shape:
             raise InputError(
@@ -153,16 +151,60 @@ def _by_party(values: Values, network: Network) -> tuple[npt.NDArray[Any], tuple
     return np.concatenate([array.reshape(-1) for array in arrays]), arrays[0].shape
 
 
-def in_order(values: Mapping[str, Any], network: Network) -> list[Any]:
-    named = {str(name): value for name, value in values.items()}
-    for name in named:
-        network.index(name)  # refuses a name that is not in the network
+def by_party(values: Any, network: Network) -> list[Any]:
+    """One item per party, in order of `network.parties`, from a mapping or a sequence."""
+    if not isinstance(network, Network):
+        raise NetworkError(
+            f"{type(network).__name__} is no network", hint="for example titan.Network.cycle(5)"
+        )
+    if isinstance(values, Mapping):
+        return _in_order(values, network)
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+        raise InputError(
+            f"{type(values).__name__} does not hold one item per party",
+            hint="give a list in the order of network.parties, or a mapping from party to item",
+        )
+    _one_per_party(len(values), network)
+    return list(values)
+
+
+def _one_per_party(found: int, network: Network) -> None:
+    if found != len(network):
+        raise InputError(f"{found} items for {len(network)} parties", hint="one each, in order")
+
+
+def _refuse_masked(value: Any) -> None:
+    if np.ma.is_masked(value):
+        raise NumberError("a masked array has entries that are not there", hint="fill them in")
+
+
+def _array(value: Any) -> npt.NDArray[Any]:
+    """One party's numbers as an array of the kind they are; NumPy's own choice may round."""
+    _refuse_masked(value)
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
+    exact = np.array(value, object)
+    kinds = {type(item) for item in exact.flat}
+    if kinds == {float}:
+        return exact.astype(np.float64)
+    if kinds == {int} and all(-(2**63) <= item < 2**63 for item in exact.flat):
+        return exact.astype(np.int64)
+    return exact
+
+
+def _in_order(values: Mapping[str, Any], network: Network) -> list[Any]:
+    named: dict[str, Any] = {}
+    for name, value in values.items():
+        party = network.parties[network.index(name)]  # refuses a name that is not in the network
+        if party in named:
+            raise InputError(f"two items are said to be of {party!r}", hint="one per party")
+        named[party] = value
     absent = [party for party in network.parties if party not in named]
     if absent:
-        raise NetworkError(
-            f"no value for {', '.join(map(repr, absent[:5]))}"
+        raise InputError(
+            f"nothing for {', '.join(map(repr, absent[:5]))}"
             + (f" and {len(absent) - 5} more" if len(absent) > 5 else ""),
-            hint="a mapping must have one value for every party",
+            hint="a mapping must have one item for every party",
         )
     return [named[party] for party in network.parties]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.averaging import in_order
+from titan.averaging import by_party
 from titan.engines import local
 from titan.errors import DataError, InputError, PlanError
 from titan.leastsquares import PooledMoments, Regression, Solution, fit_pooled, solve_pooled
@@ -142,20 +142,6 @@ def _model(
 
 
 # -- inputs -----------------------------------------------------------------------------------
-
-
-def by_party(parts: Parts, network: Network) -> list[Any]:
-    """One item per party, in order of `network.parties`."""
-    if isinstance(parts, Mapping):
-        return in_order(parts, network)
-    if isinstance(parts, str) or not isinstance(parts, Sequence):
-        raise InputError(
-            f"{type(parts).__name__} is no list of one item per party",
-            hint="give a list in the order of network.parties, or a mapping from party to item",
-        )
-    if len(parts) != len(network):
-        raise InputError(f"{len(parts)} items for {len(network)} parties", hint="one per party")
-    return list(parts)
 
 
 def _moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMoments:

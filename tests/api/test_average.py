@@ -68,6 +68,24 @@ def test_all_choices_together() -> None:
     assert (out.recovery, out.bits, out.cost.recovery_rounds) == ("topk", 64, 12)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[2**60 + 1, 0.5], [-(2**60), 0.5], [0, 0], [0, 0]],
+        [[2**60 + 1], [0.5], [0], [0]],
+        [[2**60, 2**60 + 1], [1, 0.5], [0, 0], [0, 0]],
+        [2**60 + 1, 0.5, 0, 0],
+        [9007199254740993, 0.25, 0, 0],
+    ],
+)
+def test_no_list_is_rounded_on_its_way_in(values: list[Any]) -> None:
+    """NumPy would make floats of integers beside a float; the bound would be false."""
+    out = titan.average(values, NET)
+    rows = [v if isinstance(v, list) else [v] for v in values]
+    truth = [sum(map(Fraction, column), Fraction(0)) / 4 for column in zip(*rows, strict=True)]
+    assert list(out.exact) == truth
+
+
 def test_kinds_are_not_converted_behind_the_users_back() -> None:
     """A large integer beside a float stays exact; a Decimal is the decimal it says."""
     big = 2**60 + 1
@@ -94,7 +112,7 @@ def test_bounds_that_are_none(bound: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "error", "complaint"),
     [
-        ([1, 2, 3], InputError, "3 values for 4 parties"),
+        ([1, 2, 3], InputError, "3 items for 4 parties"),
         ([[1, 2], [3, 4], [5], [6, 7]], InputError, r"'south' has shape \(1,\)"),
         ([1, np.nan, 3, 4], NumberError, "the value of 'east' is NaN"),
         ([[1, 2], [3, np.inf], [5, 6], [7, 8]], NumberError, "entry 1 of 'east' is infinite"),
@@ -103,12 +121,73 @@ def test_bounds_that_are_none(bound: Any) -> None:
         (["a", "b", "c", "d"], NumberError, "not a real number"),
         ([None] * 4, NumberError, "not a real number"),
         ({"north": 1, "east": 2, "south": 3, "up": 4}, NetworkError, "up"),
-        ({"north": 1, "east": 2, "south": 3}, NetworkError, "no value for 'west'"),
+        ({"north": 1, "east": 2, "south": 3}, InputError, "nothing for 'west'"),
     ],
 )
 def test_bad_values(values: Any, error: type[Exception], complaint: str) -> None:
     with pytest.raises(error, match=complaint):
         titan.average(values, NET)
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        (5, "int does not hold one item per party"),
+        (None, "NoneType does not hold"),
+        ("1234", "str does not hold"),
+        ([[1, [2]], 1, 1, 1], "shape|type"),
+        ([Decimal("sNaN"), 1, 1, 1], "'north' is NaN"),
+        ([Decimal("-Infinity"), 1, 1, 1], "'north' is infinite"),
+        ({1: 1.0, "1": 2.0, "north": 1}, "1"),
+        (np.ma.array([1.0, 2, 3, 4], mask=[False, True, False, False]), "masked"),
+        ([np.ma.array([1.0, np.nan], mask=[False, True]), [1, 2], [1, 2], [1, 2]], "masked"),
+    ],
+)
+def test_values_of_other_kinds(values: Any, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        titan.average(values, NET)
+
+
+def test_a_party_named_twice() -> None:
+    with pytest.raises(InputError, match="two items are said to be of '1'"):
+        titan.average({1: 10.0, "1": 99.0, "2": 3.0}, Network.cycle(2))  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"k": 2.0},
+        {"k": True},
+        {"rounds": "6"},
+        {"rounds": 6.5, "recovery": "flood"},
+        {"engine": []},
+        {"bits": 64.0},
+        {"bits": 10**9},
+        {"rounds": 10**30, "recovery": "topk"},
+        {"bound": []},
+    ],
+)
+def test_choices_of_other_kinds(choices: Any) -> None:
+    with pytest.raises(InputError):
+        titan.average([1, 2, 3, 4], NET, **choices)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    out = titan.average([1, 2, 3, 4], NET, bits=np.int64(64), k=np.int32(2), bound=np.float32(4))  # type: ignore[arg-type]
+    assert out.value == 2.5
+    assert titan.count(NET, at_most=np.int64(6)) == 4  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="at_most"):
+        titan.count(NET, at_most=6.0)  # type: ignore[arg-type]
+
+
+def test_networks_of_other_kinds() -> None:
+    with pytest.raises(NetworkError, match="str is no network"):
+        titan.average([1, 2], "cycle")  # type: ignore[arg-type]
+
+
+def test_a_huge_bound_that_is_exceeded() -> None:
+    with pytest.raises(NumberError, match=r"exceeds the bound of 1\.00000e\+400"):
+        titan.average([10**500, 0, 0, 0], NET, bound=10**400, bits=4096)
 
 
 def test_bad_choices() -> None:

@@ -65,7 +65,7 @@ def test_average_of_numbers(parties: Path) -> None:
 
 def test_average_of_vectors_on_a_network_from_a_file(parties: Path) -> None:
     for name in FILES:
-        (parties / name).write_text("1.5, 2\n3,\n")
+        (parties / name).write_text("1.5, 2,3\r\n")
     Network.cycle(["north", "east", "south", "west"]).to_csv(parties / "links.csv")
     for recovery in ("topk", "flood", "tree"):
         out = answer(
@@ -86,22 +86,29 @@ def test_average_as_text(parties: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["north.txt", "nowhere.txt"], "nowhere.txt: No such file"),
+        (["north.txt", "nowhere.txt"], "nowhere.txt: no such file"),
         (["north.txt", "empty.txt"], "empty.txt: no number in it"),
         (["north.txt", "text.csv"], "text.csv, line 2, field 1: not a decimal number"),
         (["north.txt", "binary.csv"], "binary.csv: not UTF-8 text"),
         (["north.txt"], "at least two parties"),
         (["north.txt", "north.csv"], "two files would both be party 'north'"),
-        (["north.txt", "vector.csv"], "shape"),
+        (["north.txt", "vector.csv"], "'vector' has 2 numbers and 'north' has 1"),
         (["north.txt", "east.txt", "--tau", "1"], "titan: error"),
         (["north.txt", "east.txt", "--network", "nowhere.csv"], "nowhere.csv"),
         (["north.txt", "east.txt", "--network", "links.csv"], "no input for south"),
-        (["north.txt", "east.txt", "--recovery", "magic"], "recovery='magic' is unknown"),
-        (["north.txt", "east.txt", "--rounds", "0"], "rounds=0 is below"),
-        (["north.txt", "east.txt", "-k", "9", "--recovery", "topk"], "k=9 is outside 1..2"),
+        (["north.txt", "east.txt", "--recovery", "magic"], "--recovery 'magic' is unknown"),
+        (["north.txt", "east.txt", "--rounds", "0"], "--rounds 0 is below"),
+        (["north.txt", "east.txt", "-k", "9", "--recovery", "topk"], "--k 9 is outside 1..2"),
         (["north.txt", "huge.txt"], "'huge' does not fit"),
         (["north.txt", "east.txt", "--bound", "x"], "--bound: not a decimal number"),
-        (["north.txt", "bomb.txt"], "bomb.txt, line 1, field 1: not a decimal number"),
+        (
+            ["north.txt", "matrix.csv"],
+            "matrix.csv, line 1: a comma, and the file has several lines",
+        ),
+        (["north.txt", "comma.csv"], "comma.csv, line 1, field 2: not a decimal number"),
+        (["north.txt", "."], "is a directory"),
+        (["north.txt", "east.txt", "--bits", "100000000"], "bits is not to be had"),
+        (["north.txt", "bomb.txt"], "bomb.txt, line 1, field 1: a number of more than 400 digits"),
     ],
 )
 def test_bad_input_to_average(parties: Path, words: list[str], complaint: str) -> None:
@@ -112,6 +119,8 @@ def test_bad_input_to_average(parties: Path, words: list[str], complaint: str) -
     (parties / "vector.csv").write_text("1,2")
     (parties / "huge.txt").write_text("1e40")
     (parties / "bomb.txt").write_text("1e999999999")
+    (parties / "matrix.csv").write_text("1,2\n3,4\n")
+    (parties / "comma.csv").write_text("1.5,\n")
     Network.cycle(["north", "east", "south"]).to_csv(parties / "links.csv")
     done = titan("average", *words, cwd=parties)
     assert done.returncode == 1, done
@@ -213,7 +222,7 @@ def test_it_is_a_program() -> None:
     assert run("network", "show", "cycle:3").stdout.startswith("3 parties, 3 links")
     failed = run("network", "check", "nowhere.csv")
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert failed.stderr.startswith("titan: error: nowhere.csv")
+    assert failed.stderr.startswith("titan: error: 'nowhere.csv' is neither")
 
 
 def test_wrong_usage_is_status_2_and_version_is_told() -> None:

@@ -27,7 +27,7 @@ def sent_lists(plan: Plan, outcome: Outcome, round_: int) -> dict[int, list[Pair
     lists: dict[int, list[Pairs]] = {}
     for envelope in outcome.envelopes:
         if envelope.kind is Kind.LIST and envelope.round == round_:
-            values, ids = plan.scheme.read(envelope.kind, envelope.payload)
+            values, ids = plan.scheme.read(*envelope[:2], envelope.round, envelope.payload)
             lists[envelope.sender] = [
                 [
                     (v, int(i))

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from titan.ring import Ring
 
 
 @st.composite
-def plans(draw: st.DrawFn, most_entries: int = 4) -> Plan:
+def plans(draw: st.DrawFn, most_entries: int = 9) -> Plan:
     """Any plan that is not refused."""
     network = draw(networks())
     choices: dict[str, Any] = {
@@ -30,6 +31,7 @@ def plans(draw: st.DrawFn, most_entries: int = 4) -> Plan:
     }
     if choices["recovery"] == "topk":
         choices["k"] = draw(st.one_of(st.none(), st.integers(1, len(network))))
+    choices["round_bytes"] = draw(st.sampled_from([1, 10, 100_000]))  # many chunks, or one
     return Plan.make(network, Ring(draw(bits)), draw(st.integers(0, most_entries)), **choices)
 
 
@@ -80,7 +82,7 @@ def test_vectorised_top_k_has_every_agents_list_in_every_round(
     assert isinstance(scheme, TopK)
     outcome = local.run(plan, stacked(ring, random_inputs(ring, m, 2, seed)), record=True)
     sent: dict[tuple[int, int], Any] = {
-        (e.round, e.sender): scheme.read(e.kind, e.payload)
+        (e.round, e.sender): scheme.read(e.kind, e.sender, e.round, e.payload)
         for e in outcome.envelopes
         if e.kind is Kind.LIST
     }
@@ -102,11 +104,30 @@ def test_vectorised_top_k_has_every_agents_list_in_every_round(
     recover_all(scheme, masked, observe=compare)
 
 
-def test_more_parties_than_bits_in_a_word() -> None:
-    """Sets of ranks that span several words, lists longer than 255, many entries in blocks."""
-    for network, k in ((Network.kautz(300, 3), 290), (Network.cycle(130), 7)):
-        ring = Ring(64)
-        plan = Plan.make(network, ring, 40, recovery="topk", k=k)
-        inputs = random_inputs(ring, len(network), 40, 3)
-        outcome = vectorised.run(plan, stacked(ring, inputs))
-        assert ring.to_ints(outcome.total) == plain_sum(ring, inputs)
+@pytest.mark.parametrize(
+    ("network", "k"),
+    [(Network.kautz(300, 3), 290), (Network.cycle(130), 7), (Network.kautz(70, 2), 65)],
+)
+def test_sets_of_ranks_that_span_several_words(network: Network, k: int) -> None:
+    """After every round each list is the k largest pairs among those within reach."""
+    m, entries = len(network), 3
+    scheme = TopK(network, Ring(4), entries, k, network.diameter, m)
+    masked = np.random.default_rng(7).integers(0, 16, (1, entries, m), dtype=np.uint64)
+    order = np.lexsort(tuple(masked), axis=-1)
+    reach = np.stack([network.distances_to(party) for party in range(m)])
+    compared = 0
+
+    def compare(start: int, round_: int, sets: Any) -> None:
+        nonlocal compared
+        if round_ > scheme.rounds_each:
+            return  # later runs leave out what the first recovered
+        for party in range(0, m, 7):
+            for entry in range(sets.shape[-1]):
+                at = start + entry
+                near = [r for r in range(m) if reach[party, order[at, r]] <= round_]
+                words = [int(w) for w in sets[:, party, entry]]
+                assert [r for r in range(m) if words[r // 64] >> r % 64 & 1] == near[-k:]
+                compared += 1
+
+    recover_all(scheme, masked, observe=compare)
+    assert compared == network.diameter * len(range(0, m, 7)) * entries

@@ -82,15 +82,74 @@ def test_rounds_are_kept_without_a_clock(recovery: RecoveryName) -> None:
     assert [RING.to_ints(agent.total) for agent in parties] == [[15]] * 5
 
 
-def test_no_total_before_the_end_and_only_one_start() -> None:
-    agent = agents(Plan.make(Network.cycle(3), RING, 1))[0]
-    with pytest.raises(MessageError, match="will not come"):
-        agent.receive(Envelope(Kind.MASK, 2, 0, 0, bytes(16)))
-    agent.start()
-    with pytest.raises(RecoveryError, match="not recovered yet"):
-        _ = agent.total
+def test_a_peer_may_start_first() -> None:
+    """On a real network a neighbour's mask may be there before one has begun."""
+    plan = Plan.make(Network.cycle(3), RING, 1)
+    parties = agents(plan)
+    early = [e for agent in parties[1:] for e in agent.start()]
+    waiting = deque(out for e in early for out in parties[e.receiver].receive(e))
+    waiting.extend(parties[0].start())
+    finish(parties, waiting)
+    assert [RING.to_ints(agent.total) for agent in parties] == [[6]] * 3
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_no_total_before_the_end_and_only_one_start(recovery: RecoveryName) -> None:
+    """With 2 bits the carried 1s would let a quarter of unfinished sums pass."""
+    parties = agents(Plan.make(Network.cycle(4), Ring(2), 1, recovery=recovery))
+    waiting = deque(e for agent in parties for e in agent.start())
+    asked = 0
+    while waiting:
+        for agent in parties:
+            if not agent.done:
+                with pytest.raises(RecoveryError, match="not recovered yet"):
+                    _ = agent.total
+                asked += 1
+        e = waiting.popleft()
+        waiting.extend(parties[e.receiver].receive(e))
+    assert asked > 20
+    assert all(Ring(2).to_ints(agent.total) == [10 % 4] for agent in parties)
     with pytest.raises(RuntimeError):
+        parties[0].start()
+
+
+def test_an_early_envelope_that_nobody_awaits_is_refused() -> None:
+    """A total from someone who is not the parent must not be kept for its round."""
+    plan = Plan.make(Network.complete(4), RING, 8, recovery="tree", round_bytes=5)
+    parties = agents(plan)
+    for agent in parties:
         agent.start()
+    refused = accepted = 0
+    for sender in range(4):
+        for round_ in range(1, plan.recovery_rounds + 1):
+            for kind in (Kind.PARTIAL, Kind.TOTAL):
+                for size in range(1, 10):
+                    envelope = Envelope(kind, sender, 3, round_, bytes(8 * size))
+                    if sender != 3:
+                        try:
+                            parties[3].receive(envelope)
+                            accepted += 1
+                            assert (sender, kind) in plan.senders(3, round_)
+                        except MessageError:
+                            refused += 1
+    due = sum(len(plan.senders(3, r)) for r in range(1, plan.recovery_rounds + 1))
+    assert accepted == due
+    assert refused > 100
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_a_refused_payload_leaves_room_for_the_right_one(recovery: RecoveryName) -> None:
+    """One byte or one entry more or less is refused at once, and the proper envelope still fits."""
+    plan = Plan.make(Network.cycle(3), RING, 7, recovery=recovery, round_bytes=20)
+    parties = agents(plan)
+    waiting = deque(e for agent in parties for e in agent.start())
+    while waiting:
+        e = waiting.popleft()
+        for payload in (bytes(e.payload)[:-8], bytes(e.payload) + bytes(8)):
+            with pytest.raises(MessageError):
+                parties[e.receiver].receive(e._replace(payload=payload))
+        waiting.extend(parties[e.receiver].receive(e))
+    assert [RING.to_ints(agent.total) for agent in parties] == [[6] * 7] * 3
 
 
 def test_a_secret_of_another_shape_is_refused() -> None:
@@ -171,6 +230,45 @@ def test_flood_names_the_relay_of_a_second_version_of_a_vector() -> None:
 
     with pytest.raises(RecoveryError, match="said to come from 'a'; one was relayed by 'b'"):
         deliver_all_with_one_altered()
+    with pytest.raises(RecoveryError, match="has failed"):
+        _ = parties[2].total
+    with pytest.raises(RecoveryError, match="has failed"):
+        parties[2].lose(1)
+    with pytest.raises(RecoveryError, match="has failed"):
+        deliver_all_with_one_altered()
+
+
+def read(plan: Plan, kind: Kind, payload: bytes) -> object:
+    return plan.read(kind, 0, 1, payload)
+
+
+def test_lists_with_unknown_ids_or_values_in_empty_slots_are_refused() -> None:
+    plan = Plan.make(Network.cycle(3), Ring(8), 0, recovery="topk", k=2)
+    read(plan, Kind.LIST, bytes([5, 0]) + b"\x02\x00\xff\xff")
+    for values, ids in (([5, 0], b"\x03\x00\xff\xff"), ([5, 1], b"\x02\x00\xff\xff")):
+        with pytest.raises(MessageError, match="unknown ids, or values in empty slots"):
+            read(plan, Kind.LIST, bytes(values) + ids)
+
+
+def test_floods_with_unknown_or_repeated_origins_or_loose_bits_are_refused() -> None:
+    plan = Plan.make(Network.cycle(3), Ring(3), 0, recovery="flood")
+
+    def payload(origins: list[int], vectors: list[int], count: int | None = None) -> bytes:
+        numbers = [len(origins) if count is None else count, *origins]
+        return b"".join(n.to_bytes(4, "little") for n in numbers) + bytes(vectors)
+
+    assert read(plan, Kind.MASKED, payload([0, 2], [7, 1])) == [(0, b"\7"), (2, b"\1")]
+    for bad in (
+        payload([3], [1]),
+        payload([1, 1], [1, 1]),
+        payload([1], [8]),
+        payload([1], [1], count=2),
+        payload([1], [1], count=2**32 - 1),
+        b"",
+        b"\1\0\0",
+    ):
+        with pytest.raises(MessageError):
+            read(plan, Kind.MASKED, bad)
 
 
 def test_totals_are_residues_of_the_planned_shape() -> None:

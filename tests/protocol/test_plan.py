@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from titan import Network
+from titan.engines import local, vectorised
 from titan.errors import NotPrivateError, NotStronglyConnectedError, PlanError
 from titan.protocol import Plan
 from titan.ring import Ring
@@ -18,8 +19,8 @@ CYCLE = Network.cycle(5)
     ("choices", "complaint", "hint"),
     [
         ({"rounds": 3}, "rounds=3 is below the network's diameter", "at least 4"),
-        ({"recovery": "topk", "k": 0}, "k=0 is outside 1..5", "at most 5"),
-        ({"recovery": "topk", "k": 6}, "k=6 is outside 1..5", "at most 5"),
+        ({"recovery": "topk", "k": 0}, "k=0 is outside 1..5", "from 1 to 5"),
+        ({"recovery": "topk", "k": 6}, "k=6 is outside 1..5", "from 1 to 5"),
         ({"recovery": "tree", "k": 2}, "k=2 has no meaning for tree", "topk"),
         ({"recovery": "gossip"}, "recovery='gossip' is unknown", "auto, topk, flood, tree"),
         ({"masks": "none"}, "masks='none' is unknown", "sent, seeded"),
@@ -77,4 +78,14 @@ def test_seeds_count_as_the_numbers_they_replace() -> None:
 def test_large_networks_get_a_tree_and_topk_refuses_them() -> None:
     net = Network.cycle(70_000)
     with pytest.raises(PlanError, match="at most 65535 parties"):
-        Plan.make(net, Ring(64), 1, recovery="topk", k=3, rounds=None)
+        Plan.make(net, Ring(64), 1, recovery="topk", k=3)
+    assert Plan.make(net, Ring(64), 1).scheme.name == "tree"
+
+
+def test_inputs_of_another_shape_are_refused_by_both_engines() -> None:
+    plan = Plan.make(CYCLE, Ring(64), 3)
+    for engine in (local, vectorised):
+        with pytest.raises(PlanError, match="shape"):
+            engine.run(plan, Ring(64).zeros(5, 1))
+    with pytest.raises(PlanError, match="-1 entries"):
+        Plan.make(CYCLE, Ring(64), -1)

@@ -62,6 +62,11 @@ def test_unsigned_narrow_and_exact_kinds() -> None:
 def test_ties_go_to_even() -> None:
     scale = FixedPoint(Ring(64), 0, parties=1)
     assert encode(scale, [1.5, 2.5, -1.5, -2.5, 3.5]) == [2, 2, -2, -2, 4]
+    coarse = FixedPoint(Ring(64), -64, parties=1)
+    assert encode(coarse, np.array([2**63 + 1, 2**64 - 1], np.uint64)) == [1, 1]
+    for tie in (np.array([2**63], np.uint64), np.array([-(2**63)], np.int64)):
+        with pytest.raises(NumberError, match="round to zero"):  # half a step ties to 0
+            encode(coarse, tie)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

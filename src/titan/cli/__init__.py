@@ -7,7 +7,7 @@ import sys
 import typer
 
 from titan.cli import average, demo, network
-from titan.cli.output import show_error
+from titan.cli.output import fail, speak_plainly
 
 app = typer.Typer(
     name="titan",
@@ -35,14 +35,19 @@ def _options(
 
 
 def main() -> None:
-    """Run a command; every error of ours becomes two lines on stderr and exit status 1."""
-    from titan.errors import TitanError
+    """Run a command; what goes wrong becomes two lines on stderr and exit status 1."""
+    from titan.errors import FileError, InputError, TitanError
 
+    speak_plainly()
     try:
         app()
     except TitanError as error:
-        show_error(error)
-        sys.exit(1)
+        fail(error)
     except BrokenPipeError:  # the reader went away; nobody is left to tell
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        fail(FileError(f"{place}{(error.strerror or 'cannot be used').lower()}"))
+    except MemoryError:
+        fail(InputError("this needs more memory than there is", hint="ask for something smaller"))

@@ -70,7 +70,7 @@ def _run(plan: Plan, scale: FixedPoint) -> tuple[dict[str, str], Residues]:
         network.parties[origin]: plan.ring.to_ints(plan.ring.from_bytes(vector, plan.entries))[0]
         for envelope in outcome.envelopes
         if envelope.receiver == curious and envelope.kind is Kind.MASKED
-        for origin, vector in scheme.read(envelope.kind, envelope.payload)
+        for origin, vector in scheme.read(envelope.kind, envelope.sender, 1, envelope.payload)
     }
     return {party: f"{code:032x}" for party, code in seen.items()}, outcome.total
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from titan.cli import networks
-from titan.cli.output import show_error, show_json, show_rows
-from titan.errors import NetworkError, TitanError
+from titan.cli.output import refuse_overwriting, show_error, show_json, show_rows
+from titan.errors import InputError, NetworkError, NotPrivateError, TitanError
 
 if TYPE_CHECKING:
     from titan.network import Network
 
 app = typer.Typer(help="Look at a network, check it, design one.", no_args_is_help=True)
 
+_TOLD_BY_THE_ERROR = {"reason", "coalition"}
 NetworkArgument = Annotated[str, typer.Argument(metavar="NETWORK", help=networks.HELP_SIZED)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -34,7 +37,8 @@ def show(network: NetworkArgument, json: JsonOption = False) -> None:
         return
     print(f"{len(net)} parties, {len(net.edges)} links")
     for i, party in enumerate(net.parties):
-        print(f"  {party} -> {', '.join(net.parties[j] for j in net.out_neighbours(i))}")
+        receivers = ", ".join(_name(net.parties[j]) for j in net.out_neighbours(i))
+        print(f"  {_name(party)} -> {receivers or '(nobody)'}")
 
 
 @app.command()
@@ -43,7 +47,7 @@ def check(
     tau: Annotated[
         int | None, typer.Option(help="Fail unless this many curious parties learn nothing.")
     ] = None,
-    entries: Annotated[int, typer.Option(help="Length of the vector to be averaged.")] = 1,
+    entries: Annotated[int, typer.Option(min=1, help="Length of the vector to be averaged.")] = 1,
     bits: Annotated[int, typer.Option(help="Sums are taken modulo 2^bits.")] = 128,
     recovery: Annotated[str, typer.Option(help="auto, topk, flood or tree.")] = "auto",
     json: JsonOption = False,
@@ -61,11 +65,13 @@ def check(
     failure = _failure(net, tau)
     if found["strongly_connected"]:
         found |= _predictions(net, entries, bits, recovery)
-    found["tau"], found["ok"] = tau, failure is None
+    found |= {"tau": tau, "ok": failure is None, "reason": failure.message if failure else None}
+    found["coalition"] = sorted(failure.cut) if isinstance(failure, NotPrivateError) else None
     if json:
         show_json(found)
     else:
-        show_rows([(name.replace("_", " "), _cell(value)) for name, value in found.items()])
+        told = {name: value for name, value in found.items() if name not in _TOLD_BY_THE_ERROR}
+        show_rows([(name.replace("_", " "), _cell(value)) for name, value in told.items()])
     if failure is not None:
         show_error(failure)
         raise typer.Exit(1)
@@ -73,9 +79,12 @@ def check(
 
 @app.command()
 def design(
-    parties: Annotated[str, typer.Argument(help="How many, or their names with commas.")],
+    parties: Annotated[
+        str, typer.Argument(metavar="PARTIES", help="How many, or their names with commas.")
+    ],
     tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
     out: Annotated[Path | None, typer.Option(help="Write the links to this CSV file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Find few links with a short way from everyone to everyone, private against tau parties.
@@ -86,18 +95,32 @@ def design(
     """
     from titan.network import Network
 
-    names = int(parties) if parties.isdecimal() else [n.strip() for n in parties.split(",")]
-    net = Network.design(names, tau)
+    if out is not None:
+        refuse_overwriting(out, force)
+    net = Network.design(_parties(parties), tau)
     if out is not None:
         net.to_csv(out)
+        print(f"{len(net.edges)} links written to {out}", file=sys.stderr)
     if json:
         show_json(_properties(net) | {"edges": [list(edge) for edge in net.edges]})
     elif out is None:
-        print("from,to")
-        for sender, receiver in net.edges:
-            print(f"{sender},{receiver}")
+        lines = csv.writer(sys.stdout, lineterminator="\n")
+        lines.writerows([("from", "to"), *net.edges])
     else:
         show_rows([(name.replace("_", " "), _cell(v)) for name, v in _properties(net).items()])
+
+
+def _parties(text: str) -> int | list[str]:
+    """A number of parties, or their names with commas."""
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    names = [name.strip() for name in text.split(",")]
+    if len(names) == 1:
+        raise InputError(
+            f"{text!r} is neither a whole number nor names with commas",
+            hint="for example 10, or north,east,south",
+        )
+    return names
 
 
 def _properties(net: Network) -> dict[str, Any]:
@@ -139,3 +162,8 @@ def _failure(net: Network, tau: int | None) -> TitanError | None:
 def _cell(value: object) -> str:
     words = {True: "yes", False: "no", None: "-"}
     return words[value] if value is None or isinstance(value, bool) else str(value)
+
+
+def _name(party: str) -> str:
+    """A name as it is, or in quotes where it could be mistaken for several."""
+    return repr(party) if "," in party or " " in party else party

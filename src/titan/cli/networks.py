@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from titan.errors import InputError
+from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -19,10 +20,11 @@ def among(name: str, parties: Sequence[str]) -> Network:
     """The network called `name` among these parties."""
     from titan.network import Network
 
-    if name in FAMILIES:
-        network: Network = getattr(Network, name)(parties)
+    family, _, size = name.partition(":")
+    if family in FAMILIES and size in ("", str(len(parties))):
+        network: Network = getattr(Network, family)(parties)
         return network
-    network = Network.from_csv(name)
+    network = _from_file(name)
     unknown = sorted(set(network.parties) - set(parties))
     absent = sorted(set(parties) - set(network.parties))
     if unknown or absent:
@@ -45,10 +47,21 @@ def sized(name: str) -> Network:
     """A CSV file, or a family with its size: cycle:5."""
     from titan.network import Network
 
-    family, colon, size = name.partition(":")
-    if family in FAMILIES and colon and size.isdecimal():
-        network: Network = getattr(Network, family)(int(size))
-        return network
-    if family in FAMILIES:
-        raise InputError(f"{name!r} has no size", hint=f"for example {family}:5")
+    family, _, size = name.partition(":")
+    if family not in FAMILIES:
+        return _from_file(name)
+    if not (size.isascii() and size.isdecimal()):
+        raise InputError(f"{name!r} does not say how many parties", hint=f"for example {family}:5")
+    network: Network = getattr(Network, family)(int(size))
+    return network
+
+
+def _from_file(name: str) -> Network:
+    from titan.network import Network
+
+    if not Path(name).is_file():
+        raise FileError(
+            f"{name!r} is neither a file nor a family of networks",
+            hint=f"a CSV file of links, or one of {', '.join(FAMILIES)}",
+        )
     return Network.from_csv(name)

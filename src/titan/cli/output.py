@@ -3,23 +3,53 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from titan.errors import FileError
 
 if TYPE_CHECKING:
     from titan.errors import TitanError
 
 
+# What the library calls k=3 is typed -k 3 or --k 3 here.
+_CHOICE = re.compile(r"\b(bits|bound|engine|k|masks|recovery|rounds|tau)=([^\s,;)]+)")
+
+
+def speak_plainly() -> None:
+    """Names may hold any character; a terminal that cannot show one gets its escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def show_error(error: TitanError) -> None:
-    print(f"titan: error: {error.message}", file=sys.stderr)
+    print(f"titan: error: {_typed(error.message)}", file=sys.stderr)
     if error.hint:
-        print(f"titan: hint: {error.hint}", file=sys.stderr)
+        print(f"titan: hint: {_typed(error.hint)}", file=sys.stderr)
+
+
+def fail(error: TitanError) -> NoReturn:
+    show_error(error)
+    sys.exit(1)
+
+
+def _typed(text: str) -> str:
+    return _CHOICE.sub(lambda found: f"--{found[1]} {found[2]}", text)
 
 
 def show_json(answer: dict[str, Any]) -> None:
-    print(json.dumps(answer, indent=2, ensure_ascii=False))
+    print(json.dumps(answer, indent=2))
+
+
+def refuse_overwriting(file: Path, force: bool) -> None:
+    if file.exists() and not force:
+        raise FileError(f"{file} is there already", hint="--force writes over it")
 
 
 def show_rows(rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:

@@ -43,6 +43,7 @@ def run(
     Envelopes are delivered in the order sent, or in any order with `shuffle`: the result is the
     same. With `record` they are kept, in order of delivery.
     """
+    plan.check_shape(secrets.shape, (plan.ring.limbs, len(plan.network), plan.dimension))
     agents = [Agent(plan, party, secrets[:, party], source()) for party in range(len(plan.network))]
     count = _Count(plan)
     recorded: list[Envelope] = []

@@ -38,6 +38,7 @@ def run(
 ) -> Outcome:
     """Run the plan on secrets of shape (limbs, m, d)."""
     ring, m = plan.ring, len(plan.network)
+    plan.check_shape(secrets.shape, (ring.limbs, m, plan.dimension))
     inputs = ring.zeros(plan.entries, m)
     inputs[:, :-1] = secrets.transpose(0, 2, 1)
     inputs[0, -1] = 1

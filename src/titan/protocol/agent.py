@@ -35,6 +35,7 @@ class Agent:
         self.party = party
         self.round = -1
         self.done = False
+        self._failed = False
         self._secret = plan.carry_one(secret)
         self._masks = masks
         self._sent: list[Residues] = []
@@ -49,7 +50,7 @@ class Agent:
         if self.round >= 0:
             raise RuntimeError("an agent starts once")
         self.round = 0
-        self._missing = {(sender, Kind.MASK) for sender in self._senders}
+        self._missing = set(self.plan.senders(self.party, 0)) - self._inbox.get(0, {}).keys()
         receivers = self.plan.network.out_neighbours(self.party)
         return self._advance([self._mask_for(receiver) for receiver in receivers])
 
@@ -57,6 +58,7 @@ class Agent:
         """Take one envelope; return those that are due because of it."""
         kind, sender, _, round_, _ = envelope
         content = self._read(envelope)
+        self._refuse_if_failed()
         if self.done or (self._recovery is not None and self._recovery.needs_no_more):
             return []
         self._refuse_unexpected(envelope)
@@ -68,6 +70,9 @@ class Agent:
 
     def lose(self, sender: int) -> list[Envelope]:
         """The link from `sender` is gone for good; only a recovery with detours can bear it."""
+        self._refuse_if_failed()
+        if self.done:
+            return []
         if self._recovery is None or not self._recovery.lose(sender):
             raise RecoveryError(
                 f"the link from {self._name(sender)} to {self._name(self.party)} was lost",
@@ -79,7 +84,8 @@ class Agent:
     @property
     def total(self) -> Residues:
         """The sum of all secrets, (limbs, d). Raises unless it is certainly that."""
-        if self._recovery is None:
+        self._refuse_if_failed()
+        if self._recovery is None or not self.done:
             raise RecoveryError("the sum is not recovered yet")
         return self.plan.take_one(self._recovery.total())
 
@@ -99,16 +105,22 @@ class Agent:
     def _advance(self, out: list[Envelope]) -> list[Envelope]:
         """Go through rounds as long as nothing is missing; collect what is to be sent."""
         while not self._missing and not self.done:
-            arrived = self._inbox.pop(self.round, {})
-            if self._recovery is None:
-                self._recovery = self.plan.scheme.begin(
-                    self.party, self._obfuscate(arrived.values())
-                )
-            else:
-                for sender, kind in sorted(arrived):
-                    self._recovery.absorb(self.round, sender, kind, arrived[sender, kind])
-            self._enter(self.round + 1, self._recovery, out)
+            recovery = self._take_in(self._inbox.pop(self.round, {}))
+            self._enter(self.round + 1, recovery, out)
         return out
+
+    def _take_in(self, arrived: dict[Key, Any]) -> Recovery:
+        """All that was awaited in this round; if it contradicts itself, the sum is lost."""
+        if self._recovery is None:
+            self._recovery = self.plan.scheme.begin(self.party, self._obfuscate(arrived.values()))
+            return self._recovery
+        try:
+            for sender, kind in sorted(arrived):
+                self._recovery.absorb(self.round, sender, kind, arrived[sender, kind])
+        except RecoveryError:
+            self._failed = True
+            raise
+        return self._recovery
 
     def _enter(self, round_: int, recovery: Recovery, out: list[Envelope]) -> None:
         if round_ > self._last_round or recovery.finished:
@@ -148,21 +160,27 @@ class Agent:
             raise MessageError(f"{envelope!r} reached {self._name(self.party)}, not its receiver")
         if sender not in self._senders:
             raise MessageError(f"{envelope!r} came along a link that does not exist")
-        if round_ > self._last_round or self.round < 0:
+        if round_ > self._last_round:
             raise MessageError(f"{envelope!r} is for a round that will not come")
-        return self.plan.read(kind, round_, payload)
+        return self.plan.read(kind, sender, round_, payload)
 
     def _refuse_unexpected(self, envelope: Envelope) -> None:
         """Nothing is taken twice, nor after its round, nor in a round that does not await it."""
         kind, sender, _, round_, _ = envelope
+        key = (sender, kind)
         if round_ == self.round:
-            expected = (sender, kind) in self._missing
+            expected = key in self._missing
         else:
-            expected = round_ > self.round and (sender, kind) not in self._inbox.get(round_, {})
+            expected = round_ > self.round and key not in self._inbox.get(round_, {})
+            expected = expected and key in self.plan.senders(self.party, round_)
         if not expected:
             raise MessageError(
                 f"{envelope!r} was not expected in round {self.round}, or came twice"
             )
+
+    def _refuse_if_failed(self) -> None:
+        if self._failed:
+            raise RecoveryError("this sum has failed", hint="start a new run with fresh masks")
 
     def _name(self, party: int) -> str:
         return repr(self.plan.network.parties[party])

@@ -19,6 +19,7 @@ _HEADER = struct.Struct("<2sBBIIII")
 _MAGIC = b"TE"
 _VERSION = 1
 HEADER_BYTES = _HEADER.size
+MOST_ROUNDS = 2**32 - 1
 
 Payload = bytes | memoryview
 

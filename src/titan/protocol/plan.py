@@ -17,11 +17,12 @@ from titan.errors import MessageError, PlanError, RecoveryError
 from titan.network import Network
 from titan.protocol.cost import Cost, predict
 from titan.protocol.masking import SEED_BYTES, expand
-from titan.protocol.messages import Kind, Payload
+from titan.protocol.messages import MOST_ROUNDS, Kind, Payload
 from titan.protocol.recovery import Flood, Scheme, TopK, Tree
 from titan.protocol.recovery.topk import MOST_PARTIES
 from titan.protocol.recovery.tree import BYTES_PER_ROUND
 from titan.ring import Residues, Ring
+from titan.ring.residues import whole_number
 
 RecoveryName = Literal["auto", "topk", "flood", "tree"]
 MaskMode = Literal["sent", "seeded"]
@@ -52,14 +53,18 @@ class Plan:
         masks: MaskMode = "sent",
         tau: int | None = None,
         at_most: int | None = None,
+        round_bytes: int = BYTES_PER_ROUND,
     ) -> Plan:
         """Check all choices and fill in those left open.
 
         `rounds` is the paper's T, any upper bound on the diameter; `tau` the number of curious
-        parties to be safe from; `at_most` a bound on m, for counting the parties themselves.
+        parties to be safe from; `at_most` a bound on m, for counting the parties themselves;
+        `round_bytes` how many bytes could be sent in the time that a round costs.
         """
         _choice("recovery", recovery, get_args(RecoveryName))
         _choice("masks", masks, get_args(MaskMode))
+        k = None if k is None else whole_number("k", k)
+        rounds = None if rounds is None else whole_number("rounds", rounds)
         network.check_strongly_connected()
         if tau is not None:
             network.check_tolerates(tau)
@@ -67,11 +72,18 @@ class Plan:
             _check_rounds(network, rounds)
         if k is not None and recovery not in ("topk", "auto"):
             raise PlanError(f"k={k} has no meaning for {recovery}", hint='it goes with "topk"')
-        schemes = _Schemes(network, ring, dimension + 1, k, rounds, at_most)
+        if dimension < 0:
+            raise PlanError(f"a vector of {dimension} entries", hint="0 entries or more")
+        schemes = _Schemes(network, ring, dimension + 1, k, rounds, at_most, round_bytes)
         if recovery == "auto":
             scheme = schemes.topk() if k is not None else schemes.cheapest()
         else:
             scheme = schemes.named(recovery)
+        if scheme.rounds > MOST_ROUNDS:
+            raise PlanError(
+                f"{scheme.rounds} rounds would be needed; {MOST_ROUNDS} can be counted",
+                hint="lower rounds, or raise k",
+            )
         return cls(network, ring, dimension, masks, scheme, counting=at_most is not None)
 
     @property
@@ -104,12 +116,13 @@ class Plan:
 
     def carry_one(self, secret: Residues) -> Residues:
         """Append the entry 1 whose total must be m."""
-        if secret.shape != (self.ring.limbs, self.dimension):
-            raise PlanError(
-                f"an input of shape {secret.shape} where {(self.ring.limbs, self.dimension)} "
-                "was planned"
-            )
+        self.check_shape(secret.shape, (self.ring.limbs, self.dimension))
         return np.append(secret, self.ring.from_ints([1]), axis=1)
+
+    @staticmethod
+    def check_shape(found: tuple[int, ...], planned: tuple[int, ...]) -> None:
+        if found != planned:
+            raise PlanError(f"an input of shape {found} where {planned} was planned")
 
     def take_one(self, total: Residues) -> Residues:
         """Check and remove the carried total; anything but m means masks did not cancel."""
@@ -123,10 +136,16 @@ class Plan:
 
     # -- what may arrive ----------------------------------------------------------------------
 
-    def read(self, kind: Kind, round_: int, payload: Payload) -> Any:
+    def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
+        """Who may send what to this party in this round."""
+        if round_:
+            return self.scheme.senders(party, round_)
+        return frozenset((sender, Kind.MASK) for sender in self.network.in_neighbours(party))
+
+    def read(self, kind: Kind, sender: int, round_: int, payload: Payload) -> Any:
         """What a payload says; MessageError if no party following this plan would send it."""
         if round_ and kind is not Kind.MASK:
-            return self.scheme.read(kind, payload)
+            return self.scheme.read(kind, sender, round_, payload)
         if round_ or kind is not Kind.MASK:
             raise MessageError(f"an envelope of kind {kind.name} in round {round_}")
         if self.masks == "seeded":
@@ -148,6 +167,7 @@ class _Schemes:
     k: int | None
     rounds: int | None
     at_most: int | None
+    round_bytes: int
 
     def named(self, name: str) -> Scheme:
         builders: dict[str, Callable[[], Scheme]] = {
@@ -162,14 +182,14 @@ class _Schemes:
         return Flood(self.network, self.ring, self.entries, T)
 
     def tree(self) -> Tree:
-        return Tree(self.network, self.ring, self.entries)
+        return Tree(self.network, self.ring, self.entries, self.round_bytes)
 
     def topk(self) -> TopK:
         m = len(self.network)
         slots = m if self.at_most is None else self.at_most
         k = slots if self.k is None else self.k
         if not 1 <= k <= slots:
-            raise PlanError(f"k={k} is outside 1..{slots}", hint=f"k is at most {slots} here")
+            raise PlanError(f"k={k} is outside 1..{slots}", hint=f"k is from 1 to {slots} here")
         if m > MOST_PARTIES:
             raise PlanError(
                 f"topk numbers at most {MOST_PARTIES} parties, not {m}", hint='use "tree"'
@@ -178,7 +198,7 @@ class _Schemes:
         return TopK(self.network, self.ring, self.entries, k, T, slots)
 
     def cheapest(self) -> Scheme:
-        """Tree or flood, whichever is quicker where a round costs as much as BYTES_PER_ROUND.
+        """Tree or flood, whichever is quicker where a round costs as much as `round_bytes`.
 
         Top-k sends more than either in as many rounds; it is there when asked for by name or by k.
         """
@@ -190,7 +210,7 @@ class _Schemes:
     def _predicted_time(self, scheme: Scheme) -> float:
         """In rounds: those waited for, and the time the busiest party needs to send its bytes."""
         cost = predict(self.network, scheme, 0, 0)
-        return cost.recovery_rounds + cost.bytes_sent.largest / BYTES_PER_ROUND
+        return cost.recovery_rounds + cost.bytes_sent.largest / self.round_bytes
 
 
 def _check_rounds(network: Network, rounds: int) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +30,11 @@ Where = Callable[[int], str]
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Signed fixed point in `ring` with `fraction` fractional bits (negative: whole multiples)."""
+    """Signed fixed point in `ring` with `fraction` fractional bits (negative: whole multiples).
+
+    Each of `parties` parties may use its part of the ring's range. A caller who has proven a bound
+    on the sum itself says parties=1: then every party may use all of it.
+    """
 
     ring: Ring
     fraction: int
@@ -74,7 +78,7 @@ class FixedPoint:
         magnitude = abs(Fraction(flat[at].item() if flat.dtype != object else flat[at]))
         if self.bound is not None and magnitude > self.bound:
             raise NumberError(
-                f"{where(at)} exceeds the bound of {float(self.bound):g} on the entries",
+                f"{where(at)} exceeds the bound of {_short(self.bound)} on the entries",
                 hint=f"bound={_power(_exponent(magnitude))} would do",
             )
         if round(magnitude * Fraction(2) ** self.fraction) > self.largest:
@@ -186,11 +190,12 @@ def _exact(number: object, where: str) -> int | Fraction:
     if isinstance(number, Fraction):
         return number
     if isinstance(number, (float, np.floating, Decimal)):
-        if number != number:
-            raise NumberError(f"{where} is NaN", hint="every entry must be finite")
-        if number in (float("inf"), float("-inf")):
-            raise NumberError(f"{where} is infinite", hint="every entry must be finite")
-        return Fraction(*number.as_integer_ratio())
+        try:
+            return Fraction(*number.as_integer_ratio())
+        except ValueError:
+            raise NumberError(f"{where} is NaN", hint="every entry must be finite") from None
+        except OverflowError:
+            raise NumberError(f"{where} is infinite", hint="every entry must be finite") from None
     raise NumberError(
         f"{where} is of type {type(number).__name__}, not a real number",
         hint="hand in floats, integers, Fractions or Decimals",
@@ -244,8 +249,14 @@ def _share(ring: Ring, parties: int) -> int:
 def _too_narrow(ring: Ring, parties: int) -> NumberError:
     return NumberError(
         f"{ring.bits} bits cannot hold the sum of {parties} parties' numbers",
-        hint="128 bits is the default",
+        hint=f"bits={parties.bit_length() + 1} would hold the least; 128 is the default",
     )
+
+
+def _short(number: Fraction) -> str:
+    """A public bound, in a few digits, however large."""
+    with localcontext(prec=6):
+        return f"{Decimal(number.numerator) / Decimal(number.denominator):g}"
 
 
 def _exponent(magnitude: Fraction) -> int:
@@ -259,5 +270,8 @@ def _exponent(magnitude: Fraction) -> int:
 
 
 def _power(exponent: int) -> str:
-    """2^exponent as one would type it."""
-    return f"{2**exponent}" if 0 <= exponent <= 40 else f"2.0**{exponent}"
+    """2^exponent as one would type it, rounded up to two digits where it is long."""
+    if 0 <= exponent <= 40:
+        return str(2**exponent)
+    with localcontext(prec=2, rounding=ROUND_CEILING):
+        return f"{Decimal(2) ** exponent:.1e}"

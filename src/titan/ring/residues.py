@@ -28,9 +28,17 @@ Residues = npt.NDArray[np.uint64]
 RandomWords = Callable[[int], Residues]
 """n -> n independent uniform 64-bit words."""
 
+MOST_BITS = 1 << 20
 _WORD = np.dtype("<u8")
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+
+
+def whole_number(what: str, given: object) -> int:
+    """An integer of Python's or NumPy's; anything else, True and 6.0 included, is refused."""
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        return int(given)
+    raise InputError(f"{what}={given!r} is no whole number", hint=f"{what} is 1, 2, 3, …")
 
 
 @dataclass(frozen=True)
@@ -40,10 +48,11 @@ class Ring:
     bits: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bits, int) or isinstance(self.bits, bool) or self.bits < 1:
+        object.__setattr__(self, "bits", whole_number("bits", self.bits))
+        if not 1 <= self.bits <= MOST_BITS:
             raise InputError(
-                f"a ring of {self.bits!r} bits does not exist",
-                hint="bits is a whole number, 1 or more; 128 is the default",
+                f"a ring of {self.bits!r} bits is not to be had",
+                hint=f"bits is a whole number from 1 to {MOST_BITS}; 128 is the default",
             )
 
     @property

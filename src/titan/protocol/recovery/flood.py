@@ -14,6 +14,7 @@ obfuscation, as long as the links left reach everyone within T hops.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +23,7 @@ import numpy as np
 from titan.errors import MessageError, RecoveryError
 from titan.network import Network
 from titan.protocol.messages import Kind, Payload
-from titan.protocol.recovery.interface import Outgoing, Traffic, refuse_kind
+from titan.protocol.recovery.interface import Outgoing, Traffic, all_in_neighbours, refuse_kind
 from titan.ring import Residues, Ring
 
 
@@ -51,7 +52,16 @@ class Flood:
     def begin(self, party: int, masked: Residues) -> FloodState:
         return FloodState(self, party, masked)
 
-    def read(self, kind: Kind, payload: Payload) -> list[tuple[int, Payload]]:
+    def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
+        return self._in_neighbours(party)
+
+    @cached_property
+    def _in_neighbours(self) -> Callable[[int], frozenset[tuple[int, Kind]]]:
+        return all_in_neighbours(self.network, Kind.MASKED)
+
+    def read(
+        self, kind: Kind, sender: int, round_: int, payload: Payload
+    ) -> list[tuple[int, Payload]]:
         """(origin, encoded vector) for each."""
         refuse_kind(kind, Kind.MASKED)
         size, count = self.vector_bytes, _count(payload)
@@ -97,9 +107,7 @@ class FloodState:
     def __init__(self, scheme: Flood, party: int, masked: Residues) -> None:
         self._scheme = scheme
         self._receivers = scheme.network.out_neighbours(party)
-        self._awaited = frozenset(
-            (sender, Kind.MASKED) for sender in scheme.network.in_neighbours(party)
-        )
+        self._awaited = scheme.senders(party, 1)
         self._known: dict[int, Payload] = {party: scheme.ring.to_bytes(masked)}
         self._fresh = [party]
         self.needs_no_more = False

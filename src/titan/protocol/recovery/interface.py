@@ -7,13 +7,16 @@ travels along which edge. The state knows one party's part of the values.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from titan.errors import MessageError
+from titan.network import Network
 from titan.protocol.messages import Kind, Payload
 from titan.ring import Residues
 
@@ -52,7 +55,9 @@ class Recovery(Protocol):
 
     def send(self, round_: int) -> list[Outgoing]: ...
 
-    def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]: ...
+    def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
+        """Those of the scheme's `senders` that are needed before this round is over."""
+        ...
 
     def absorb(self, round_: int, sender: int, kind: Kind, content: Any) -> None:
         """Take what the scheme read from a payload."""
@@ -85,8 +90,12 @@ class Scheme(Protocol):
 
     def traffic(self) -> Traffic: ...
 
-    def read(self, kind: Kind, payload: Payload) -> Any:
-        """What a payload says; MessageError if no party of this scheme would send it."""
+    def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
+        """Who may send what to this party in this round."""
+        ...
+
+    def read(self, kind: Kind, sender: int, round_: int, payload: Payload) -> Any:
+        """What a payload says; MessageError if `sender` would not send it in this round."""
         ...
 
     def numbers_in(self, payload: Payload) -> int:
@@ -94,6 +103,16 @@ class Scheme(Protocol):
         ...
 
     def begin(self, party: int, masked: Residues) -> Recovery: ...
+
+
+def all_in_neighbours(network: Network, kind: Kind) -> Callable[[int], frozenset[tuple[int, Kind]]]:
+    """party → its in-neighbours, each sending one envelope of this kind."""
+
+    @cache
+    def senders(party: int) -> frozenset[tuple[int, Kind]]:
+        return frozenset((sender, kind) for sender in network.in_neighbours(party))
+
+    return senders
 
 
 def refuse_kind(kind: Kind, *allowed: Kind) -> None:

@@ -12,7 +12,9 @@ A payload is k vectors of values, then k·d ids (u16); an empty slot ⊥ is valu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +22,13 @@ import numpy.typing as npt
 from titan.errors import MessageError, RecoveryError
 from titan.network import Network
 from titan.protocol.messages import Kind, Payload
-from titan.protocol.recovery.interface import Outgoing, Traffic, refuse_kind, refuse_size
+from titan.protocol.recovery.interface import (
+    Outgoing,
+    Traffic,
+    all_in_neighbours,
+    refuse_kind,
+    refuse_size,
+)
 from titan.ring import Residues, Ring
 
 Ids = npt.NDArray[np.uint16]
@@ -64,7 +72,14 @@ class TopK:
     def begin(self, party: int, masked: Residues) -> TopKState:
         return TopKState(self, party, masked)
 
-    def read(self, kind: Kind, payload: Payload) -> tuple[Residues, Ids]:
+    def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
+        return self._in_neighbours(party)
+
+    @cached_property
+    def _in_neighbours(self) -> Callable[[int], frozenset[tuple[int, Kind]]]:
+        return all_in_neighbours(self.network, Kind.LIST)
+
+    def read(self, kind: Kind, sender: int, round_: int, payload: Payload) -> tuple[Residues, Ids]:
         """The values (limbs, k, d) and ids (k, d) of a list."""
         refuse_kind(kind, Kind.LIST)
         refuse_size(kind, payload, self.payload_bytes)
@@ -103,9 +118,7 @@ class TopKState:
         self._party = party
         self._masked = masked
         self._receivers = scheme.network.out_neighbours(party)
-        self._awaited = frozenset(
-            (sender, Kind.LIST) for sender in scheme.network.in_neighbours(party)
-        )
+        self._awaited = scheme.senders(party, 1)
         self._recovered = scheme.ring.zeros(scheme.slots, scheme.entries)
         self._found = np.zeros(scheme.entries, np.int64)
         self._pending = np.ones(scheme.entries, bool)  # is my own pair still to be recovered?

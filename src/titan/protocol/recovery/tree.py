@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import RecoveryError
+from titan.errors import MessageError
 from titan.network import Network
 from titan.protocol.messages import Kind, Payload
 from titan.protocol.recovery.interface import Outgoing, Traffic, refuse_kind
@@ -70,6 +70,7 @@ class Tree:
     network: Network
     ring: Ring
     entries: int
+    round_bytes: int = BYTES_PER_ROUND
     name = "tree"
 
     @cached_property
@@ -113,7 +114,7 @@ class Tree:
         """As many as make (H + E + chunks - 1) rounds of one chunk each quickest."""
         size = self.ring.width * self.entries
         ways = self.fold_rounds + int(self.down.depth.max()) - 1
-        best = round(math.sqrt(ways * size / BYTES_PER_ROUND))
+        best = round(math.sqrt(ways * size / self.round_bytes))
         return min(max(best, 1, -(-size // MOST_CHUNK_BYTES)), self.entries)
 
     @property
@@ -130,12 +131,28 @@ class Tree:
     def begin(self, party: int, masked: Residues) -> TreeState:
         return TreeState(self, party, masked)
 
-    def read(self, kind: Kind, payload: Payload) -> Residues:
-        """A chunk; chunks differ in length by one entry at most."""
+    def part(self, kind: Kind, sender: int, round_: int) -> slice | None:
+        """The chunk that `sender` sends up (PARTIAL) or down (TOTAL) in this round, if any."""
+        if kind is Kind.PARTIAL:
+            c = round_ - 1 - int(self.up.height[sender])
+        else:
+            c = round_ - 1 - self.fold_rounds - int(self.down.depth[sender])
+        return self.chunk(c) if 0 <= c < self.chunks else None
+
+    def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
+        """The children in the in-tree and the parent in the out-tree, when it is their turn."""
+        keys = [(child, Kind.PARTIAL) for child in self.up.children[party]]
+        if party != self.root:
+            keys.append((int(self.down.parent[party]), Kind.TOTAL))
+        return frozenset((s, kind) for s, kind in keys if self.part(kind, s, round_))
+
+    def read(self, kind: Kind, sender: int, round_: int, payload: Payload) -> Residues:
+        """A chunk of the length that is due."""
         refuse_kind(kind, Kind.PARTIAL, Kind.TOTAL)
-        least, most = self.entries // self.chunks, -(-self.entries // self.chunks)
-        count = min(max(self.numbers_in(payload), least), most)
-        return self.ring.from_bytes(payload, count)
+        part = self.part(kind, sender, round_)
+        if part is None:
+            raise MessageError(f"a {kind.name} payload in round {round_}, when none is due")
+        return self.ring.from_bytes(payload, part.stop - part.start)
 
     def numbers_in(self, payload: Payload) -> int:
         return len(payload) // self.ring.width
@@ -174,43 +191,24 @@ class TreeState:
     def numbers_held(self) -> int:
         return int(self._sum.shape[1])
 
-    def _part(self, kind: Kind, sender: int, round_: int) -> slice | None:
-        """The chunk that `sender` sends in this round, if any."""
-        scheme = self._scheme
-        if kind is Kind.PARTIAL:
-            c = round_ - 1 - int(scheme.up.height[sender])
-        else:
-            c = round_ - 1 - scheme.fold_rounds - int(scheme.down.depth[sender])
-        return scheme.chunk(c) if 0 <= c < scheme.chunks else None
-
     def send(self, round_: int) -> list[Outgoing]:
         scheme, party = self._scheme, self._party
         out: list[Outgoing] = []
-        part = self._part(Kind.PARTIAL, party, round_)
+        part = scheme.part(Kind.PARTIAL, party, round_)
         if part is not None and party != scheme.root:
             parent = int(scheme.up.parent[party])
             out.append((parent, Kind.PARTIAL, scheme.ring.to_bytes(self._sum[:, part])))
-        part = self._part(Kind.TOTAL, party, round_)
+        part = scheme.part(Kind.TOTAL, party, round_)
         if part is not None and scheme.down.children[party]:
             payload = scheme.ring.to_bytes(self._sum[:, part])
             out += [(child, Kind.TOTAL, payload) for child in scheme.down.children[party]]
         return out
 
     def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
-        scheme, party = self._scheme, self._party
-        keys = [(child, Kind.PARTIAL) for child in scheme.up.children[party]]
-        if party != scheme.root:
-            keys.append((int(scheme.down.parent[party]), Kind.TOTAL))
-        return frozenset(
-            (sender, kind) for sender, kind in keys if self._part(kind, sender, round_)
-        )
+        return self._scheme.senders(self._party, round_)
 
     def absorb(self, round_: int, sender: int, kind: Kind, content: Residues) -> None:
-        part = self._part(kind, sender, round_)
-        assert part is not None  # noqa: S101 - awaited, hence sent
-        if content.shape[1] != part.stop - part.start:
-            name = self._scheme.network.parties[sender]
-            raise RecoveryError(f"{name!r} sent a chunk of the wrong length")
+        part = self._scheme.part(kind, sender, round_)
         if kind is Kind.PARTIAL:
             self._scheme.ring.add_into(self._sum[:, part], content)
         else:
