@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from titan.cli import average, demo, network
+from titan.cli import average, demo, fit, moments, network, solve
 from titan.cli.output import show_error
 
 app = typer.Typer(
@@ -20,6 +20,9 @@ app = typer.Typer(
 )
 app.command("average")(average.command)
 app.command("demo")(demo.command)
+app.command("fit")(fit.command)
+app.command("moments")(moments.command)
+app.command("solve")(solve.command)
 app.add_typer(network.app, name="network")
 
 
