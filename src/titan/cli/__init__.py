@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from titan.cli import average, demo, fit, moments, network, solve
+from titan.cli import average, demo, fit, moments, network, reproduce, solve
 from titan.cli.output import show_error
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("fit")(fit.command)
 app.command("moments")(moments.command)
 app.command("solve")(solve.command)
 app.add_typer(network.app, name="network")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 @app.callback(invoke_without_command=True)

@@ -234,5 +234,5 @@ def _print(out: Regression, net: Network | None, tau: int | None) -> None:
     print(
         f"\nEvery party learned: pooled AᵀA ({n}×{n}), Aᵀb, bᵀb, {out.nobs} rows; "
         f"{options.privacy(net, tau)}.\n"
-        f"Cost: {options.cost_line(net, out.cost)}."
+        f"Cost: {options.cost_line(out.cost)}."
     )

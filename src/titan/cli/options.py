@@ -105,8 +105,8 @@ def privacy(network: Network, tau: int | None) -> str:
     return "this network\nlets one party learn more: --tau 1 says which"
 
 
-def cost_line(network: Network, cost: Cost) -> str:
+def cost_line(cost: Cost) -> str:
     return (
-        f"{len(network)} parties, {cost.rounds} rounds, {cost.messages} messages, "
+        f"{len(cost.bytes_sent)} parties, {cost.rounds} rounds, {cost.messages} messages, "
         f"at most {cost.bytes_sent.largest} bytes sent by a party"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -135,11 +136,13 @@ def _as_dict(out: Solution, net: Network | None) -> dict[str, Any]:
 
 
 def _print(out: Solution, net: Network | None, tau: int | None) -> None:
+    from titan.leastsquares.balls import at_most
+
     rows = [("", "x", "proven within", "digits")]
     for name, x, bound, digits in zip(
         out.names, out.x.tolist(), out.error_bound.tolist(), out.digits, strict=True
     ):
-        rows.append((name, repr(x), f"{bound:.1e}", str(digits)))
+        rows.append((name, repr(x), at_most(Fraction(bound)), str(digits)))
     show_rows(rows)
     n = len(out.names)
     print(f"\n{out.rows} rows, condition of the scaled AᵀA about {out.condition:.2g}.")
@@ -147,5 +150,5 @@ def _print(out: Solution, net: Network | None, tau: int | None) -> None:
         print(
             f"Every party learned: pooled AᵀA ({n}×{n}), Aᵀb, {out.rows} rows; "
             f"{options.privacy(net, tau)}.\n"
-            f"Cost: {options.cost_line(net, out.cost)}."
+            f"Cost: {options.cost_line(out.cost)}."
         )
