@@ -188,8 +188,9 @@ def _tell(shown: _Shown) -> None:
     print("\nMasks hide each of them and cancel in the total; so the fit is that of all rows:\n")
     show_rows(_coefficients(shown))
     n = len(shown.pooled.names)
+    lstsq = at_most(Fraction(shown.lstsq_difference))
     print(
-        f"\nnumpy.linalg.lstsq on all rows differs by at most {shown.lstsq_difference:.0e}.\n"
+        f"\nnumpy.linalg.lstsq on all rows differs by at most {lstsq}.\n"
         f"Every hospital learned the pooled AᵀA ({n}×{n}), Aᵀb, bᵀb, {shown.pooled.nobs} rows; "
         f"nothing else:\nall that {_CURIOUS} saw, the masks it shared with its neighbours "
         "included, is as\nlikely for any other rows of the others with the same pooled sums.\n"
@@ -214,7 +215,7 @@ def _coefficients(shown: _Shown) -> list[tuple[str, ...]]:
     for name, value in shown.pooled.params.items():
         together = shown.together.params[name]
         bound = at_most(Fraction(shown.pooled.error_bound[name]))
-        table.append((name, f"{value:.14f}", bound, f"{together:.14f}", f"{value - together:g}"))
+        table.append((name, repr(value), bound, repr(together), f"{value - together:g}"))
     return table
 
 

@@ -147,7 +147,7 @@ def _alone(part: Part, model: Model | None, missing: Any, weighted: bool) -> Reg
     from titan.moments import Moments
 
     if isinstance(part, Moments):
-        return _regression(fitting.exact(_selected(part, model)), model, weighted)
+        return _regression(fitting.exact(_selected(part, model, weighted)), model, weighted)
     if model is None:
         raise options.no_model()
     return fitting.fit(part, formula=model.formula, weights=model.weights, missing=missing)
@@ -188,7 +188,7 @@ def _from_moments(
     secrets: list[SecretMoments] = []
     for part in (parts[party] for party in net.parties):
         if isinstance(part, Moments):
-            secrets.append(_selected(part, model))
+            secrets.append(_selected(part, model, weighted))
         elif model is None:
             raise InputError(
                 f"{part.label} holds rows, and no model is given",
@@ -200,7 +200,15 @@ def _from_moments(
     return replace(_regression(pooled, model, weighted), cost=cost)
 
 
-def _selected(moments: Moments, model: Model | None) -> Moments:
+def _selected(moments: Moments, model: Model | None, weighted: bool) -> Moments:
+    """The moments of the model's columns, made with weights if and only if that is said."""
+    if "Intercept" in moments.names and not weighted:
+        at = moments.names.index("Intercept")
+        if moments.fraction(at, at) != moments.rows:
+            raise InputError(
+                "the moments were made with weights: the intercept's sum is not the row count",
+                hint="give --weights COLUMN as when they were made",
+            )
     return moments if model is None else moments.select(model.names)
 
 
