@@ -71,19 +71,23 @@ class Sums:
     engine: EngineName = "local"
     progress: Progress | None = field(default=None, repr=False)
 
-    def run(self, ring: Ring, secrets: list[Residues]) -> Outcome:
-        """One private sum of one vector per party, each (limbs, d)."""
-        engine: Callable[..., Outcome] = engine_named(self.engine)
-        plan = Plan.make(
+    def plan(self, ring: Ring, entries: int) -> Plan:
+        """One private sum of `entries` numbers per party."""
+        return Plan.make(
             self.network,
             ring,
-            secrets[0].shape[1],
+            entries,
             recovery=self.recovery,
             k=self.k,
             rounds=self.rounds,
             masks=self.masks,
             tau=self.tau,
         )
+
+    def run(self, ring: Ring, secrets: list[Residues]) -> Outcome:
+        """One private sum of one vector per party, each (limbs, d)."""
+        engine: Callable[..., Outcome] = engine_named(self.engine)
+        plan = self.plan(ring, secrets[0].shape[1])
         return engine(plan, np.stack(secrets, axis=1), progress=self.progress)
 
 

@@ -189,9 +189,17 @@ def test_network_show() -> None:
 def test_demo_shows_real_numbers() -> None:
     out = answer("demo")
     assert out["difference"] == 0
-    assert set(out["seen"]) == {"north", "south", "west", "centre"}
+    assert 0 < out["lstsq_difference"] < 1e-10
+    assert sum(out["parties"].values()) == out["nobs"] == 854
+    assert set(out["seen"]) == set(out["parties"]) - {out["seen_by"]}
+    rows = out["seen"]["Zurich-Basel"]["rows"]
+    assert rows["private"] == out["parties"]["Zurich-Basel"]
+    assert int(rows["seen"], 16) != rows["private"] << 256, "masked, not as it is"
     assert answer("demo")["seen"] != out["seen"], "masks are fresh in every run"
-    assert "what east saw of it" in titan("demo").stdout
+    screen = titan("demo").stdout
+    assert "what Budapest saw of it" in screen
+    assert max(map(len, screen.splitlines())) <= 80
+    assert len(screen.splitlines()) <= 40
 
 
 @pytest.mark.parametrize(
@@ -204,13 +212,18 @@ def test_demo_shows_real_numbers() -> None:
         ["network", "check"],
         ["network", "design"],
         ["demo"],
+        ["fit"],
+        ["solve"],
+        ["moments"],
+        ["reproduce"],
+        ["reproduce", "nist"],
     ],
 )
 def test_every_command_has_help_with_an_example(words: list[str]) -> None:
     done = titan(*words, "--help")
     assert done.returncode == 0
     assert "Usage" in done.stdout
-    if words not in ([], ["network"]):
+    if words not in ([], ["network"], ["reproduce"]):
         assert "Example:" in done.stdout
 
 

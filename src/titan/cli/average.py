@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from titan.cli import networks
+from titan.cli import inputs, networks
 from titan.cli.output import progress_bar, show_json, show_rows
 from titan.errors import FileError, InputError
 
@@ -65,7 +65,7 @@ def command(
     """Average one number or vector per FILE, as if each file were held by another party."""
     from titan import averaging
 
-    values = _read_all(files)
+    values = {party: _read(file) for party, file in inputs.by_party(files).items()}
     _refuse_different_lengths(values)
     net = networks.among(network, list(values))
     with progress_bar("rounds") as progress:
@@ -89,18 +89,6 @@ def command(
 
 
 command.__doc__ = f"{command.__doc__}\n\n{_EXAMPLE}"
-
-
-def _read_all(files: list[Path]) -> dict[str, Any]:
-    """Party → exact numbers; the party is called like its file, without the ending."""
-    values: dict[str, Any] = {}
-    for file in files:
-        if file.stem in values:
-            raise InputError(
-                f"two files would both be party {file.stem!r}", hint="rename one of them"
-            )
-        values[file.stem] = _read(file)
-    return values
 
 
 def _read(file: Path) -> Any:

@@ -1,99 +1,225 @@
-"""titan demo: five parties average a number each; see what one of them saw."""
+"""titan demo: four hospitals fit one regression; see what one of them saw of the others."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import numpy as np
 
+from titan.cli import options
 from titan.cli.output import show_json, show_rows
+from titan.leastsquares.balls import at_most
+from titan.pooling import WIDE, Sums, pool
 
 if TYPE_CHECKING:
+    from titan.engines.local import Outcome
+    from titan.leastsquares import Regression
+    from titan.moments import Model, Moments
     from titan.protocol import Plan
-    from titan.ring import FixedPoint, Residues
+    from titan.ring import Residues, Ring
 
-# Peak demand of five regional utilities, in MW: made up, but of a real size.
-_PRIVATE = {"north": 412.7, "east": 1288.25, "south": 960.1, "west": 75.5, "centre": 2210.3}
-_CURIOUS = "east"
+_CURIOUS = "Budapest"
+_SHOWN = {"Σ age²": ("age", "age"), "Σ age·thalach": ("age", "thalach")}
+_ROWS = "rows"
 
 
-def command(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Five utilities learn the average of their peak demands, and nothing else.
+def command(json: options.Json = False) -> None:
+    """Four hospitals fit one regression to 854 patients, and none shows a row.
+
+    Real data (UCI Heart Disease), real agents, every message real. The keys of the JSON:
+    `formula`, `parties` (hospital → rows), `seen_by`, `seen` (hospital → moment → its `private`
+    value and the residue `seen`, in hexadecimal), `params`, `error_bound` and `together` (column →
+    number: pooled, proven bound, all rows in one place), `difference` (the largest between the
+    two), `lstsq_difference` (the largest from numpy.linalg.lstsq on all rows), `nobs`, `cost`.
 
     \b
     Example:
       titan demo
     """
-    from titan.network import Network
-    from titan.protocol import Plan
-    from titan.ring import FixedPoint, Ring
-
-    network = Network.cycle(list(_PRIVATE))
-    plan = Plan.make(network, Ring(128), 1, recovery="flood", tau=1)
-    scale = FixedPoint(plan.ring, 64, len(network))
-    seen, total = _run(plan, scale)
-    [average] = scale.decode(plan.ring.to_signed(total), len(network)).tolist()
-    plain = float(sum(map(Fraction, _PRIVATE.values()), Fraction(0)) / len(_PRIVATE))
+    shown = _run()
     if json:
-        show_json(
-            {
-                "average": average,
-                "in_the_clear": plain,
-                "difference": average - plain,
-                "seen_by": _CURIOUS,
-                "seen": seen,
-                "cost": plan.cost.as_dict(),
-            }
-        )
-        return
-    _tell(plan, seen, average, plain)
+        show_json(_as_dict(shown))
+    else:
+        _tell(shown)
 
 
-def _run(plan: Plan, scale: FixedPoint) -> tuple[dict[str, str], Residues]:
-    """Run real agents; return what the curious party received, by origin, and the total."""
-    import numpy as np
+@dataclass(frozen=True)
+class _Recording(Sums):
+    """Sums that keep every envelope, as a curious party might."""
 
-    from titan.engines import local
+    recorded: list[tuple[Plan, Outcome]] = field(default_factory=list)
+
+    def run(self, ring: Ring, secrets: list[Residues]) -> Outcome:
+        from titan.engines import local
+
+        plan = self.plan(ring, secrets[0].shape[1])
+        outcome = local.run(plan, np.stack(secrets, axis=1), record=True)
+        self.recorded.append((plan, outcome))
+        return outcome
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """Everything that the demo shows."""
+
+    model: Model
+    moments: dict[str, Moments]
+    seen: dict[str, list[int]]
+    """Hospital → the entries of its masked vector in the first sum, as the curious one got it."""
+    pooled: Regression
+    together: Regression
+    lstsq: dict[str, float]
+
+    def residue(self, hospital: str, moment: str) -> int:
+        """The first sum is the diagonal, Aᵀb, bᵀb and the row count, in this order."""
+        names = self.model.names
+        n = len(names) - 1
+        if moment == _ROWS:
+            return self.seen[hospital][2 * n + 1]
+        one, other = (names.index(column) for column in _SHOWN[moment])
+        return self.seen[hospital][one if one == other else n + one]
+
+    def private(self, hospital: str, moment: str) -> int:
+        moments = self.moments[hospital]
+        if moment == _ROWS:
+            return moments.rows
+        return int(moments.fraction(*(moments.names.index(c) for c in _SHOWN[moment])))
+
+    @property
+    def difference(self) -> float:
+        return max(abs(self.pooled.params[c] - b) for c, b in self.together.params.items())
+
+    @property
+    def lstsq_difference(self) -> float:
+        return max(abs(self.pooled.params[c] - b) for c, b in self.lstsq.items())
+
+
+def _run() -> _Shown:
+    from dataclasses import replace
+
+    from titan import Network, datasets
+    from titan.fitting import fit
+    from titan.leastsquares import fit_pooled
+    from titan.moments import Model, collect, open_source, split_by
+
+    facts, source = datasets.facts("heart_disease"), open_source(datasets.path("heart_disease"))
+    model = Model.from_columns(facts["response"], facts["predictors"])
+    moments = {
+        hospital: collect(rows, model).moments
+        for hospital, rows in split_by(source, facts["party_column"]).items()
+    }
+    sums = _Recording(Network.cycle(list(moments)), tau=1, recovery="flood")
+    pooled, cost = pool(list(moments.values()), sums, "inference")
+    out = replace(fit_pooled(pooled, constant=model.constant), cost=cost)
+    together = fit(source, formula=model.formula)
+    return _Shown(model, moments, _seen(*sums.recorded[0]), out, together, _lstsq(model))
+
+
+def _seen(plan: Plan, outcome: Outcome) -> dict[str, list[int]]:
+    """Of every other hospital, the masked vector that reached the curious one."""
     from titan.protocol import Kind
     from titan.protocol.recovery import Flood
 
     network, scheme = plan.network, plan.scheme
     assert isinstance(scheme, Flood)  # noqa: S101 - planned above
-    numbers = np.array([_PRIVATE[party] for party in network.parties])
-    secrets = scale.encode(numbers, lambda at: f"the value of {network.parties[at]!r}")
-    outcome = local.run(plan, secrets.reshape(plan.ring.limbs, len(network), 1), record=True)
-    curious = network.index(_CURIOUS)
-    seen = {
-        network.parties[origin]: plan.ring.to_ints(plan.ring.from_bytes(vector, plan.entries))[0]
+    return {
+        network.parties[origin]: plan.ring.to_ints(plan.ring.from_bytes(vector, plan.entries))
         for envelope in outcome.envelopes
-        if envelope.receiver == curious and envelope.kind is Kind.MASKED
-        for origin, vector in scheme.read(envelope.kind, envelope.sender, 1, envelope.payload)
+        if envelope.receiver == network.index(_CURIOUS) and envelope.kind is Kind.MASKED
+        for origin, vector in scheme.read(*envelope[:2], envelope.round, envelope.payload)
+        if network.parties[origin] != _CURIOUS
     }
-    return {party: f"{code:032x}" for party, code in seen.items()}, outcome.total
 
 
-def _tell(plan: Plan, seen: dict[str, Any], average: float, plain: float) -> None:
-    m = len(plan.network)
-    print(f"Five utilities on a directed cycle ({' -> '.join(plan.network.parties)} -> ...)")
-    print(f"each hold one number. What {_CURIOUS} received from the others, modulo 2^128:\n")
-    rows = [("party", "its number (MW)", f"what {_CURIOUS} saw of it")]
-    for party, number in _PRIVATE.items():
-        rows.append((party, f"{number:.2f}", seen.get(party, "(its own)")))
-    show_rows(rows)
-    print("\nThe hidings cancel in the sum, so every party knows the average exactly:\n")
-    show_rows(
-        [
-            ("private average", f"{average!r}"),
-            ("in the clear", f"{plain!r}"),
-            ("difference", f"{average - plain!r}"),
-        ]
-    )
-    cost = plan.cost
+def _lstsq(model: Model) -> dict[str, float]:
+    """The same model by numpy on all rows in one place, from the file itself."""
+    import csv
+
+    from titan import datasets
+
+    with datasets.path("heart_disease").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    *explaining, response = model.names
+    columns = [
+        [1.0 if name == "Intercept" else float(line[name]) for line in lines]
+        for name in (*explaining, response)
+    ]
+    *A, b = np.array(columns)
+    params, *_ = np.linalg.lstsq(np.stack(A, axis=1), b)
+    return dict(zip(explaining, params.tolist(), strict=True))
+
+
+# -- answers ----------------------------------------------------------------------------------
+
+
+def _as_dict(shown: _Shown) -> dict[str, Any]:
+    return {
+        "formula": shown.model.formula,
+        "parties": {hospital: moments.rows for hospital, moments in shown.moments.items()},
+        "seen_by": _CURIOUS,
+        "seen": {
+            hospital: {
+                moment: {
+                    "private": shown.private(hospital, moment),
+                    "seen": f"{shown.residue(hospital, moment):0{WIDE.bits // 4}x}",
+                }
+                for moment in (_ROWS, *_SHOWN)
+            }
+            for hospital in shown.seen
+        },
+        "params": dict(shown.pooled.params),
+        "error_bound": dict(shown.pooled.error_bound),
+        "together": dict(shown.together.params),
+        "difference": shown.difference,
+        "lstsq_difference": shown.lstsq_difference,
+        "nobs": shown.pooled.nobs,
+        "cost": shown.pooled.cost.as_dict(),
+    }
+
+
+def _tell(shown: _Shown) -> None:
+    print("Four hospitals ask together what goes with a patient's highest heart rate")
+    print("(thalach), and none shows a row. Messages go one way round:\n")
+    print(f"  {' -> '.join(shown.moments)} -> ...\n")
+    print(f"What {_CURIOUS} received of the others' sums, modulo 2^{WIDE.bits}:\n")
+    show_rows(_what_was_seen(shown))
+    print("\nMasks hide each of them and cancel in the total; so the fit is that of all rows:\n")
+    show_rows(_coefficients(shown))
+    n = len(shown.pooled.names)
+    lstsq = at_most(Fraction(shown.lstsq_difference))
     print(
-        f"\n{cost.rounds} rounds, {cost.messages} messages, {cost.bytes_sent.largest} bytes sent "
-        f"by each of {m} parties.\nWhat {_CURIOUS} saw would look the same for any other numbers "
-        "with this average."
+        f"\nnumpy.linalg.lstsq on all rows differs by at most {lstsq}.\n"
+        f"Every hospital learned the pooled AᵀA ({n}×{n}), Aᵀb, bᵀb, {shown.pooled.nobs} rows; "
+        f"nothing else:\nall that {_CURIOUS} saw, the masks it shared with its neighbours "
+        "included, is as\nlikely for any other rows of the others with the same pooled sums.\n"
+        f"Cost: {options.cost_line(shown.pooled.cost)}."
     )
+
+
+def _what_was_seen(shown: _Shown) -> list[tuple[str, ...]]:
+    table: list[tuple[str, ...]] = [("hospital", "sum", "its value", f"what {_CURIOUS} saw of it")]
+    for hospital in (name for name in shown.moments if name != _CURIOUS):
+        for at, moment in enumerate((_ROWS, *_SHOWN)):
+            value = f"{shown.private(hospital, moment):,}"
+            residue = _shortened(shown.residue(hospital, moment))
+            table.append(("" if at else hospital, moment, value, residue))
+    return table
+
+
+def _coefficients(shown: _Shown) -> list[tuple[str, ...]]:
+    table: list[tuple[str, ...]] = [
+        ("", "pooled in private", "± at most", "all rows together", "difference")
+    ]
+    for name, value in shown.pooled.params.items():
+        together = shown.together.params[name]
+        bound = at_most(Fraction(shown.pooled.error_bound[name]))
+        table.append((name, repr(value), bound, repr(together), f"{value - together:g}"))
+    return table
+
+
+def _shortened(residue: int) -> str:
+    """The first and the last digits of very many."""
+    digits = f"{residue:0{WIDE.bits // 4}x}"
+    return f"{digits[:16]}…{digits[-8:]}"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
+import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -43,8 +47,21 @@ def _typed(text: str) -> str:
     return _CHOICE.sub(lambda found: f"--{found[1]} {found[2]}", text)
 
 
-def show_json(answer: dict[str, Any]) -> None:
-    print(json.dumps(answer, indent=2))
+def as_json(answer: Mapping[str, Any]) -> str:
+    """JSON knows no infinity and nothing undefined: both are null."""
+    return json.dumps(_finite(answer), indent=2, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def show_json(answer: Mapping[str, Any]) -> None:
+    print(as_json(answer))
 
 
 def refuse_overwriting(file: Path, force: bool) -> None:
@@ -61,6 +78,40 @@ def show_rows(rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:
         print((indent + "  ".join(cells)).rstrip())
 
 
+# -- files ------------------------------------------------------------------------------------
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place that cannot be written before hours are spent on what goes there."""
+    from titan.errors import FileError
+
+    if path.is_dir():
+        raise FileError(f"{path} cannot be written: it is a directory", hint="name a file")
+    if not path.parent.is_dir():
+        raise FileError(f"{path} cannot be written: there is no directory {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise FileError(f"{path} cannot be written: permission denied")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all: beside its place, then moved there."""
+    from titan.errors import FileError
+
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise FileError(f"{path} cannot be written: {reason}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink()  # there only where something went wrong
+
+
+# -- progress ---------------------------------------------------------------------------------
+
+
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on a terminal, nothing in a pipe."""
@@ -73,3 +124,38 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What to call for somebody who waits; both None where nobody watches."""
+
+    rows: Callable[[int], None] | None = None
+    """With the number of rows read since the last call."""
+    rounds: Callable[[int, int], None] | None = None
+
+
+@contextmanager
+def waiting() -> Iterator[Waiting]:
+    """Rows are counted while they are read (how many there are nobody knows), rounds have a bar."""
+    if not sys.stderr.isatty():
+        yield Waiting()
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        read = bar.add_task("rows", total=None)
+        rounds = bar.add_task("rounds", total=None, visible=False)
+        so_far = 0
+
+        def more_rows(rows: int) -> None:
+            nonlocal so_far
+            so_far += rows
+            bar.update(read, description=f"{so_far:,} rows read")
+
+        def next_round(done: int, total: int) -> None:
+            bar.update(read, visible=False)
+            bar.update(rounds, completed=done, total=total, visible=True)
+
+        yield Waiting(more_rows, next_round)

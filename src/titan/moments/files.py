@@ -25,15 +25,24 @@ class CsvFile(Source):
     """A CSV file with a header, in UTF-8; commas, or tabs where the name ends in .tsv.
 
     Cells may be quoted and hold line breaks; empty lines are skipped; a compressed file (.gz, .bz2)
-    is read as it is.
+    is read as it is. For a file that may have no header, `names` looks at the first record's cells
+    and returns names for the columns, or None where the cells are the names.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        names: Callable[[Sequence[str]], Sequence[str] | None] = lambda first: None,
+    ) -> None:
         self.path = path
         self.label = path.name
         suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
         self.delimiter = "\t" if ".tsv" in suffixes else ","
-        self._header = self._read_header()
+        first = self._read_header()
+        made = names(first)
+        self._named = made is not None
+        self._header = first if made is None else list(made)
         self.column_names = tuple(name.strip() for name in self._header)
         check_distinct(self.column_names, f"{self.label}, line 1,", FileError)
 
@@ -49,7 +58,9 @@ class CsvFile(Source):
         from pyarrow import csv as arrow_csv
 
         options = {
-            "read_options": arrow_csv.ReadOptions(block_size=_BLOCK_BYTES),
+            "read_options": arrow_csv.ReadOptions(
+                block_size=_BLOCK_BYTES, column_names=self._header if self._named else None
+            ),
             "parse_options": arrow_csv.ParseOptions(
                 delimiter=self.delimiter, newlines_in_values=True
             ),
@@ -72,11 +83,11 @@ class CsvFile(Source):
         def place(row: int) -> str:
             try:
                 for number, (line, _) in enumerate(self._records()):
-                    if number == start + row + 1:  # the header is the first record
+                    if number == start + row + (not self._named):  # a header is a record
                         return f"{self.label}, line {line}"
             except (csv.Error, OSError):
                 pass
-            return f"{self.label}, row {start + row + 1} after the header"
+            return f"{self.label}, row {start + row + 1}"
 
         return place
 

@@ -1,0 +1,246 @@
+"""titan fit: linear regression on all parties' rows together, or on one file of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from titan.cli import inputs, networks, options
+from titan.cli.output import (
+    as_json,
+    check_writable,
+    show_json,
+    waiting,
+    write_text,
+)
+from titan.errors import DataError, FileError, InputError
+
+if TYPE_CHECKING:
+    from titan.leastsquares import PooledMoments, Regression
+    from titan.moments import Model, Moments, Source
+    from titan.network import Network
+
+    Part = Source | Moments
+
+
+def command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="One CSV, Parquet or moments file per party; one alone needs no network.",
+        ),
+    ],
+    formula: options.Formula = None,
+    party: Annotated[
+        str | None, typer.Option(help="Divide one file among parties by this column.")
+    ] = None,
+    response: options.Response = None,
+    columns: options.Columns = None,
+    no_intercept: options.NoIntercept = False,
+    weights: options.Weights = None,
+    missing: options.Missing = "refuse",
+    decimal: options.Decimal = False,
+    network: options.NetworkName = None,
+    tau: options.Tau = None,
+    recovery: options.Recovery = None,
+    k: options.K = None,
+    rounds: options.Rounds = None,
+    bits: options.Bits = None,
+    masks: options.Masks = None,
+    engine: options.Engine = None,
+    save: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Fit a linear regression to all parties' rows together; nobody shows a row.
+
+    A party is called like its file. Decimal text is read exactly, and every digit that is printed
+    is proven. One FILE alone is read in batches, so that it may be larger than memory. Files made
+    by `titan moments` need no formula; with one, columns are chosen among theirs.
+
+    \b
+    Example:
+      titan fit north.csv east.csv south.csv --formula "y ~ a + b" --network cycle --tau 1
+      titan fit heart.csv --party hospital --formula "thalach ~ age + sex" --tau 1
+      titan fit huge.parquet --formula "y ~ poly(x, 3, raw=True)" --json
+    """
+    if save is not None:
+        check_writable(save)
+    model = options.model(
+        formula, response, options.columns_named(columns), not no_intercept, weights
+    )
+    sums = options.given(
+        tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine
+    )
+    weighted = weights is not None
+    with waiting() as wait:
+        parts = _parts(files, party, decimal, wait.rows)
+        if len(files) == 1 and party is None:
+            options.refuse_without_network(options.given(network=network) | sums)
+            net, out = None, _alone(next(iter(parts.values())), model, missing, weighted)
+        else:
+            net = networks.among(network or "cycle", list(parts))
+            sums["progress"] = wait.rounds
+            out = _together(parts, net, model, missing, weighted, sums)
+    answer = _as_dict(out, net)
+    if json:
+        show_json(answer)
+    else:
+        _print(out, net, tau)
+    if save is not None:
+        write_text(save, as_json(answer) + "\n")
+
+
+# -- inputs -----------------------------------------------------------------------------------
+
+
+def _parts(
+    files: Sequence[Path], party: str | None, decimal: bool, watch: inputs.RowsRead | None
+) -> dict[str, Part]:
+    """Party → its rows or its moments."""
+    if party is not None:
+        return _divided(files, party, decimal, watch)
+    parts: dict[str, Part] = {}
+    for name, path in inputs.by_party(files).items():
+        parts[name] = inputs.load_moments(path) or inputs.open_rows(
+            path, decimal=decimal, watch=watch
+        )
+    return parts
+
+
+def _divided(
+    files: Sequence[Path], column: str, decimal: bool, watch: inputs.RowsRead | None
+) -> dict[str, Part]:
+    """One file's rows, by the party that a column names."""
+    from titan.moments import split_by
+
+    if len(files) != 1:
+        raise InputError(
+            f"--party divides one file, and {len(files)} were given",
+            hint="without --party every file is a party's",
+        )
+    if inputs.load_moments(files[0]) is not None:
+        raise FileError(
+            f"{files[0].name} holds moments, which cannot be divided", hint="divide the rows"
+        )
+    source = inputs.open_rows(files[0], decimal=decimal, watch=watch)
+    parts: dict[str, Part] = {**split_by(source, column)}
+    if not parts:
+        raise DataError(f"{source.label} has no rows")
+    if len(parts) == 1:
+        raise DataError(
+            f'{source.label} has one party only: column "{column}" is the same in all rows',
+            hint="leave --party out to fit one party alone",
+        )
+    return parts
+
+
+# -- fits -------------------------------------------------------------------------------------
+
+
+def _alone(part: Part, model: Model | None, missing: Any, weighted: bool) -> Regression:
+    from titan import fitting
+    from titan.moments import Moments
+
+    if isinstance(part, Moments):
+        return _regression(fitting.exact(_selected(part, model, weighted)), model, weighted)
+    if model is None:
+        raise options.no_model()
+    return fitting.fit(part, formula=model.formula, weights=model.weights, missing=missing)
+
+
+def _together(
+    parts: Mapping[str, Part],
+    net: Network,
+    model: Model | None,
+    missing: Any,
+    weighted: bool,
+    sums: dict[str, Any],
+) -> Regression:
+    from titan import fitting
+    from titan.moments import Moments
+
+    if any(isinstance(part, Moments) for part in parts.values()):
+        return _from_moments(parts, net, model, missing, weighted, sums)
+    if model is None:
+        raise options.no_model()
+    return fitting.fit(
+        parts, net, formula=model.formula, weights=model.weights, missing=missing, **sums
+    )
+
+
+def _from_moments(
+    parts: Mapping[str, Part],
+    net: Network,
+    model: Model | None,
+    missing: Any,
+    weighted: bool,
+    sums: dict[str, Any],
+) -> Regression:
+    """Some parties bring moments made before, perhaps others their rows."""
+    from titan.moments import Moments, collect
+    from titan.pooling import SecretMoments, Sums, pool
+
+    secrets: list[SecretMoments] = []
+    for part in (parts[party] for party in net.parties):
+        if isinstance(part, Moments):
+            secrets.append(_selected(part, model, weighted))
+        elif model is None:
+            raise InputError(
+                f"{part.label} holds rows, and no model is given",
+                hint='--formula "y ~ a + b" for the rows beside the moments',
+            )
+        else:
+            secrets.append(collect(part, model, missing=missing).moments)
+    pooled, cost = pool(secrets, Sums(net, **sums), "inference")
+    return replace(_regression(pooled, model, weighted), cost=cost)
+
+
+def _selected(moments: Moments, model: Model | None, weighted: bool) -> Moments:
+    """The moments of the model's columns, made with weights if and only if that is said."""
+    if "Intercept" in moments.names and not weighted:
+        at = moments.names.index("Intercept")
+        if moments.fraction(at, at) != moments.rows:
+            raise InputError(
+                "the moments were made with weights: the intercept's sum is not the row count",
+                hint="give --weights COLUMN as when they were made",
+            )
+    return moments if model is None else moments.select(model.names)
+
+
+def _regression(pooled: PooledMoments, model: Model | None, weighted: bool) -> Regression:
+    """A moments file does not say how its columns give the constant: the intercept's name does."""
+    from titan.leastsquares import fit_pooled
+
+    constant: Any = "Intercept" if "Intercept" in pooled.names else None
+    if model is not None:
+        constant = model.constant
+    return fit_pooled(pooled, constant=constant, weighted=weighted)
+
+
+# -- answers ----------------------------------------------------------------------------------
+
+
+def _as_dict(out: Regression, net: Network | None) -> dict[str, Any]:
+    return {
+        **out.to_dict(),
+        "parties": None if net is None else list(net.parties),
+        "cost": None if net is None else out.cost.as_dict(),
+    }
+
+
+def _print(out: Regression, net: Network | None, tau: int | None) -> None:
+    print(out.summary())
+    if net is None:
+        print(f"\nOne party alone: {out.nobs} rows, nothing sent to anybody.")
+        return
+    n = len(out.names)
+    print(
+        f"\nEvery party learned: pooled AᵀA ({n}×{n}), Aᵀb, bᵀb, {out.nobs} rows; "
+        f"{options.privacy(net, tau)}.\n"
+        f"Cost: {options.cost_line(out.cost)}."
+    )

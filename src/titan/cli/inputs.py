@@ -1,0 +1,103 @@
+"""What commands read: one file of rows or of moments for each party."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from titan.errors import FileError, InputError
+from titan.moments.sources import BATCH_ROWS, RawBatch, Source
+
+if TYPE_CHECKING:
+    from titan.moments import Moments
+
+RowsRead = Callable[[int], None]
+"""Called with the number of rows that were read since the last call."""
+
+
+def by_party(files: Sequence[Path]) -> dict[str, Path]:
+    """Party → file; the party is called like its file, without the ending."""
+    parties: dict[str, Path] = {}
+    for file in files:
+        if file.stem in parties:
+            raise InputError(
+                f"two files would both be party {file.stem!r}", hint="rename one of them"
+            )
+        parties[file.stem] = file
+    return parties
+
+
+def open_rows(path: Path, *, decimal: bool = False, watch: RowsRead | None = None) -> Source:
+    """The rows of a CSV or Parquet file."""
+    from titan.moments import open_source
+
+    source = open_source(path, decimal=decimal)
+    return source if watch is None else Watched(source, watch)
+
+
+def load_moments(path: Path) -> Moments | None:
+    """The moments in a moments file; None where the file is of another kind."""
+    from titan.moments import Moments
+    from titan.moments.moments_file import MAGIC
+
+    if _start(path) != MAGIC and path.suffix != ".moments":
+        return None
+    return Moments.load(path)
+
+
+def _start(path: Path) -> bytes:
+    """The first eight bytes, which tell what kind of file it is."""
+    try:
+        with path.open("rb") as file:
+            return file.read(8)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise FileError(f"{path} cannot be read: {reason}") from None
+
+
+class Watched(Source):
+    """A source that tells how many rows were read, for somebody who waits."""
+
+    def __init__(self, source: Source, watch: RowsRead) -> None:
+        self.source, self.watch = source, watch
+        self.label, self.column_names = source.label, source.column_names
+
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+        for batch in self.source.batches(columns, size):
+            yield batch
+            self.watch(batch.rows)
+
+
+# -- matrices ---------------------------------------------------------------------------------
+
+
+def open_matrix(
+    path: Path, *, header: bool | None, decimal: bool, watch: RowsRead | None
+) -> Source:
+    """The rows [A b] of a file; a CSV without a header has the columns x1, x2, …, b.
+
+    Without `header` it is one if some cell of the first line is no number.
+    """
+    from titan.moments.files import CsvFile
+
+    if load_moments(path) is not None:
+        raise FileError(f"{path.name} holds moments, where rows were expected", hint="titan fit")
+
+    def names(first: Sequence[str]) -> list[str] | None:
+        if header or (header is None and not all(map(_is_number, first))):
+            return None
+        return [*(f"x{j}" for j in range(1, len(first))), "b"]
+
+    if _start(path).startswith(b"PAR1") or path.suffix.lower() in (".parquet", ".pq"):
+        return open_rows(path, decimal=decimal, watch=watch)
+    source = CsvFile(path, names=names)
+    return source if watch is None else Watched(source, watch)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,121 @@
+"""titan moments: a file's exact moments, made once in flat memory, to be used again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from titan.cli import inputs, options
+from titan.cli.output import check_writable, show_json, show_rows, waiting
+from titan.errors import InputError
+
+if TYPE_CHECKING:
+    from titan.moments import Model, Moments
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What one file gave."""
+
+    file: Path
+    moments: Moments
+    dropped: int
+
+
+def command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="CSV, Parquet or moments files; their rows are added."
+        ),
+    ],
+    formula: options.Formula = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where to save. [default: like FILE, ending in .moments]"),
+    ] = None,
+    response: options.Response = None,
+    columns: options.Columns = None,
+    no_intercept: options.NoIntercept = False,
+    weights: options.Weights = None,
+    missing: options.Missing = "refuse",
+    decimal: options.Decimal = False,
+    json: options.Json = False,
+) -> None:
+    """Sum up FILE exactly, for `titan fit`: its rows need not be read again.
+
+    Rows are read in batches, so that a file may be larger than memory. What is saved (readable by
+    you alone) is the sum of products of every two columns; it is as secret as such sums are, and
+    none of them is printed.
+
+    \b
+    Example:
+      titan moments big.parquet --formula "y ~ a + b"
+      titan fit big.moments
+    """
+    model = options.model(
+        formula, response, options.columns_named(columns), not no_intercept, weights
+    )
+    target = _target(files, out)
+    check_writable(target)
+    with waiting() as wait:
+        made = [_read(file, model, missing, decimal, wait.rows) for file in files]
+    total = reduce(add, (one.moments for one in made))
+    total.save(target)
+    if json:
+        show_json(
+            {
+                "names": list(total.names),
+                "response": total.names[-1],
+                "rows": total.rows,
+                "dropped": sum(one.dropped for one in made),
+                "files": {str(one.file): one.moments.rows for one in made},
+                "out": str(target),
+            }
+        )
+    else:
+        _print(made, total, target)
+
+
+def _target(files: Sequence[Path], out: Path | None) -> Path:
+    if out is None and len(files) > 1:
+        raise InputError("several files need a name for their sum", hint="--out all.moments")
+    target = files[0].with_suffix(".moments") if out is None else out
+    if target in files:
+        raise InputError(f"{target} would be overwritten by its own moments", hint="--out ANOTHER")
+    return target
+
+
+def _read(
+    file: Path, model: Model | None, missing: str, decimal: bool, watch: inputs.RowsRead | None
+) -> _Made:
+    from titan.moments import collect
+
+    moments = inputs.load_moments(file)
+    if moments is not None:
+        return _Made(file, moments if model is None else moments.select(model.names), 0)
+    source = inputs.open_rows(file, decimal=decimal, watch=watch)
+    if model is None:
+        raise options.no_model()
+    found = collect(source, model, missing=missing)  # type: ignore[arg-type]  # checked there
+    return _Made(file, found.moments, found.dropped)
+
+
+def _print(made: Sequence[_Made], total: Moments, target: Path) -> None:
+    *explaining, response = total.names
+    rows = [(one.file.name, f"{one.moments.rows} rows", _dropped(one.dropped)) for one in made]
+    if len(made) > 1:
+        rows.append(("together", f"{total.rows} rows", ""))
+    show_rows(rows)
+    print(f"  {response} on {', '.join(explaining)}")
+    print(f"saved in {target}")
+
+
+def _dropped(rows: int) -> str:
+    return f"({rows} incomplete dropped)" if rows else ""

@@ -1,0 +1,154 @@
+"""titan solve: the least squares solution of all parties' equations A x = b together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from titan.cli import inputs, networks, options
+from titan.cli.output import show_json, show_rows, waiting
+from titan.errors import DataError
+
+if TYPE_CHECKING:
+    from titan.leastsquares import Solution
+    from titan.moments import Moments, Source
+    from titan.network import Network
+
+
+def command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="One CSV or Parquet file per party; one alone is solved alone."
+        ),
+    ],
+    response: Annotated[
+        str | None, typer.Option(help="The column that is b. [default: the last]")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether a CSV begins with names. [default: if its first line is not all numbers]",
+        ),
+    ] = None,
+    decimal: options.Decimal = False,
+    network: options.NetworkName = None,
+    tau: options.Tau = None,
+    recovery: options.Recovery = None,
+    k: options.K = None,
+    rounds: options.Rounds = None,
+    bits: options.Bits = None,
+    masks: options.Masks = None,
+    engine: options.Engine = None,
+    json: options.Json = False,
+) -> None:
+    """Solve A x = b in the least squares sense, every FILE holding some of the rows [A b].
+
+    Numbers only, b in the last column; nothing is added (no intercept). Every party learns the
+    pooled AᵀA, Aᵀb and the number of rows, and solves.
+
+    \b
+    Example:
+      titan solve north.csv east.csv south.csv --network cycle --tau 1
+    """
+    sums = options.given(
+        tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine
+    )
+    paths = inputs.by_party(files)
+    with waiting() as wait:
+        sources = {
+            party: inputs.open_matrix(path, header=header, decimal=decimal, watch=wait.rows)
+            for party, path in paths.items()
+        }
+        if len(files) == 1:
+            options.refuse_without_network(options.given(network=network) | sums)
+            net = None
+        else:
+            net = networks.among(network or "cycle", list(paths))
+            sums["progress"] = wait.rounds
+        out = _solve(sources, response, net, sums)
+    if json:
+        show_json(_as_dict(out, net))
+    else:
+        _print(out, net, tau)
+
+
+def _solve(
+    sources: dict[str, Source], response: str | None, net: Network | None, sums: dict[str, Any]
+) -> Solution:
+    from titan.fitting import exact
+    from titan.leastsquares import solve_pooled
+    from titan.pooling import Sums, pool
+
+    if net is None:
+        return solve_pooled(exact(_moments(next(iter(sources.values())), response)))
+    _same_columns(sources)
+    secrets = [_moments(sources[party], response) for party in net.parties]
+    pooled, cost = pool(secrets, Sums(net, **sums), "solution")
+    return replace(solve_pooled(pooled), cost=cost)
+
+
+def _same_columns(sources: dict[str, Source]) -> None:
+    """Refuse different columns before anybody's rows are read."""
+    (first, one), *others = sources.items()
+    for party, other in others:
+        if other.column_names != one.column_names:
+            raise DataError(
+                f"{party!r} has the columns {_listed(other)}, {first!r} has {_listed(one)}",
+                hint="all parties need the same columns in the same order",
+            )
+
+
+def _listed(source: Source) -> str:
+    names = source.column_names
+    return ", ".join(map(repr, names[:8])) + (f", … ({len(names)})" if len(names) > 8 else "")
+
+
+def _moments(source: Source, response: str | None) -> Moments:
+    """Of all columns in order, b last."""
+    from titan.moments import Model, collect
+
+    names = list(source.column_names)
+    if response is None:
+        response = names[-1]
+    source.check([response])
+    names.remove(response)
+    if not names:
+        raise DataError(
+            f"{source.label} has one column only",
+            hint="a line holds a row of A and then its entry of b, with commas between",
+        )
+    model = Model.from_columns(response, names, intercept=False)
+    return collect(source, model).moments
+
+
+def _as_dict(out: Solution, net: Network | None) -> dict[str, Any]:
+    return {
+        **out.to_dict(),
+        "parties": None if net is None else list(net.parties),
+        "cost": None if net is None else out.cost.as_dict(),
+    }
+
+
+def _print(out: Solution, net: Network | None, tau: int | None) -> None:
+    from titan.leastsquares.balls import at_most
+
+    rows = [("", "x", "proven within", "digits")]
+    for name, x, bound, digits in zip(
+        out.names, out.x.tolist(), out.error_bound.tolist(), out.digits, strict=True
+    ):
+        rows.append((name, repr(x), at_most(Fraction(bound)), str(digits)))
+    show_rows(rows)
+    n = len(out.names)
+    print(f"\n{out.rows} rows, condition of the scaled AᵀA about {out.condition:.2g}.")
+    if net is not None:
+        print(
+            f"Every party learned: pooled AᵀA ({n}×{n}), Aᵀb, {out.rows} rows; "
+            f"{options.privacy(net, tau)}.\n"
+            f"Cost: {options.cost_line(out.cost)}."
+        )

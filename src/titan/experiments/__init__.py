@@ -1,0 +1,1 @@
+"""Results that anybody can reproduce: `titan reproduce`."""
