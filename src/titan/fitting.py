@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,15 @@ from titan.averaging import in_order
 from titan.engines import local
 from titan.errors import DataError, InputError, PlanError
 from titan.leastsquares import PooledMoments, Regression, Solution, fit_pooled, solve_pooled
-from titan.moments import Column, Model, Moments, collect, open_source
+from titan.leastsquares.robust import CovType, Robust, meat_scales, symmetric
+from titan.moments import Column, Model, Moments, Source, collect, open_source
 from titan.moments.gram import gram
 from titan.moments.rational import RationalMoments
+from titan.moments.residuals import scores, summed_score
 from titan.moments.rows import Missing
 from titan.network import Network
-from titan.pooling import Release, SecretMoments, Sums, pool
+from titan.pooling import Release, SecretMoments, Sums, pool, pool_scaled
+from titan.ring import Ring
 
 Parts = Sequence[Any] | Mapping[str, Any]
 
@@ -68,6 +71,7 @@ def fit(
     missing: Missing = "refuse",
     decimal: bool = False,
     release: Release = "inference",
+    cov_type: CovType = "nonrobust",
     **choices: Any,
 ) -> Regression:
     """Linear regression on all parties' rows together.
@@ -77,27 +81,39 @@ def fit(
     The model is a `formula`, or a `response` with the `columns` that explain it. A float counts as
     the exact binary number it is; with `decimal` as the shortest decimal that stands for it, as it
     would in a CSV. Every party learns the pooled AᵀA, Aᵀb, bᵀb and the number of rows.
+
+    `cov_type` asks for other standard errors, by one further private sum, of which every party
+    learns the total as well, with e = b − Ax the residuals (w e with weights):
+
+    "HC0"      Σ e² a aᵀ over all rows: right where the errors' variances differ
+    "cluster"  Σ s sᵀ over the parties, s = A_pᵀ e_p: right where errors inside a party depend on
+               each other. These few vectors add up to zero, so that parties who are all but two
+               together can tell the other two vectors, though not whose is which.
+
+    If the fit is exact there is no such sum. Digits of these errors are not claimed as proven.
     """
     model = _model(formula, response, columns, intercept, weights)
-    if release != "inference":
-        raise PlanError(
-            f"release={release!r} gives no standard errors",
-            hint='release="inference", or titan.solve for the solution alone',
-        )
-    if network is None:
-        source = open_source(data, decimal=decimal)
-        return _fit(exact(collect(source, model, missing=missing).moments), model)
-    sums = Sums(network, **choices)
-    secrets = [
-        collect(
-            open_source(part, decimal=decimal, label=f"the table of {party!r}"),
-            model,
-            missing=missing,
-        ).moments
-        for party, part in zip(network.parties, by_party(data, network), strict=True)
-    ]
-    pooled, cost = pool(secrets, sums, release)
-    return replace(_fit(pooled, model), cost=cost)
+    _check_choices(release, cov_type, network, choices)
+    sources = _sources(data, network, decimal)
+    collected = [collect(source, model, missing=missing) for source in sources.values()]
+    parts = [each.moments for each in collected]
+    sums = None if network is None else Sums(network, **choices)
+    if sums is None:
+        fitted = _fit(exact(parts[0]), model)
+    else:
+        pooled, cost = pool(parts, sums, release)
+        fitted = replace(_fit(pooled, model), cost=cost)
+    dropped = {name: each.dropped for name, each in zip(sources, collected, strict=True)}
+    fitted = replace(fitted, cov_type=cov_type, dropped=dropped)
+    if cov_type == "nonrobust" or fitted.exact_fit:
+        return fitted
+    x = fitted.solution.x
+    if cov_type == "cluster":
+        meats = [summed_score(part, x) for part in parts]
+    else:
+        meats = [scores(source, model, x, missing=missing) for source in sources.values()]
+        _check_unchanged(sources, parts, meats)
+    return _with_robust_errors(fitted, meats, sums)
 
 
 def exact(moments: Moments) -> PooledMoments:
@@ -116,6 +132,26 @@ def exact(moments: Moments) -> PooledMoments:
         response=moments.names[n],
         response_unit=units[n],
     )
+
+
+def _with_robust_errors(
+    fitted: Regression, meats: Sequence[Moments], sums: Sums | None
+) -> Regression:
+    """One further sum; the inverse stands on both sides of it, so it has twice the bits."""
+    ring = Ring(512 if sums is None else 2 * sums.bits)
+    n = len(fitted.names)
+    pairs = np.stack(np.tril_indices(n), axis=1)
+    scales = meat_scales(fitted.certificate, fitted.residual_sum)
+    cost = fitted.cost
+    if sums is None:
+        lower = ring.to_signed(meats[0].fixed_point(ring, ring.bits - 2, pairs, scales))
+    else:
+        lower, further = pool_scaled(meats, sums, ring, pairs, scales)
+        cost = cost + further
+    clusters = len(meats) if fitted.cov_type == "cluster" else None
+    meat = symmetric(n, lower)
+    robust = Robust(fitted.certificate, scales, meat, ring.bits - 2, clusters)
+    return replace(fitted, robust=robust, cost=cost)
 
 
 def _fit(pooled: PooledMoments, model: Model) -> Regression:
@@ -141,6 +177,35 @@ def _model(
     )
 
 
+def _check_choices(
+    release: Release, cov_type: CovType, network: Network | None, choices: Mapping[str, Any]
+) -> None:
+    if release != "inference":
+        raise PlanError(
+            f"release={release!r} gives no standard errors",
+            hint='release="inference", or titan.solve for the solution alone',
+        )
+    if cov_type not in get_args(CovType):
+        raise PlanError(
+            f"cov_type={cov_type!r} is unknown", hint=f"one of {', '.join(get_args(CovType))}"
+        )
+    if network is None and cov_type == "cluster":
+        raise PlanError("clustered errors need at least 2 parties", hint="give a network")
+    if network is None and choices:
+        raise PlanError(f"{next(iter(choices))} without a network", hint="one table needs no sums")
+
+
+def _check_unchanged(
+    sources: Mapping[str, Source], before: Sequence[Moments], after: Sequence[Moments]
+) -> None:
+    for source, one, other in zip(sources.values(), before, after, strict=True):
+        if one.rows != other.rows:
+            raise DataError(
+                f"{source.label} had {one.rows} rows, and {other.rows} when read again",
+                hint="leave the data alone until the fit is done",
+            )
+
+
 # -- inputs -----------------------------------------------------------------------------------
 
 
@@ -156,6 +221,17 @@ def by_party(parts: Parts, network: Network) -> list[Any]:
     if len(parts) != len(network):
         raise InputError(f"{len(parts)} items for {len(network)} parties", hint="one per party")
     return list(parts)
+
+
+def _sources(data: Any, network: Network | None, decimal: bool) -> dict[str, Source]:
+    """Every party's table by its name; one table without a network by its own."""
+    if network is None:
+        source = open_source(data, decimal=decimal)
+        return {source.label: source}
+    return {
+        party: open_source(part, decimal=decimal, label=f"the table of {party!r}")
+        for party, part in zip(network.parties, by_party(data, network), strict=True)
+    }
 
 
 def _moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMoments:
