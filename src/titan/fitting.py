@@ -47,15 +47,16 @@ def solve(
     sums: bits, tau, recovery, k, rounds, masks, engine, progress (see `titan.average`).
     """
     sums = Sums(network, **choices)
+    origin = None if solver is None else network.index(solver)
     secrets = [
         _moments_of(party, part, names)
         for party, part in zip(network.parties, by_party(parts, network), strict=True)
     ]
     pooled, cost = pool(secrets, sums, release)
     solution = solve_pooled(pooled)
-    if solver is not None:
+    if origin is not None:
         message = np.concatenate([solution.x, solution.error_bound]).astype("<f8").tobytes()
-        cost = cost + local.broadcast(network, network.index(solver), message)
+        cost = cost + local.broadcast(network, origin, message)
     return replace(solution, cost=cost)
 
 
@@ -245,20 +246,33 @@ def _moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMom
             f"{party!r} has A of shape {A.shape} and b of shape {b.shape}",
             hint="A has one row per equation, b one entry per row of A",
         )
-    labels = [*(names or [f"x{j}" for j in range(1, A.shape[1] + 1)]), "b"]
-    if len(labels) != A.shape[1] + 1:
-        raise DataError(f"{party!r} has {A.shape[1]} columns for {len(labels) - 1} names")
+    names = names or [f"x{j}" for j in range(1, A.shape[1] + 1)]
+    if len(names) != A.shape[1]:
+        raise DataError(f"{party!r} has {A.shape[1]} columns for {len(names)} names")
+    labels = [*names, _response(names)]
     if A.dtype == object or b.dtype == object:
         return RationalMoments.of(labels, _fractions(party, A, b))
-    return gram(labels, [Column(x) for x in _plain(party, A, b)])
+    try:
+        return gram(labels, [Column(x) for x in _plain(party, A, b)])
+    except DataError as error:
+        raise DataError(f"{party!r}: {error.message}", hint=error.hint) from None
+
+
+def _response(names: Sequence[str]) -> str:
+    """b, unless a column of A is called so."""
+    response = "b"
+    while response in names:
+        response += "'"
+    return response
 
 
 def _plain(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-    """The columns of [A b] as float64 or int64, each contiguous."""
+    """The columns of [A b] as a Column wants them, each contiguous."""
     columns = []
     for array in (*np.ascontiguousarray(A.T), b):
-        if array.dtype.kind in "biu" and (array.dtype != np.uint64 or array.max(initial=0) < 2**63):
-            columns.append(array.astype(np.int64))
+        if array.dtype.kind in "biu":
+            fits = int(array.min(initial=0)) > -(2**63) and int(array.max(initial=0)) < 2**63
+            columns.append(array.astype(np.int64 if fits else object))
         elif array.dtype.kind == "f" and array.dtype.itemsize <= 8:
             columns.append(array.astype(np.float64))
         else:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import InputError
+from titan.errors import DataError, InputError
 from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
@@ -47,6 +47,11 @@ def fit_pooled(
             hint='pool with release="inference"',
         )
     enough_rows(moments)
+    if weighted and not np.diagonal(moments.gram).any():
+        raise DataError(
+            "every weight is zero, or every column",
+            hint="a row counts if its weight is above zero",
+        )
     if isinstance(constant, str):
         constant = {constant: 1}
     vector = as_vector(constant, moments.names)
