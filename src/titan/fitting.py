@@ -14,7 +14,7 @@ from titan.averaging import in_order
 from titan.engines import local
 from titan.errors import DataError, InputError, PlanError
 from titan.leastsquares import PooledMoments, Regression, Solution, fit_pooled, solve_pooled
-from titan.leastsquares.robust import CovType, Robust, meat_scales, symmetric
+from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales, symmetric
 from titan.moments import Column, Model, Moments, Source, collect, open_source
 from titan.moments.gram import gram
 from titan.moments.rational import RationalMoments
@@ -108,13 +108,13 @@ def fit(
     fitted = replace(fitted, cov_type=cov_type, dropped=dropped)
     if cov_type == "nonrobust" or fitted.exact_fit:
         return fitted
-    x = fitted.solution.x
+    x = agreed_solution(fitted.certificate, fitted.residual_sum)
     if cov_type == "cluster":
         meats = [summed_score(part, x) for part in parts]
     else:
         meats = [scores(source, model, x, missing=missing) for source in sources.values()]
         _check_unchanged(sources, parts, meats)
-    return _with_robust_errors(fitted, meats, sums)
+    return _with_robust_errors(fitted, x, meats, sums)
 
 
 def exact(moments: Moments) -> PooledMoments:
@@ -136,13 +136,13 @@ def exact(moments: Moments) -> PooledMoments:
 
 
 def _with_robust_errors(
-    fitted: Regression, meats: Sequence[Moments], sums: Sums | None
+    fitted: Regression, x: Sequence[Fraction], meats: Sequence[Moments], sums: Sums | None
 ) -> Regression:
     """One further sum; the inverse stands on both sides of it, so it has twice the bits."""
     ring = Ring(512 if sums is None else 2 * sums.bits)
     n = len(fitted.names)
     pairs = np.stack(np.tril_indices(n), axis=1)
-    scales = meat_scales(fitted.certificate, fitted.residual_sum)
+    scales = meat_scales(fitted.certificate, fitted.residual_sum, x)
     cost = fitted.cost
     if sums is None:
         lower = ring.to_signed(meats[0].fixed_point(ring, ring.bits - 2, pairs, scales))

@@ -1,6 +1,6 @@
 """Standard errors without equal variances (HC0), or with dependence inside each party (cluster).
 
-    V = c · (AᵀA)⁻¹ M (AᵀA)⁻¹,   e = b − A x̂,   x̂ the solution as float64,
+    V = c · (AᵀA)⁻¹ M (AᵀA)⁻¹,   e = b − A x̂,   x̂ the solution, rounded,
 
     HC0      M = Σ_rows e_r² a_r a_rᵀ              c = 1
     cluster  M = Σ_parties s_p s_pᵀ, s_p = A_pᵀe_p   c = G/(G−1) · (N−1)/(N−K), G parties
@@ -12,6 +12,9 @@ Its size is known before: |a_rj| ≤ 2^s_j for the scales s_j of the columns, so
 
 for both kinds, and M_jk / 2^(s_j + s_k + 2t) lies in [−1, 1].
 
+x̂ is what all parties make of the pooled moments, rounded where that moves no residual by more than
+2^-56 of ‖e‖: float64 would do so too coarsely where large terms cancel (Filip: 9 digits left).
+
 These errors are computed in high precision, from integers, but no digit of them is claimed as
 proven: M belongs to x̂, which is not quite the solution.
 """
@@ -19,6 +22,7 @@ proven: M belongs to x̂, which is not quite the solution.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -37,19 +41,35 @@ if TYPE_CHECKING:
 CovType = Literal["nonrobust", "HC0", "cluster"]
 
 _INVERSE_BITS = 256
+_SPARE_BITS = 56
 _SINGULAR = 1e26
-"""V_jj (V⁻¹)_jj beyond which V is singular but for the rounding of x̂ to 53 bits, squared in M."""
+"""V_jj (V⁻¹)_jj beyond which V is singular but for the rounding of x̂, squared in M."""
 
 
-def meat_scales(certificate: Certificate, residual_sum: Ball) -> tuple[int, ...]:
+def agreed_solution(certificate: Certificate, residual_sum: Ball) -> list[Fraction]:
+    """x̂, rounded so that ‖A(x̂ − x̃)‖ ≤ Σ|x̂_j − x̃_j| 2^s_j ≤ 2^-56 ‖e‖, roughly."""
+    (t,) = column_scales([residual_sum.upper])
+    spare = t - _SPARE_BITS - len(certificate.enclosures).bit_length()
+    rounded = []
+    for ball, s in zip(certificate.enclosures, certificate.moments.scales, strict=True):
+        unit = Fraction(2) ** (spare - s)
+        rounded.append(round(ball.mid / unit) * unit)
+    return rounded
+
+
+def meat_scales(
+    certificate: Certificate, residual_sum: Ball, x: Sequence[Fraction]
+) -> tuple[int, ...]:
     """The exponents s_j + t, from what everybody knows.
 
     ‖b − Ax̂‖² exceeds the least by ‖Aδ‖², δ = x̂ − x, and ‖Aδ‖ ≤ Σ|δ_j| 2^s_j.
     """
     scales = certificate.moments.scales
-    bounds = certificate.solution().error_bound
     off = sum(
-        (Fraction(float(d)) * Fraction(2) ** s for d, s in zip(bounds, scales, strict=True)),
+        (
+            (abs(ball.mid - value) + ball.rad) * Fraction(2) ** s
+            for ball, value, s in zip(certificate.enclosures, x, scales, strict=True)
+        ),
         Fraction(0),
     )
     (t,) = column_scales([residual_sum.upper + off**2])

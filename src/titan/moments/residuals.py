@@ -1,7 +1,7 @@
 """What robust standard errors need of a party's rows, once everybody knows the solution.
 
 With e = b − aᵀx the residual of a row, w its weight (1 without weights), the row's score is the
-vector w e a; x is the float64 solution as the exact number it is, and nothing is rounded.
+vector w e a. The solution x is what all parties agree on, binary fractions; nothing is rounded.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from titan.moments.arithmetic import add, multiply, subtract
 from titan.moments.columns import Column
 from titan.moments.gram import Accumulator, gram
@@ -21,10 +18,10 @@ from titan.moments.model import Model
 from titan.moments.moments import Moments
 from titan.moments.rows import Batch, Missing, read_rows
 
-Floats = npt.NDArray[np.float64]
 
-
-def scores(data: Any, model: Model, x: Floats, *, missing: Missing = "refuse") -> Moments:
+def scores(
+    data: Any, model: Model, x: Sequence[Fraction], *, missing: Missing = "refuse"
+) -> Moments:
     """Σ w² e² a aᵀ over a party's rows, which are read once more."""
     total = Accumulator(model.names[:-1])
     for batch in read_rows(data, model, missing=missing):
@@ -32,22 +29,21 @@ def scores(data: Any, model: Model, x: Floats, *, missing: Missing = "refuse") -
     return total.moments()
 
 
-def summed_score(moments: Moments, x: Floats) -> Moments:
+def summed_score(moments: Moments, x: Sequence[Fraction]) -> Moments:
     """s sᵀ of s = Σ w e a over a party's rows: Aᵀb − AᵀA x, so the moments of [A b] suffice."""
     n = len(x)
-    solution = [Fraction(float(value)) for value in x]
     sums = [
-        moments.fraction(j, n) - _dot([moments.fraction(j, k) for k in range(n)], solution)
+        moments.fraction(j, n) - _dot([moments.fraction(j, k) for k in range(n)], x)
         for j in range(n)
     ]
     # Denominators hold no prime but 2 and 5, as those of moments do: the divisors are 1.
     return gram(moments.names[:n], [Column.of_fractions([value])[0] for value in sums])
 
 
-def _scores(batch: Batch, x: Floats) -> list[Column]:
+def _scores(batch: Batch, x: Sequence[Fraction]) -> list[Column]:
     *design, response = batch.columns
     terms = [
-        multiply(Column(np.full(batch.rows, value)), a) for value, a in zip(x, design, strict=True)
+        multiply(Column.constant(value, batch.rows), a) for value, a in zip(x, design, strict=True)
     ]
     residual = subtract(response, reduce(add, terms))
     if batch.weights is not None:
