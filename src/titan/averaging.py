@@ -138,7 +138,7 @@ def _by_party(values: Values, network: Network) -> tuple[npt.NDArray[Any], tuple
     if isinstance(values, np.ndarray) and values.ndim and values.dtype != object:
         _one_per_party(len(values), network)
         return values.reshape(-1), values.shape[1:]
-    arrays = [_array(value) for value in by_party(values, network)]
+    arrays = [as_array(value) for value in by_party(values, network)]
     for party, array in zip(network.parties, arrays, strict=True):
         if array.shape != arrays[0].shape:
             raise InputError(
@@ -178,8 +178,8 @@ def _refuse_masked(value: Any) -> None:
         raise NumberError("a masked array has entries that are not there", hint="fill them in")
 
 
-def _array(value: Any) -> npt.NDArray[Any]:
-    """One party's numbers as an array of the kind they are; NumPy's own choice may round."""
+def as_array(value: Any) -> npt.NDArray[Any]:
+    """Numbers as an array of the kind they are; NumPy's own choice for a list may round."""
     _refuse_masked(value)
     if hasattr(value, "__array__"):
         return np.asarray(value)

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from titan.averaging import by_party
+from titan.averaging import as_array, by_party
 from titan.engines import local
 from titan.errors import DataError, InputError, PlanError
 from titan.leastsquares import PooledMoments, Regression, Solution, fit_pooled, solve_pooled
-from titan.moments import Column, Model, Moments, collect, open_source
+from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales, symmetric
+from titan.moments import Column, Model, Moments, Source, collect, open_source
 from titan.moments.gram import gram
 from titan.moments.rational import RationalMoments
+from titan.moments.residuals import scores, summed_score
 from titan.moments.rows import Missing
 from titan.network import Network
-from titan.pooling import Release, SecretMoments, Sums, pool
+from titan.pooling import Release, SecretMoments, Sums, pool, pool_scaled
+from titan.ring import Ring
 
 Parts = Sequence[Any] | Mapping[str, Any]
 
@@ -44,15 +47,16 @@ def solve(
     sums: bits, tau, recovery, k, rounds, masks, engine, progress (see `titan.average`).
     """
     sums = Sums(network, **choices)
+    origin = None if solver is None else network.index(solver)
     secrets = [
         _moments_of(party, part, names)
         for party, part in zip(network.parties, by_party(parts, network), strict=True)
     ]
     pooled, cost = pool(secrets, sums, release)
     solution = solve_pooled(pooled)
-    if solver is not None:
+    if origin is not None:
         message = np.concatenate([solution.x, solution.error_bound]).astype("<f8").tobytes()
-        cost = cost + local.broadcast(network, network.index(solver), message)
+        cost = cost + local.broadcast(network, origin, message)
     return replace(solution, cost=cost)
 
 
@@ -68,6 +72,7 @@ def fit(
     missing: Missing = "refuse",
     decimal: bool = False,
     release: Release = "inference",
+    cov_type: CovType = "nonrobust",
     **choices: Any,
 ) -> Regression:
     """Linear regression on all parties' rows together.
@@ -77,27 +82,41 @@ def fit(
     The model is a `formula`, or a `response` with the `columns` that explain it. A float counts as
     the exact binary number it is; with `decimal` as the shortest decimal that stands for it, as it
     would in a CSV. Every party learns the pooled AᵀA, Aᵀb, bᵀb and the number of rows.
+
+    `cov_type` asks for other standard errors, by one further private sum, of which every party
+    learns the total as well, with e = b − Ax the residuals (w e with weights):
+
+    "HC0"      Σ e² a aᵀ over all rows: right where the errors' variances differ
+    "cluster"  Σ s sᵀ over the parties, s = A_pᵀ e_p: right where errors inside a party depend on
+               each other. These few vectors add up to zero, so that parties who are all but two
+               together can tell the other two vectors, though not whose is which.
+
+    If the fit is exact there is no such sum. Digits of these errors are not claimed as proven.
     """
     model = _model(formula, response, columns, intercept, weights)
-    if release != "inference":
-        raise PlanError(
-            f"release={release!r} gives no standard errors",
-            hint='release="inference", or titan.solve for the solution alone',
-        )
-    if network is None:
-        source = open_source(data, decimal=decimal)
-        return _fit(exact(collect(source, model, missing=missing).moments), model)
-    sums = Sums(network, **choices)
-    secrets = [
-        collect(
-            open_source(part, decimal=decimal, label=f"the table of {party!r}"),
-            model,
-            missing=missing,
-        ).moments
-        for party, part in zip(network.parties, by_party(data, network), strict=True)
-    ]
-    pooled, cost = pool(secrets, sums, release)
-    return replace(_fit(pooled, model), cost=cost)
+    _check_choices(release, cov_type, network, choices)
+    sources = _sources(data, network, decimal)
+    collected = [collect(source, model, missing=missing) for source in sources.values()]
+    parts = [each.moments for each in collected]
+    sums = None if network is None else Sums(network, **choices)
+    if sums is None:
+        fitted = _fit(exact(parts[0]), model)
+    else:
+        pooled, cost = pool(parts, sums, release)
+        fitted = replace(_fit(pooled, model), cost=cost)
+    dropped = {
+        name: each.dropped for name, each in zip(sources, collected, strict=True) if each.dropped
+    }
+    fitted = replace(fitted, cov_type=cov_type, dropped=dropped)
+    if cov_type == "nonrobust" or fitted.exact_fit:
+        return fitted
+    x = agreed_solution(fitted.certificate, fitted.residual_sum)
+    if cov_type == "cluster":
+        meats = [summed_score(part, x) for part in parts]
+    else:
+        meats = [scores(source, model, x, missing=missing) for source in sources.values()]
+        _check_unchanged(sources, parts, meats)
+    return _with_robust_errors(fitted, x, meats, sums)
 
 
 def exact(moments: Moments) -> PooledMoments:
@@ -116,6 +135,26 @@ def exact(moments: Moments) -> PooledMoments:
         response=moments.names[n],
         response_unit=units[n],
     )
+
+
+def _with_robust_errors(
+    fitted: Regression, x: Sequence[Fraction], meats: Sequence[Moments], sums: Sums | None
+) -> Regression:
+    """One further sum; the inverse stands on both sides of it, so it has twice the bits."""
+    ring = Ring(512 if sums is None else 2 * sums.bits)
+    n = len(fitted.names)
+    pairs = np.stack(np.tril_indices(n), axis=1)
+    scales = meat_scales(fitted.certificate, fitted.residual_sum, x)
+    cost = fitted.cost
+    if sums is None:
+        lower = ring.to_signed(meats[0].fixed_point(ring, ring.bits - 2, pairs, scales))
+    else:
+        lower, further = pool_scaled(meats, sums, ring, pairs, scales)
+        cost = cost + further
+    clusters = len(meats) if fitted.cov_type == "cluster" else None
+    meat = symmetric(n, lower)
+    robust = Robust(fitted.certificate, scales, meat, ring.bits - 2, clusters)
+    return replace(fitted, robust=robust, cost=cost)
 
 
 def _fit(pooled: PooledMoments, model: Model) -> Regression:
@@ -141,13 +180,53 @@ def _model(
     )
 
 
+def _check_choices(
+    release: Release, cov_type: CovType, network: Network | None, choices: Mapping[str, Any]
+) -> None:
+    if release != "inference":
+        raise PlanError(
+            f"release={release!r} gives no standard errors",
+            hint='release="inference", or titan.solve for the solution alone',
+        )
+    if cov_type not in get_args(CovType):
+        raise PlanError(
+            f"cov_type={cov_type!r} is unknown", hint=f"one of {', '.join(get_args(CovType))}"
+        )
+    if network is None and cov_type == "cluster":
+        raise PlanError("clustered errors need at least 2 parties", hint="give a network")
+    if network is None and choices:
+        raise PlanError(f"{next(iter(choices))} without a network", hint="one table needs no sums")
+
+
+def _check_unchanged(
+    sources: Mapping[str, Source], before: Sequence[Moments], after: Sequence[Moments]
+) -> None:
+    for source, one, other in zip(sources.values(), before, after, strict=True):
+        if one.rows != other.rows:
+            raise DataError(
+                f"{source.label} had {one.rows} rows, and {other.rows} when read again",
+                hint="leave the data alone until the fit is done",
+            )
+
+
 # -- inputs -----------------------------------------------------------------------------------
+
+
+def _sources(data: Any, network: Network | None, decimal: bool) -> dict[str, Source]:
+    """Every party's table by its name; one table without a network by its own."""
+    if network is None:
+        source = open_source(data, decimal=decimal)
+        return {source.label: source}
+    return {
+        party: open_source(part, decimal=decimal, label=f"the table of {party!r}")
+        for party, part in zip(network.parties, by_party(data, network), strict=True)
+    }
 
 
 def _moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMoments:
     """The moments of one pair (A, b)."""
     try:
-        A, b = (np.asarray(x) for x in part)
+        A, b = (as_array(x) for x in part)
     except (TypeError, ValueError):
         raise DataError(f"{party!r} has no pair (A, b) of arrays") from None
     if A.ndim != 2 or b.shape != A.shape[:1]:
@@ -155,20 +234,33 @@ def _moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMom
             f"{party!r} has A of shape {A.shape} and b of shape {b.shape}",
             hint="A has one row per equation, b one entry per row of A",
         )
-    labels = [*(names or [f"x{j}" for j in range(1, A.shape[1] + 1)]), "b"]
-    if len(labels) != A.shape[1] + 1:
-        raise DataError(f"{party!r} has {A.shape[1]} columns for {len(labels) - 1} names")
+    names = names or [f"x{j}" for j in range(1, A.shape[1] + 1)]
+    if len(names) != A.shape[1]:
+        raise DataError(f"{party!r} has {A.shape[1]} columns for {len(names)} names")
+    labels = [*names, _response(names)]
     if A.dtype == object or b.dtype == object:
         return RationalMoments.of(labels, _fractions(party, A, b))
-    return gram(labels, [Column(x) for x in _plain(party, A, b)])
+    try:
+        return gram(labels, [Column(x) for x in _plain(party, A, b)])
+    except DataError as error:
+        raise DataError(f"{party!r}: {error.message}", hint=error.hint) from None
+
+
+def _response(names: Sequence[str]) -> str:
+    """b, unless a column of A is called so."""
+    response = "b"
+    while response in names:
+        response += "'"
+    return response
 
 
 def _plain(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-    """The columns of [A b] as float64 or int64, each contiguous."""
+    """The columns of [A b] as a Column wants them, each contiguous."""
     columns = []
     for array in (*np.ascontiguousarray(A.T), b):
-        if array.dtype.kind in "biu" and (array.dtype != np.uint64 or array.max(initial=0) < 2**63):
-            columns.append(array.astype(np.int64))
+        if array.dtype.kind in "biu":
+            fits = int(array.min(initial=0)) > -(2**63) and int(array.max(initial=0)) < 2**63
+            columns.append(array.astype(np.int64 if fits else object))
         elif array.dtype.kind == "f" and array.dtype.itemsize <= 8:
             columns.append(array.astype(np.float64))
         else:

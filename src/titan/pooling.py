@@ -151,12 +151,25 @@ def _second_sum(
     parts: Sequence[SecretMoments], sums: Sums, scales: Sequence[int]
 ) -> tuple[list[int], Cost]:
     """The upper triangle, row by row, in units of 2^-(bits-2)."""
-    ring = Ring(sums.bits)
     if sums.bits < 8:
         raise PlanError(f"{sums.bits} bits are too few for moments", hint="128 is the default")
     pairs = np.stack(np.triu_indices(len(scales), 1), axis=1)
     scaled = [*scales, 0]  # the response has no part in this sum
-    secrets = [part.fixed_point(ring, sums.bits - 2, pairs, scaled) for part in parts]
+    return pool_scaled(parts, sums, Ring(sums.bits), pairs, scaled)
+
+
+def pool_scaled(
+    parts: Sequence[SecretMoments],
+    sums: Sums,
+    ring: Ring,
+    pairs: npt.ArrayLike,
+    scales: Sequence[int],
+) -> tuple[list[int], Cost]:
+    """Some entries of the pooled matrix, in units of 2^-(bits-2) of the ring.
+
+    The scales must bring every pooled entry into [-1, 1]; nobody's part need be in there.
+    """
+    secrets = [part.fixed_point(ring, ring.bits - 2, pairs, scales) for part in parts]
     outcome = sums.run(ring, secrets)
     return ring.to_signed(outcome.total), outcome.cost
 

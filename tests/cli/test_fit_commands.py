@@ -175,6 +175,21 @@ def test_moments_as_text_shows_no_moment(parties: Path) -> None:
     assert titan("moments", *FILES, "--formula", FORMULA, cwd=parties).returncode == 1
 
 
+@pytest.mark.parametrize("kind", ["HC0", "cluster"])
+def test_robust_errors(parties: Path, kind: str) -> None:
+    words = ["fit", *FILES, "--formula", FORMULA, "--cov-type", kind]
+    plain, robust = answer(*words[:-1], "nonrobust", cwd=parties), answer(*words, cwd=parties)
+    assert robust["params"] == plain["params"]
+    assert robust["bse"] != plain["bse"]
+    assert robust["cov_type"] == kind
+    assert robust["cost"]["rounds"] > plain["cost"]["rounds"]
+    assert kind in titan(*words, cwd=parties).stdout
+    titan("moments", "all.csv", "--formula", FORMULA, cwd=parties)
+    refused = titan("fit", "all.moments", "--cov-type", "HC0", cwd=parties)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "needs rows" in refused.stderr
+
+
 def test_moments_with_weights_need_the_word_again(parties: Path) -> None:
     words = ["--formula", FORMULA, "--weights", "trestbps"]
     titan("moments", "all.csv", *words, cwd=parties)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,6 +44,9 @@ def command(
     no_intercept: options.NoIntercept = False,
     weights: options.Weights = None,
     missing: options.Missing = "refuse",
+    cov_type: Annotated[
+        str, typer.Option(help="Standard errors: nonrobust, HC0, or cluster (by party).")
+    ] = "nonrobust",
     decimal: options.Decimal = False,
     network: options.NetworkName = None,
     tau: options.Tau = None,
@@ -76,16 +79,15 @@ def command(
     sums = options.given(
         tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine
     )
-    weighted = weights is not None
+    reading = _Reading(model, missing, cov_type, weights is not None)
     with waiting() as wait:
         parts = _parts(files, party, decimal, wait.rows)
         if len(files) == 1 and party is None:
             options.refuse_without_network(options.given(network=network) | sums)
-            net, out = None, _alone(next(iter(parts.values())), model, missing, weighted)
+            net, out = None, reading.alone(next(iter(parts.values())))
         else:
             net = networks.among(network or "cycle", list(parts))
-            sums["progress"] = wait.rounds
-            out = _together(parts, net, model, missing, weighted, sums)
+            out = reading.together(parts, net, sums | {"progress": wait.rounds})
     answer = _as_dict(out, net)
     if json:
         show_json(answer)
@@ -142,84 +144,83 @@ def _divided(
 # -- fits -------------------------------------------------------------------------------------
 
 
-def _alone(part: Part, model: Model | None, missing: Any, weighted: bool) -> Regression:
-    from titan import fitting
-    from titan.moments import Moments
+@dataclass(frozen=True)
+class _Reading:
+    """How rows become moments and moments a regression."""
 
-    if isinstance(part, Moments):
-        return _regression(fitting.exact(_selected(part, model, weighted)), model, weighted)
-    if model is None:
-        raise options.no_model()
-    return fitting.fit(part, formula=model.formula, weights=model.weights, missing=missing)
+    model: Model | None
+    missing: Any
+    cov_type: Any
+    weighted: bool
 
+    def alone(self, part: Part) -> Regression:
+        from titan import fitting
+        from titan.moments import Moments
 
-def _together(
-    parts: Mapping[str, Part],
-    net: Network,
-    model: Model | None,
-    missing: Any,
-    weighted: bool,
-    sums: dict[str, Any],
-) -> Regression:
-    from titan import fitting
-    from titan.moments import Moments
-
-    if any(isinstance(part, Moments) for part in parts.values()):
-        return _from_moments(parts, net, model, missing, weighted, sums)
-    if model is None:
-        raise options.no_model()
-    return fitting.fit(
-        parts, net, formula=model.formula, weights=model.weights, missing=missing, **sums
-    )
-
-
-def _from_moments(
-    parts: Mapping[str, Part],
-    net: Network,
-    model: Model | None,
-    missing: Any,
-    weighted: bool,
-    sums: dict[str, Any],
-) -> Regression:
-    """Some parties bring moments made before, perhaps others their rows."""
-    from titan.moments import Moments, collect
-    from titan.pooling import SecretMoments, Sums, pool
-
-    secrets: list[SecretMoments] = []
-    for part in (parts[party] for party in net.parties):
         if isinstance(part, Moments):
-            secrets.append(_selected(part, model, weighted))
-        elif model is None:
+            return self._regression(fitting.exact(self._selected(part)))
+        return fitting.fit(part, **self._choices())
+
+    def together(
+        self, parts: Mapping[str, Part], net: Network, sums: Mapping[str, Any]
+    ) -> Regression:
+        """Some parties may bring moments made before, and others their rows."""
+        from titan import fitting
+        from titan.moments import Moments
+        from titan.pooling import Sums, pool
+
+        if not any(isinstance(part, Moments) for part in parts.values()):
+            return fitting.fit(parts, net, **self._choices(), **sums)
+        secrets = [self._moments(parts[party]) for party in net.parties]
+        pooled, cost = pool(secrets, Sums(net, **sums), "inference")
+        return replace(self._regression(pooled), cost=cost)
+
+    def _choices(self) -> dict[str, Any]:
+        if self.model is None:
+            raise options.no_model()
+        return {
+            "formula": self.model.formula,
+            "weights": self.model.weights,
+            "missing": self.missing,
+            "cov_type": self.cov_type,
+        }
+
+    def _moments(self, part: Part) -> Moments:
+        from titan.moments import Moments, collect
+
+        if isinstance(part, Moments):
+            return self._selected(part)
+        if self.model is None:
             raise InputError(
                 f"{part.label} holds rows, and no model is given",
                 hint='--formula "y ~ a + b" for the rows beside the moments',
             )
-        else:
-            secrets.append(collect(part, model, missing=missing).moments)
-    pooled, cost = pool(secrets, Sums(net, **sums), "inference")
-    return replace(_regression(pooled, model, weighted), cost=cost)
+        return collect(part, self.model, missing=self.missing).moments
 
-
-def _selected(moments: Moments, model: Model | None, weighted: bool) -> Moments:
-    """The moments of the model's columns, made with weights if and only if that is said."""
-    if "Intercept" in moments.names and not weighted:
-        at = moments.names.index("Intercept")
-        if moments.fraction(at, at) != moments.rows:
+    def _selected(self, moments: Moments) -> Moments:
+        """The moments of the model's columns, made with weights if and only if that is said."""
+        if self.cov_type != "nonrobust":
             raise InputError(
-                "the moments were made with weights: the intercept's sum is not the row count",
-                hint="give --weights COLUMN as when they were made",
+                f"--cov-type {self.cov_type} needs rows, and moments were given",
+                hint="give the files that the moments were made of",
             )
-    return moments if model is None else moments.select(model.names)
+        if "Intercept" in moments.names and not self.weighted:
+            at = moments.names.index("Intercept")
+            if moments.fraction(at, at) != moments.rows:
+                raise InputError(
+                    "the moments were made with weights: the intercept's sum is not the row count",
+                    hint="give --weights COLUMN as when they were made",
+                )
+        return moments if self.model is None else moments.select(self.model.names)
 
+    def _regression(self, pooled: PooledMoments) -> Regression:
+        """A moments file does not say how its columns give the constant; a model does."""
+        from titan.leastsquares import fit_pooled
 
-def _regression(pooled: PooledMoments, model: Model | None, weighted: bool) -> Regression:
-    """A moments file does not say how its columns give the constant: the intercept's name does."""
-    from titan.leastsquares import fit_pooled
-
-    constant: Any = "Intercept" if "Intercept" in pooled.names else None
-    if model is not None:
-        constant = model.constant
-    return fit_pooled(pooled, constant=constant, weighted=weighted)
+        constant: Any = "Intercept" if "Intercept" in pooled.names else None
+        if self.model is not None:
+            constant = self.model.constant
+        return fit_pooled(pooled, constant=constant, weighted=self.weighted)
 
 
 # -- answers ----------------------------------------------------------------------------------
@@ -239,8 +240,9 @@ def _print(out: Regression, net: Network | None, tau: int | None) -> None:
         print(f"\nOne party alone: {out.nobs} rows, nothing sent to anybody.")
         return
     n = len(out.names)
+    meat = {"HC0": ", Σe²aaᵀ", "cluster": ", the sum over parties of ssᵀ"}.get(out.cov_type, "")
     print(
-        f"\nEvery party learned: pooled AᵀA ({n}×{n}), Aᵀb, bᵀb, {out.nobs} rows; "
+        f"\nEvery party learned: pooled AᵀA ({n}×{n}), Aᵀb, bᵀb{meat}, {out.nobs} rows; "
         f"{options.privacy(net, tau)}.\n"
         f"Cost: {options.cost_line(out.cost)}."
     )

@@ -1,8 +1,8 @@
 """Regression from pooled moments, under statsmodels' names."""
 
-# Rule 1: what needs rows is not here: Durbin–Watson, Jarque–Bera, leverages, robust errors.
-# Rule 2: every number is the middle of a proven ball, or plain where the fit is exact (0, ∞) or
-#         the number is not defined (NaN).
+# Rule 1: what needs rows is not here: Durbin–Watson, Jarque–Bera, leverages.
+# Rule 2: every number is the middle of a proven ball, or plain where the fit is exact (0, ∞), the
+#         number is not defined (NaN), or it follows from robust errors, which are not proven.
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import InputError
+from titan.errors import DataError, InputError
 from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
@@ -25,6 +25,7 @@ from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.penalised import LassoPath, Ridge, lasso_path, ridge
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
+from titan.leastsquares.robust import CovType, Robust, normal_quantile, normal_two_sided
 
 Constant = str | Mapping[str, Exact] | None
 
@@ -46,6 +47,11 @@ def fit_pooled(
             hint='pool with release="inference"',
         )
     enough_rows(moments)
+    if weighted and not np.diagonal(moments.gram).any():
+        raise DataError(
+            "every weight is zero, or every column",
+            hint="a row counts if its weight is above zero",
+        )
     if isinstance(constant, str):
         constant = {constant: 1}
     vector = as_vector(constant, moments.names)
@@ -73,6 +79,11 @@ class Regression:
     constant: Mapping[str, Exact] | None = None
     weighted: bool = False
     cost: Any = None
+    cov_type: CovType = "nonrobust"
+    robust: Robust | None = field(default=None, repr=False)
+    """The errors that `cov_type` asks for; None where they are not robust, or the fit is exact."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of each table were left out as incomplete; not part of any sum."""
 
     # -- counts -------------------------------------------------------------------------------
 
@@ -116,6 +127,8 @@ class Regression:
         return self._named([self._standard_error(j) for j in range(len(self.names))])
 
     def _standard_error(self, j: int) -> Quantity:
+        if self.robust is not None:
+            return self.robust.standard_error(j)
         scale = self._scale
         if not isinstance(scale, Ball):
             return scale
@@ -123,6 +136,7 @@ class Regression:
 
     @cached_property
     def tvalues(self) -> Named:
+        """Coefficients over standard errors; with robust errors these are statsmodels' z."""
         return self._named(
             [
                 _ratio(ball, se)
@@ -132,6 +146,8 @@ class Regression:
 
     @cached_property
     def pvalues(self) -> Named:
+        if self.robust is not None:
+            return self._named([normal_two_sided(z) for z in self.tvalues.values()])
         return self._named([inference.two_sided(t, self.df_resid) for t in self.tvalues.enclosures])
 
     def conf_int(self, alpha: float = 0.05) -> dict[str, tuple[float, float]]:
@@ -149,6 +165,10 @@ class Regression:
             return [(math.nan, math.nan)] * len(self.names)
         if self.exact_fit:
             return [(ball, ball) for ball in self.certificate.enclosures]
+        if self.robust is not None:
+            z = normal_quantile(alpha)
+            pairs = zip(self.params.values(), self.bse.values(), strict=True)
+            return [(x - z * se, x + z * se) for x, se in pairs]
         limit = inference.quantile(alpha, self.df_resid)
         limits: list[tuple[Quantity, Quantity]] = []
         for ball, se in zip(self.certificate.enclosures, self.bse.enclosures, strict=True):
@@ -160,6 +180,8 @@ class Regression:
 
     def cov_params(self) -> Floats:
         """The covariance matrix of the coefficients, in the order of `names`."""
+        if self.robust is not None:
+            return self.robust.covariance()
         inverse = self.certificate.approximation.best.floats()
         scales = np.array(self.moments.scales)
         covariance: Floats = np.ldexp(inverse, -(scales[:, None] + scales[None, :])) * self.scale
@@ -222,6 +244,8 @@ class Regression:
         return {"rsquared": r2, "rsquared_adj": adjusted}
 
     def _f_test(self) -> dict[str, Quantity]:
+        if self.robust is not None:
+            return self._wald_test(self.robust)
         f: Quantity = math.nan
         if self.df_model and self.df_resid and self.total_sum.lower > 0:
             f = math.inf
@@ -234,6 +258,14 @@ class Regression:
             "fvalue": f,
             "f_pvalue": inference.upper_tail(f, self.df_model, self.df_resid),
         }
+
+    def _wald_test(self, errors: Robust) -> dict[str, Quantity]:
+        """As statsmodels, which leaves F open where several columns make up the constant."""
+        f = math.nan
+        if self.constant is None or self._intercept is not None:
+            at = None if self._intercept is None else self.names.index(self._intercept)
+            f = errors.fvalue(at)
+        return {"fvalue": f, "f_pvalue": errors.f_pvalue(f, self.df_model, self.df_resid)}
 
     def _likelihood(self) -> dict[str, Quantity]:
         """Of Gaussian errors; with weights it would need the sum of their logarithms."""
@@ -285,7 +317,10 @@ class Regression:
     # -- other models from the same moments ---------------------------------------------------
 
     def submodel(self, names: Sequence[str]) -> Regression:
-        """The regression on some of the columns; no further communication."""
+        """The regression on some of the columns; no further communication.
+
+        Its errors are nonrobust: robust ones would need a sum of its own residuals.
+        """
         constant = self.constant
         if as_vector(constant, names) is None:
             constant = None
@@ -362,7 +397,8 @@ class Regression:
             "condition": self.certificate.condition,
             "method": self.certificate.approximation.method,
             "response": self.moments.response,
-            "cov_type": "nonrobust",
+            "cov_type": self.cov_type,
+            "dropped": dict(self.dropped),
         }
 
     def __repr__(self) -> str:
@@ -373,6 +409,8 @@ class Regression:
 
 
 def _ratio(ball: Ball, se: Quantity) -> Quantity:
+    if not isinstance(se, Ball) and se > 0:
+        return float(ball) / se
     if isinstance(se, Ball) and se.lower > 0:
         return compute(lambda b, s: b / s, ball, se)
     if isinstance(se, Ball) or math.isnan(se) or 0 in ball:

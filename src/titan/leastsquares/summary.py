@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 _WIDTH = 78
 _COLUMNS = (11, 11, 11, 11, 11, 11)
+_ERRORS = {
+    "nonrobust": "Standard errors assume that the covariance of the errors is correctly specified.",
+    "HC0": "Standard errors are robust to heteroscedasticity (HC0).",
+    "cluster": "Standard errors are robust to correlation inside clusters, the parties (CRV1).",
+}
 
 
 def summary(fit: Regression, alpha: float) -> str:
@@ -60,7 +65,7 @@ def _header(fit: Regression) -> list[str]:
         ("No. Observations:", str(fit.nobs)),
         ("Df Residuals:", str(fit.df_resid)),
         ("Df Model:", str(fit.df_model)),
-        ("Covariance Type:", "nonrobust"),
+        ("Covariance Type:", fit.cov_type),
     ]
     right = [
         (f"R-squared{kind}:", shown(stats["rsquared"], 3)),
@@ -84,7 +89,8 @@ def _pair(label: str, value: str, width: int) -> str:
 
 
 def _heading(fit: Regression, alpha: float) -> str:
-    labels = ("coef", "std err", "t", "P>|t|", f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]")
+    test = "t" if fit.cov_type == "nonrobust" else "z"
+    labels = ("coef", "std err", test, f"P>|{test}|", f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]")
     return " " * _label_width(fit) + "".join(
         label.rjust(width) for label, width in zip(labels, _COLUMNS, strict=True)
     )
@@ -112,12 +118,17 @@ def _label_width(fit: Regression) -> int:
 
 
 def _notes(fit: Regression) -> list[str]:
-    notes = ["Standard errors assume that the covariance of the errors is correctly specified."]
+    notes = [_ERRORS[fit.cov_type]]
+    if fit.robust is not None:
+        notes.append("No digits of robust errors, z, F and what follows from them are proven.")
     digits = min(fit.solution.digits)
     notes.append(
         f"Coefficients are proven to at least {digits} significant digits; "
         f"condition of the scaled Gram matrix {fit.certificate.condition:.2g}."
     )
+    if any(fit.dropped.values()):
+        rows = ", ".join(f"{count} of {name}" for name, count in fit.dropped.items() if count)
+        notes.append(f"Rows left out as incomplete: {rows}.")
     if fit.exact_fit:
         bound = at_most(fit.residual_sum.upper)
         notes.append(f"The fit is exact: the residual sum of squares is at most {bound}.")

@@ -63,9 +63,13 @@ def weighted(
     names: Sequence[str], columns: Sequence[Column], weights: Column, *, first_row: int = 0
 ) -> Moments:
     """Σ w a aᵀ: the moments of the columns a with the columns w·a."""
-    n = len(names)
+    n, rows = len(names), _rows(names, columns)
+    for name, column in zip([*names, "weights"], [*columns, weights], strict=True):
+        _check_finite(name, column.numbers, first_row)
+    if columns and len(weights) != rows:
+        raise DataError(f"{len(weights)} weights for {rows} rows")
     twice = [*columns, *(arithmetic.multiply(weights, column) for column in columns)]
-    both = gram([*names, *(f"weighted {name}" for name in names)], twice, first_row=first_row)
+    both = gram([str(at) for at in range(2 * n)], twice, first_row=first_row)
     units, j, k = np.array(both.units, np.int64), *triangle.pairs(n)
     # The unit of w·a is not that of a: the finest difference, split in halves, goes to both sides.
     half = (units[n:] - units[:n]).min(axis=0) // 2
@@ -130,7 +134,8 @@ class _Batch:
     def _cover(self, block: Block, columns: Sequence[int]) -> None:
         """Let the spans of these columns cover their numbers in this block."""
         for at in columns:
-            self._check_finite(at, block[at])
+            if not _finite(block[at]):
+                _check_finite(self._names[at], self._numbers[at], self._first_row)
         spans = dict(self._spans)
         for at, span in zip(columns, measure([block[at] for at in columns]), strict=True):
             spans[at] = spans[at] | span if at in spans else span
@@ -138,17 +143,6 @@ class _Batch:
             self._fold()
             self._spans = spans
             self._layout = Layout(tuple(spans.values()))
-
-    def _check_finite(self, at: int, numbers: npt.NDArray[Any]) -> None:
-        if numbers.dtype != np.float64 or np.isfinite(numbers).all():
-            return
-        rows = np.flatnonzero(~np.isfinite(self._numbers[at]))
-        shown = ", ".join(str(row + self._first_row + 1) for row in rows[:_SHOWN])
-        raise DataError(
-            f'column "{self._names[at]}" has {len(rows)} numbers that are infinite or missing, '
-            f"in row {shown}{', …' if len(rows) > _SHOWN else ''}",
-            hint="rows are counted from 1; drop or correct them",
-        )
 
     # -- sums ---------------------------------------------------------------------------------
 
@@ -182,6 +176,22 @@ class _Batch:
             for span, column in zip(layout.spans, self._columns, strict=True)
         )
         self._total = self._total + Moments(self._names, units, rows, packed)
+
+
+def _finite(numbers: npt.NDArray[Any]) -> bool:
+    return numbers.dtype != np.float64 or bool(np.isfinite(numbers).all())
+
+
+def _check_finite(name: str, numbers: npt.NDArray[Any], first_row: int) -> None:
+    if _finite(numbers):
+        return
+    rows = np.flatnonzero(~np.isfinite(numbers))
+    shown = ", ".join(str(row + first_row + 1) for row in rows[:_SHOWN])
+    raise DataError(
+        f'column "{name}" has {len(rows)} numbers that are infinite or missing, '
+        f"in row {shown}{', …' if len(rows) > _SHOWN else ''}",
+        hint="rows are counted from 1; drop or correct them",
+    )
 
 
 class Sum:

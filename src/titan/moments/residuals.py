@@ -1,0 +1,55 @@
+"""What robust standard errors need of a party's rows, once everybody knows the solution.
+
+With e = b − aᵀx the residual of a row, w its weight (1 without weights), the row's score is the
+vector w e a. The solution x is what all parties agree on, binary fractions; nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from titan.moments.arithmetic import add, multiply, subtract
+from titan.moments.columns import Column
+from titan.moments.gram import Accumulator, gram
+from titan.moments.model import Model
+from titan.moments.moments import Moments
+from titan.moments.rows import Batch, Missing, read_rows
+
+
+def scores(
+    data: Any, model: Model, x: Sequence[Fraction], *, missing: Missing = "refuse"
+) -> Moments:
+    """Σ w² e² a aᵀ over a party's rows, which are read once more."""
+    total = Accumulator(model.names[:-1])
+    for batch in read_rows(data, model, missing=missing):
+        total.add(_scores(batch, x))
+    return total.moments()
+
+
+def summed_score(moments: Moments, x: Sequence[Fraction]) -> Moments:
+    """s sᵀ of s = Σ w e a over a party's rows: Aᵀb − AᵀA x, so the moments of [A b] suffice."""
+    n = len(x)
+    sums = [
+        moments.fraction(j, n) - _dot([moments.fraction(j, k) for k in range(n)], x)
+        for j in range(n)
+    ]
+    # Denominators hold no prime but 2 and 5, as those of moments do: the divisors are 1.
+    return gram(moments.names[:n], [Column.of_fractions([value])[0] for value in sums])
+
+
+def _scores(batch: Batch, x: Sequence[Fraction]) -> list[Column]:
+    *design, response = batch.columns
+    terms = [
+        multiply(Column.constant(value, batch.rows), a) for value, a in zip(x, design, strict=True)
+    ]
+    residual = subtract(response, reduce(add, terms))
+    if batch.weights is not None:
+        residual = multiply(batch.weights, residual)
+    return [multiply(residual, a) for a in design]
+
+
+def _dot(u: Sequence[Fraction], v: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(u, v, strict=True)), Fraction(0))
