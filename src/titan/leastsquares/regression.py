@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +20,7 @@ from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
+from titan.leastsquares.goodness import f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.penalised import LassoPath, Ridge, lasso_path, ridge
@@ -225,66 +225,7 @@ class Regression:
     @cached_property
     def statistics(self) -> dict[str, Quantity]:
         """R², adjusted R², F and the rest as enclosures, by statsmodels' names."""
-        return {**self._r_squared(), **self._f_test(), **self._likelihood()}
-
-    def _r_squared(self) -> dict[str, Quantity]:
-        r2: Quantity = math.nan
-        adjusted: Quantity = math.nan
-        if self.total_sum.lower > 0:
-            r2 = adjusted = 1.0
-            if not self.exact_fit:
-                r2 = compute(lambda r, t: 1 - r / t, self.residual_sum, self.total_sum)
-        if isinstance(r2, Ball):
-            freedom = self.nobs - (self.constant is not None)
-            adjusted = (
-                compute(lambda r: 1 - (1 - r) * freedom / self.df_resid, r2)
-                if self.df_resid
-                else math.nan
-            )
-        return {"rsquared": r2, "rsquared_adj": adjusted}
-
-    def _f_test(self) -> dict[str, Quantity]:
-        if self.robust is not None:
-            return self._wald_test(self.robust)
-        f: Quantity = math.nan
-        if self.df_model and self.df_resid and self.total_sum.lower > 0:
-            f = math.inf
-            if not self.exact_fit:
-                ratio = Fraction(self.df_resid, self.df_model)
-                f = compute(
-                    lambda r, t, q: (t - r) / r * q, self.residual_sum, self.total_sum, Ball(ratio)
-                )
-        return {
-            "fvalue": f,
-            "f_pvalue": inference.upper_tail(f, self.df_model, self.df_resid),
-        }
-
-    def _wald_test(self, errors: Robust) -> dict[str, Quantity]:
-        """As statsmodels, which leaves F open where several columns make up the constant."""
-        f = math.nan
-        if self.constant is None or self._intercept is not None:
-            at = None if self._intercept is None else self.names.index(self._intercept)
-            f = errors.fvalue(at)
-        return {"fvalue": f, "f_pvalue": errors.f_pvalue(f, self.df_model, self.df_resid)}
-
-    def _likelihood(self) -> dict[str, Quantity]:
-        """Of Gaussian errors; with weights it would need the sum of their logarithms."""
-        if self.weighted or self.exact_fit:
-            llf = math.nan if self.weighted else math.inf
-            return {"llf": llf, "aic": -llf, "bic": -llf}
-        import flint
-
-        n, k = self.nobs, len(self.names)
-
-        def likelihood(r: flint.arb) -> flint.arb:
-            return -(r / n * 2 * flint.arb.pi()).log() * n / 2 - flint.arb(n) / 2
-
-        ball = compute(likelihood, self.residual_sum)
-        return {
-            "llf": ball,
-            "aic": compute(lambda v: 2 * k - 2 * v, ball),
-            "bic": compute(lambda v: k * flint.arb(n).log() - 2 * v, ball),
-        }
+        return {**r_squared(self), **f_test(self), **likelihood(self)}
 
     @property
     def rsquared(self) -> float:
@@ -328,17 +269,17 @@ class Regression:
 
     def ridge(self, alpha: float | Exact) -> Ridge:
         """‖b − Ax‖² + alpha‖x‖², the intercept unpenalised: scikit-learn's `Ridge`."""
-        return ridge(self.moments, alpha, self._intercept)
+        return ridge(self.moments, alpha, self.intercept)
 
     def ridge_path(self, alphas: Sequence[float | Exact]) -> list[Ridge]:
         return [self.ridge(alpha) for alpha in alphas]
 
     def lasso_path(self, alphas: Sequence[float] | None = None, count: int = 100) -> LassoPath:
         """‖b − Ax‖²/(2·rows) + alpha‖x‖₁, the intercept unpenalised: scikit-learn's `Lasso`."""
-        return lasso_path(self.moments, alphas, count, self._intercept)
+        return lasso_path(self.moments, alphas, count, self.intercept)
 
     @property
-    def _intercept(self) -> str | None:
+    def intercept(self) -> str | None:
         """The column that is the constant by itself."""
         return next(iter(self.constant)) if self.constant and len(self.constant) == 1 else None
 
@@ -363,7 +304,7 @@ class Regression:
         for name in self.names:
             if name in rows:
                 columns.append(np.asarray(rows[name], np.float64))
-            elif name == self._intercept:
+            elif name == self.intercept:
                 columns.append(np.ones(()))
             else:
                 raise InputError(f"the rows lack the column {name!r}")

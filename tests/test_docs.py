@@ -1,0 +1,48 @@
+"""What the documentation points to is there, and what the README shows runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import titan
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
+    for link in links:
+        if not link.startswith("http"):
+            assert (page.parent / link).exists(), f"{page.name} points to {link}"
+
+
+def test_every_file_the_readme_names_is_there() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:ring|protocol|engines)/[a-z_/]+\.py)`", text)
+    assert len(named) == 5
+    for name in named:
+        assert (ROOT / "src" / "titan" / name).exists()
+
+
+def test_the_session_of_the_readme_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    [session] = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    monkeypatch.chdir(tmp_path)
+    for at, name in enumerate(["north", "east", "south"]):
+        rows = [f"{50 + (7 * i + at) % 11},{i % 2},{100 + (5 * i + 3 * at) % 13}" for i in range(9)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["age,sex,y", *rows]) + "\n")
+    exec(compile(session, "README.md", "exec"), {})  # noqa: S102 - our own page
+    assert "OLS Regression Results" in capsys.readouterr().out
+
+
+def test_the_version_is_told_in_one_place() -> None:
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'version = "{titan.__version__}"' in pyproject
