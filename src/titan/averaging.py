@@ -17,7 +17,7 @@ from titan.errors import InputError, NetworkError, NumberError, PlanError
 from titan.network import Network
 from titan.protocol import Cost, MaskMode, Plan, RecoveryName
 from titan.ring import FixedPoint, Residues, Ring
-from titan.ring.residues import whole_number
+from titan.ring.whole import whole_number
 
 EngineName = Literal["local", "vectorised"]
 _ENGINES: dict[str, Callable[..., Outcome]] = {"local": local.run, "vectorised": vectorised.run}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.averaging import as_array, by_party
-from titan.engines import local
+from titan.engines.broadcasting import broadcast
 from titan.errors import DataError, InputError, PlanError
 from titan.leastsquares import PooledMoments, Regression, Solution, fit_pooled, solve_pooled
 from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales, symmetric
@@ -56,7 +56,7 @@ def solve(
     solution = solve_pooled(pooled)
     if origin is not None:
         message = np.concatenate([solution.x, solution.error_bound]).astype("<f8").tobytes()
-        cost = cost + local.broadcast(network, origin, message)
+        cost = cost + broadcast(network, origin, message)
     return replace(solution, cost=cost)
 
 

@@ -22,7 +22,7 @@ from titan.protocol.recovery import Flood, Scheme, TopK, Tree
 from titan.protocol.recovery.topk import MOST_PARTIES
 from titan.protocol.recovery.tree import BYTES_PER_ROUND
 from titan.ring import Residues, Ring
-from titan.ring.residues import whole_number
+from titan.ring.whole import whole_number
 
 RecoveryName = Literal["auto", "topk", "flood", "tree"]
 MaskMode = Literal["sent", "seeded"]

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.errors import InputError, MessageError
+from titan.ring.whole import whole_number
 
 Residues = npt.NDArray[np.uint64]
 RandomWords = Callable[[int], Residues]
@@ -32,13 +33,6 @@ MOST_BITS = 1 << 20
 _WORD = np.dtype("<u8")
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
-
-
-def whole_number(what: str, given: object) -> int:
-    """An integer of Python's or NumPy's; anything else, True and 6.0 included, is refused."""
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        return int(given)
-    raise InputError(f"{what}={given!r} is no whole number", hint=f"{what} is 1, 2, 3, …")
 
 
 @dataclass(frozen=True)
