@@ -57,20 +57,26 @@ class Agent:
     def receive(self, envelope: Envelope) -> list[Envelope]:
         """Take one envelope; return those that are due because of it."""
         kind, sender, _, round_, _ = envelope
-        content = self._read(envelope)
-        self._refuse_if_failed()
+        key, content = (sender, kind), self._read(envelope)
+        if self._failed:
+            raise _failure()
         if self.done or (self._recovery is not None and self._recovery.needs_no_more):
             return []
-        self._refuse_unexpected(envelope)
-        self._inbox.setdefault(round_, {})[sender, kind] = content
-        if round_ != self.round:
-            return []
-        self._missing.discard((sender, kind))
-        return self._advance([])
+        if round_ == self.round and key in self._missing:
+            self._missing.remove(key)
+            self._inbox.setdefault(round_, {})[key] = content
+            return [] if self._missing else self._advance([])
+        if not self._comes_early(key, round_):
+            raise MessageError(
+                f"{envelope!r} was not expected in round {self.round}, or came twice"
+            )
+        self._inbox.setdefault(round_, {})[key] = content
+        return []
 
     def lose(self, sender: int) -> list[Envelope]:
         """The link from `sender` is gone for good; only a recovery with detours can bear it."""
-        self._refuse_if_failed()
+        if self._failed:
+            raise _failure()
         if self.done:
             return []
         if self._recovery is None or not self._recovery.lose(sender):
@@ -84,7 +90,8 @@ class Agent:
     @property
     def total(self) -> Residues:
         """The sum of all secrets, (limbs, d). Raises unless it is certainly that."""
-        self._refuse_if_failed()
+        if self._failed:
+            raise _failure()
         if self._recovery is None or not self.done:
             raise RecoveryError("the sum is not recovered yet")
         return self.plan.take_one(self._recovery.total())
@@ -164,26 +171,17 @@ class Agent:
             raise MessageError(f"{envelope!r} is for a round that will not come")
         return self.plan.read(kind, sender, round_, payload)
 
-    def _refuse_unexpected(self, envelope: Envelope) -> None:
-        """Nothing is taken twice, nor after its round, nor in a round that does not await it."""
-        kind, sender, _, round_, _ = envelope
-        key = (sender, kind)
-        if round_ == self.round:
-            expected = key in self._missing
-        else:
-            expected = round_ > self.round and key not in self._inbox.get(round_, {})
-            expected = expected and key in self.plan.senders(self.party, round_)
-        if not expected:
-            raise MessageError(
-                f"{envelope!r} was not expected in round {self.round}, or came twice"
-            )
-
-    def _refuse_if_failed(self) -> None:
-        if self._failed:
-            raise RecoveryError("this sum has failed", hint="start a new run with fresh masks")
+    def _comes_early(self, key: Key, round_: int) -> bool:
+        """Whether it is for a later round, in which the plan has it sent, and not here yet."""
+        later = round_ > self.round and key not in self._inbox.get(round_, {})
+        return later and key in self.plan.senders(self.party, round_)
 
     def _name(self, party: int) -> str:
         return repr(self.plan.network.parties[party])
 
     def __repr__(self) -> str:
         return f"<Agent {self._name(self.party)}, round {self.round}>"
+
+
+def _failure() -> RecoveryError:
+    return RecoveryError("this sum has failed", hint="start a new run with fresh masks")
