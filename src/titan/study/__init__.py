@@ -2,5 +2,7 @@
 
 from titan.study.card import Card
 from titan.study.identity import Identity
+from titan.study.manifest import Link, Study
+from titan.study.ranges import Range
 
-__all__ = ["Card", "Identity"]
+__all__ = ["Card", "Identity", "Link", "Range", "Study"]

@@ -1,0 +1,65 @@
+"""Ranges that values must lie in, exact: decimal text in, the same decimal text out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from titan.errors import InputError
+
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_MOST_CHARACTERS = 60
+_MOST_EXPONENT = 308
+
+
+@dataclass(frozen=True, order=True)
+class Range:
+    """What a column's values may be, both ends included."""
+
+    column: str
+    low: Fraction
+    high: Fraction
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise InputError(
+                f'the range of "{self.column}" is empty: '
+                f"{decimal_text(self.low)} is above {decimal_text(self.high)}"
+            )
+
+    @classmethod
+    def read(cls, column: str, low: Any, high: Any) -> Range:
+        """Ends as decimal text, or as whole numbers and decimals."""
+        return cls(column, _number(column, low), _number(column, high))
+
+    def as_list(self) -> list[str]:
+        return [decimal_text(self.low), decimal_text(self.high)]
+
+    def __contains__(self, value: Fraction | int) -> bool:
+        return self.low <= value <= self.high
+
+
+def _number(column: str, given: Any) -> Fraction:
+    whole = type(given) is int and abs(given) < 10**_MOST_CHARACTERS
+    text = str(given) if whole or type(given) in (str, Decimal) else ""
+    exponent = re.split("[eE]", text)[1:] or ["0"]
+    fits = len(text) <= _MOST_CHARACTERS and _DECIMAL.fullmatch(text)
+    if not fits or abs(int(exponent[0])) > _MOST_EXPONENT:
+        raise InputError(
+            f'the range of "{column}" has an end that is no decimal number',
+            hint='such as "0", "-1.5" or "1e6"',
+        )
+    return Fraction(text)
+
+
+def decimal_text(number: Fraction) -> str:
+    """A decimal fraction in its one form: no exponent, no zeros that say nothing."""
+    places = 0
+    while (number * 10**places).denominator > 1:
+        places += 1
+    digits = str(abs(number.numerator) * 10**places // number.denominator).zfill(places + 1)
+    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return f"-{text}" if number < 0 else text
