@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import gcd
 from typing import Any
 
 from titan.errors import InputError
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
-_MOST_CHARACTERS = 60
+_MOST_CHARACTERS = 400
 _MOST_EXPONENT = 308
 
 
@@ -24,6 +25,9 @@ class Range:
     high: Fraction
 
     def __post_init__(self) -> None:
+        for end in (self.low, self.high):
+            if len(decimal_text(end)) > _MOST_CHARACTERS:  # then it would not read back
+                raise _refused(self.column)
         if self.low > self.high:
             raise InputError(
                 f'the range of "{self.column}" is empty: '
@@ -48,17 +52,22 @@ def _number(column: str, given: Any) -> Fraction:
     exponent = re.split("[eE]", text)[1:] or ["0"]
     fits = len(text) <= _MOST_CHARACTERS and _DECIMAL.fullmatch(text)
     if not fits or abs(int(exponent[0])) > _MOST_EXPONENT:
-        raise InputError(
-            f'the range of "{column}" has an end that is no decimal number',
-            hint='such as "0", "-1.5" or "1e6"',
-        )
+        raise _refused(column)
     return Fraction(text)
+
+
+def _refused(column: str) -> InputError:
+    return InputError(
+        f'the range of "{column}" has an end that is no decimal number, or a very long one',
+        hint='such as "0", "-1.5" or "1e6"',
+    )
 
 
 def decimal_text(number: Fraction) -> str:
     """A decimal fraction in its one form: no exponent, no zeros that say nothing."""
-    places = 0
-    while (number * 10**places).denominator > 1:
+    places, rest = 0, number.denominator
+    while rest > 1 and places <= _MOST_CHARACTERS:  # forever, for what is no decimal fraction
+        rest //= gcd(rest, 10)
         places += 1
     digits = str(abs(number.numerator) * 10**places // number.denominator).zfill(places + 1)
     text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
