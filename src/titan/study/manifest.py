@@ -22,12 +22,13 @@ from typing import Any, Literal, get_args
 
 from titan.errors import InputError
 from titan.moments import Model
+from titan.moments.model import Readings
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.pooling import Release, Sums
 from titan.protocol import MaskMode, RecoveryName
 from titan.study.card import Card
-from titan.study.ranges import Range
+from titan.study.ranges import Range, refuse_outside
 
 Dial = Literal["push", "pull"]
 FORMAT = 1
@@ -164,6 +165,10 @@ class Study:
             rounds=self.rounds,
             masks=self.masks,
         )
+
+    def check_rows(self, readings: Readings) -> None:
+        """Refuse rows of one's own with a value outside its range: a check for `collect`."""
+        refuse_outside(self.ranges, readings)
 
     def card(self, name: str) -> Card:
         return self.parties[self.network.index(name)]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from titan.errors import InputError
+import numpy as np
+
+from titan.errors import DataError, InputError
+from titan.moments.model import Readings
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _MOST_CHARACTERS = 400
@@ -44,6 +48,22 @@ class Range:
 
     def __contains__(self, value: Fraction | int) -> bool:
         return self.low <= value <= self.high
+
+
+def refuse_outside(ranges: Iterable[Range], readings: Readings) -> None:
+    """Refuse a party's own rows where a value is outside its range; the error does not show it."""
+    for item in ranges:
+        column = readings.numbers[item.column]
+        if not len(column):
+            continue
+        for at in (column.numbers.argmin(), column.numbers.argmax()):  # units are positive
+            (value,) = column.take(np.array([at], np.intp)).fractions()
+            if value not in item:
+                raise DataError(
+                    f'{readings.place(int(at))}, column "{item.column}": a value outside the '
+                    f"study's range, {' to '.join(item.as_list())}",
+                    hint="correct it, or leave the row out",
+                )
 
 
 def _number(column: str, given: Any) -> Fraction:
