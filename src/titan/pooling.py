@@ -91,14 +91,24 @@ class Sums:
         return engine(plan, np.stack(secrets, axis=1), progress=self.progress)
 
 
+def plans(sums: Sums, coefficients: int, release: Release) -> list[Plan]:
+    """The plans of the sums by which `pool` pools a model with so many coefficients.
+
+    The first has the diagonal of AᵀA, Aᵀb and the row count, with inference also bᵀb; the second
+    the rest of AᵀA, and is not there for a single coefficient.
+    """
+    _check_choices(sums, release)
+    found = [sums.plan(WIDE, 2 * coefficients + 1 + (release == "inference"))]
+    if coefficients > 1:
+        found.append(sums.plan(Ring(sums.bits), coefficients * (coefficients - 1) // 2))
+    return found
+
+
 def pool(
     parts: Sequence[SecretMoments], sums: Sums, release: Release
 ) -> tuple[PooledMoments, Cost]:
     """The pooled normal equations, with proven bounds on their rounding, and what that cost."""
-    if release not in get_args(Release):
-        raise PlanError(
-            f"release={release!r} is unknown", hint=f"one of {', '.join(get_args(Release))}"
-        )
+    _check_choices(sums, release)
     names = _common_names(parts, sums.network)
     first, cost = _first_sum(parts, sums, release)
     _enough_rows(first.rows, len(names) - 1)
@@ -151,8 +161,6 @@ def _second_sum(
     parts: Sequence[SecretMoments], sums: Sums, scales: Sequence[int]
 ) -> tuple[list[int], Cost]:
     """The upper triangle, row by row, in units of 2^-(bits-2)."""
-    if sums.bits < 8:
-        raise PlanError(f"{sums.bits} bits are too few for moments", hint="128 is the default")
     pairs = np.stack(np.triu_indices(len(scales), 1), axis=1)
     scaled = [*scales, 0]  # the response has no part in this sum
     return pool_scaled(parts, sums, Ring(sums.bits), pairs, scaled)
@@ -175,6 +183,15 @@ def pool_scaled(
 
 
 # -- refusals ---------------------------------------------------------------------------------
+
+
+def _check_choices(sums: Sums, release: Release) -> None:
+    if release not in get_args(Release):
+        raise PlanError(
+            f"release={release!r} is unknown", hint=f"one of {', '.join(get_args(Release))}"
+        )
+    if sums.bits < 8:
+        raise PlanError(f"{sums.bits} bits are too few for moments", hint="128 is the default")
 
 
 def _common_names(parts: Sequence[SecretMoments], network: Network) -> tuple[str, ...]:

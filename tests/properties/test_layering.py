@@ -12,7 +12,7 @@ import titan
 ROOT = Path(titan.__file__).parent
 ORDER = [
     "errors", "ring", "network", "protocol", "moments", "leastsquares", "datasets", "engines",
-    "averaging", "pooling", "fitting", "experiments", "cli", "__main__",
+    "averaging", "pooling", "study", "fitting", "experiments", "cli", "__main__",
 ]  # fmt: skip
 NO_IO = {"asyncio", "logging", "socket", "threading", "multiprocessing", "subprocess", "grpc"}
 INNER = {"ring", "network", "protocol"}

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from titan.cli import average, demo, fit, moments, network, reproduce, solve
+from titan.cli import average, demo, fit, keys, moments, network, reproduce, solve, study
 from titan.cli.output import fail, speak_plainly
 
 app = typer.Typer(
@@ -23,8 +23,10 @@ app.command("demo")(demo.command)
 app.command("fit")(fit.command)
 app.command("moments")(moments.command)
 app.command("solve")(solve.command)
+app.add_typer(keys.app, name="keys")
 app.add_typer(network.app, name="network")
 app.add_typer(reproduce.app, name="reproduce")
+app.add_typer(study.app, name="study")
 
 
 @app.callback(invoke_without_command=True)

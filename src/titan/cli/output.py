@@ -78,6 +78,13 @@ def show_rows(rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:
         print((indent + "  ".join(cells)).rstrip())
 
 
+def show_pairs(pairs: Sequence[tuple[str, str]], indent: str = "  ") -> None:
+    """Labels and what they stand for, both to the left."""
+    width = max(len(label) for label, _ in pairs)
+    for label, text in pairs:
+        print(f"{indent}{label.ljust(width)}  {text}")
+
+
 # -- files ------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from titan.moments.gram import Accumulator
 from titan.moments.model import Model
 from titan.moments.moments import Moments
-from titan.moments.rows import Missing, read_rows
+from titan.moments.rows import Check, Missing, read_rows
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,15 @@ def collect(
     *,
     missing: Missing = "refuse",
     progress: Callable[[int], None] | None = None,
+    check: Check | None = None,
 ) -> Collected:
     """Σ a aᵀ over the rows of [A b], or Σ w a aᵀ where the model has weights.
 
-    `progress` is called with the number of rows read so far.
+    `progress` is called with the number of rows read so far, `check` with each batch of rows before
+    anything is made of them.
     """
     total, dropped = Accumulator(model.names), 0
-    for batch in read_rows(data, model, missing=missing):
+    for batch in read_rows(data, model, missing=missing, check=check):
         total.add(batch.columns, batch.weights)
         dropped += batch.dropped
         if progress is not None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from titan.moments.sources import BATCH_ROWS, RawBatch, Source, open_source
 from titan.moments.terms import Category
 
 Missing = Literal["refuse", "drop"]
+Check = Callable[[Readings], None]
 
 _BATCH_ENTRIES = 1 << 22
 _LEAST_ROWS = 1024
@@ -38,23 +39,31 @@ class Batch:
 
 
 def read_rows(
-    data: Any, model: Model, *, missing: Missing = "refuse", batch_rows: int | None = None
+    data: Any,
+    model: Model,
+    *,
+    missing: Missing = "refuse",
+    batch_rows: int | None = None,
+    check: Check | None = None,
 ) -> Iterator[Batch]:
     """The rows of a source (or of anything `open_source` takes), a batch at a time.
 
     With missing="refuse" a value that is not there ends the reading with a DataError that counts
     them by column; with "drop" its row is left out. Columns that the source lacks are refused at
-    once, everything else as it is met.
+    once, everything else as it is met. `check` looks at the rows that are kept, before anything is
+    made of them, and may refuse them.
     """
     source = open_source(data)
     if missing not in ("refuse", "drop"):
         raise DataError(f'missing={missing!r}, where "refuse" or "drop" was expected')
     source.check(model.columns_needed)
     size = batch_rows or max(_LEAST_ROWS, min(BATCH_ROWS, _BATCH_ENTRIES // len(model.names)))
-    return _batches(source, model, missing, size)
+    return _batches(source, model, missing, size, check)
 
 
-def _batches(source: Source, model: Model, missing: Missing, size: int) -> Iterator[Batch]:
+def _batches(
+    source: Source, model: Model, missing: Missing, size: int, check: Check | None
+) -> Iterator[Batch]:
     counts: Counter[str] = Counter()
     rows = kept = 0
     for raw in source.batches(model.columns_needed, size):
@@ -63,7 +72,7 @@ def _batches(source: Source, model: Model, missing: Missing, size: int) -> Itera
         counts.update({name: int(mask.sum()) for name, mask in gaps.items()})
         if counts.total() and missing == "refuse":
             continue  # the rest is only counted
-        batch = _batch(readings, gaps, model)
+        batch = _batch(readings, gaps, model, check)
         kept += batch.rows
         yield batch
     if counts.total() and missing == "refuse":
@@ -74,11 +83,13 @@ def _batches(source: Source, model: Model, missing: Missing, size: int) -> Itera
         )
 
 
-def _batch(readings: Readings, gaps: dict[str, Mask], model: Model) -> Batch:
+def _batch(readings: Readings, gaps: dict[str, Mask], model: Model, check: Check | None) -> Batch:
     incomplete = np.logical_or.reduce(list(gaps.values()))
     dropped = int(incomplete.sum())
     if dropped:
         readings = _take(readings, np.flatnonzero(~incomplete))
+    if check is not None:
+        check(readings)
     weights = model.evaluate_weights(readings)
     return Batch(model.evaluate(readings), readings.rows, dropped, weights)
 

@@ -1,0 +1,86 @@
+"""titan keys: who a party is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from titan.cli.output import show_json, show_pairs
+
+if TYPE_CHECKING:
+    from titan.study import Card
+
+app = typer.Typer(help="Make a party's keys, look at a card.", no_args_is_help=True)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Option(help="What the party is called.")],
+    address: Annotated[str, typer.Option(help="Where it can be reached, host:port.")],
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(),
+    days: Annotated[int, typer.Option(help="How long the certificate is good.")] = 730,
+    force: Annotated[bool, typer.Option("--force", help="Replace keys that are there.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Make a private key, which stays here, and a card, which goes to the others.
+
+    \b
+    Example:
+      titan keys new --name north --address north.example.org:7443
+    """
+    from datetime import UTC, datetime
+
+    from titan.study import Identity
+
+    made = Identity.create(name, address, now=datetime.now(UTC), days=days)
+    key, card = made.save(out, force=force)
+    if json:
+        show_json({"key": str(key), "card": str(card), **_facts(made.card)})
+        return
+    show_pairs([
+        ("private key", f"{key} (mode 600; it never leaves this machine)"),
+        ("card", f"{card} (hand it to whoever gathers the study)"),
+        *_rows(made.card),
+    ])  # fmt: skip
+
+
+@app.command()
+def show(
+    card: Annotated[Path, typer.Argument(metavar="CARD", help="A party's card.")],
+    json: JsonOption = False,
+) -> None:
+    """Show whose a card is; compare the fingerprint with that party, by telephone say.
+
+    \b
+    Example:
+      titan keys show north.card
+    """
+    from titan.study import Card
+
+    found = Card.load(card)
+    if json:
+        show_json(_facts(found))
+    else:
+        show_pairs(_rows(found))
+
+
+def _facts(card: Card) -> dict[str, Any]:
+    return {
+        "name": card.name,
+        "address": card.address,
+        "fingerprint": card.fingerprint,
+        "valid_until": card.not_after.isoformat(),
+    }
+
+
+def _rows(card: Card) -> list[tuple[str, str]]:
+    return [
+        ("name", card.name),
+        ("address", card.address),
+        ("fingerprint", card.fingerprint),
+        ("good until", f"{card.not_after:%Y-%m-%d}"),
+    ]

@@ -1,0 +1,221 @@
+"""titan study: gather a study, check one before taking part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from titan.cli import networks
+from titan.cli.output import show_error, show_json, show_pairs
+from titan.errors import InputError
+
+if TYPE_CHECKING:
+    from titan.network import Network
+    from titan.study import Card, Link, Range, Report, Study
+
+app = typer.Typer(help="Gather a study, check one before taking part.", no_args_is_help=True)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_NETWORK_HELP = "cycle, complete, design, or a CSV file of links with the columns from,to."
+
+
+@app.command()
+def new(
+    card: Annotated[list[Path], typer.Option(help="A party's card; once for every party.")],
+    formula: Annotated[str, typer.Option(help='The model, such as "y ~ a + b".')],
+    tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    network: Annotated[str, typer.Option(help=_NETWORK_HELP)] = "design",
+    title: Annotated[str, typer.Option(help="What the study is about.")] = "a study",
+    release: Annotated[str, typer.Option(help="solution or inference.")] = "inference",
+    weights: Annotated[str | None, typer.Option(help="A column of analytic weights.")] = None,
+    missing: Annotated[str, typer.Option(help="refuse or drop rows with gaps.")] = "refuse",
+    range_: Annotated[
+        list[str] | None,
+        typer.Option("--range", help="age=0:120: values that may be; once per column."),
+    ] = None,
+    min_rows: Annotated[int, typer.Option(help="The fewest rows of a party.")] = 10,
+    min_rows_total: Annotated[
+        int | None, typer.Option(help="The fewest rows in all; --min-rows for every party.")
+    ] = None,
+    rows_per_parameter: Annotated[int, typer.Option(help="The fewest rows per parameter.")] = 3,
+    pull: Annotated[
+        list[str] | None,
+        typer.Option(help="from,to: on this link the receiver dials, not the sender."),
+    ] = None,
+    bits: Annotated[int, typer.Option(help="The second sum is taken modulo 2^bits.")] = 128,
+    recovery: Annotated[str, typer.Option(help="auto, topk, flood or tree.")] = "auto",
+    k: Annotated[int | None, typer.Option("-k", "--k", help="List length of topk.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="A bound on the diameter.")] = None,
+    masks: Annotated[str, typer.Option(help="sent or seeded.")] = "sent",
+    solver: Annotated[str | None, typer.Option(help="One party that solves for all.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Gather cards, links and model into one file, which all parties then check and join.
+
+    \b
+    Example:
+      titan study new --card north.card --card east.card --card south.card \\
+        --formula "y ~ age + sex" --range age=0:120 --tau 1 --out study.toml
+    """
+    from titan.study import Card, Study
+
+    cards = tuple(Card.load(path) for path in card)
+    study = Study(
+        title=title,
+        formula=formula,
+        tau=tau,
+        parties=cards,
+        links=_links(_network(network, cards, tau), pull or []),
+        release=release,  # type: ignore[arg-type]  # words are checked by Study
+        weights=weights,
+        missing=missing,  # type: ignore[arg-type]
+        ranges=tuple(map(_range, range_ or [])),
+        min_rows_party=min_rows,
+        min_rows_total=min_rows_total,
+        rows_per_parameter=rows_per_parameter,
+        bits=bits,
+        recovery=recovery,  # type: ignore[arg-type]
+        masks=masks,  # type: ignore[arg-type]
+        k=k,
+        rounds=rounds,
+        solver=solver,
+    )
+    _refuse_problems(_report(study))  # nobody could join it
+    study.save(out, force=force)
+    if json:
+        show_json(
+            {"study": str(out), "digest": study.digest, "parties": list(study.network.parties)}
+        )
+    else:
+        show_pairs([("study", str(out)), ("digest", study.digest)])
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(metavar="STUDY", help="The study's file.")],
+    json: JsonOption = False,
+) -> None:
+    """Is it sound and private, what will it cost, and what will everybody learn?
+
+    Exit status 1 where a condition fails.
+
+    \b
+    Example:
+      titan study check study.toml
+    """
+    from titan.study import Study
+
+    report = _report(Study.load(file))
+    if json:
+        show_json(report.as_dict())
+    else:
+        _print(report)
+    _refuse_problems(report)
+
+
+def _report(study: Study) -> Report:
+    from datetime import UTC, datetime
+
+    from titan.study import preflight
+
+    return preflight.check(study, datetime.now(UTC))
+
+
+def _refuse_problems(report: Report) -> None:
+    for problem in report.problems:
+        show_error(problem)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+# -- reading options --------------------------------------------------------------------------
+
+
+def _network(name: str, cards: tuple[Card, ...], tau: int) -> Network:
+    from titan.network import Network
+
+    names = [card.name for card in cards]
+    if name == "design":
+        return Network.design(names, tau)
+    if name in networks.FAMILIES:
+        return networks.among(name, names)
+    return Network.from_csv(name, parties=names)
+
+
+def _links(network: Network, pull: list[str]) -> tuple[Link, ...]:
+    from titan.study import Link
+
+    asked = {text: tuple(part.strip() for part in text.split(",")) for text in pull}
+    for text, pair in asked.items():
+        if pair not in network.edges:
+            raise InputError(f"--pull {text}: there is no such link", hint="write it as from,to")
+    pulled = set(asked.values())
+    return tuple(Link(a, b, "pull" if (a, b) in pulled else "push") for a, b in network.edges)
+
+
+def _range(text: str) -> Range:
+    from titan.study import Range
+
+    column, equals, ends = text.rpartition("=")
+    low, colon, high = ends.partition(":")
+    if not (column and equals and colon):
+        raise InputError(f"--range {text}: not a range", hint="write it as age=0:120")
+    return Range.read(column, low, high)
+
+
+# -- printing ---------------------------------------------------------------------------------
+
+
+def _print(report: Report) -> None:
+    facts, cost = report.facts, report.cost
+    print(f"{facts['title']}: {facts['formula']}")
+    show_pairs([(name, _cell(value)) for name, value in _overview(facts).items()])
+    for party in facts["parties"]:
+        print(f"{party['name']}, {party['address']}, good until {party['valid_until'][:10]}")
+        show_pairs(_of_party(party))
+        if cost is not None:
+            sent, received = cost.bytes_sent[party["name"]], cost.bytes_received[party["name"]]
+            print(f"  sends {sent} and receives {received} bytes of encoded messages")
+    print("every party will learn:")
+    for item in report.learned:
+        _wrapped("  - ", item.sentence)
+    _wrapped("but ", report.hidden)
+    for warning in report.warnings:
+        _wrapped("note: ", warning)
+
+
+def _of_party(party: Any) -> list[tuple[str, str]]:
+    return [
+        ("fingerprint", party["fingerprint"]),
+        *(
+            (key.replace("_", " "), ", ".join(party[key]) or "nobody")
+            for key in ("sends_to", "receives_from", "dials", "is_dialled_by")
+        ),
+    ]
+
+
+def _wrapped(before: str, text: str) -> None:
+    import textwrap
+
+    print(textwrap.fill(before + text, 98, subsequent_indent=" " * len(before)))
+
+
+def _overview(facts: Any) -> dict[str, Any]:
+    shown = ("digest", "links", "strongly_connected", "diameter", "weak_connectivity", "tau",
+             "tolerates_tau", "release", "parameters", "rows_needed_party", "rows_needed_total",
+             "rounds", "messages")  # fmt: skip
+    recoveries = ", ".join(s["recovery"] for s in facts["sums"]) or None
+    return {
+        "parties": len(facts["parties"]),
+        **{key.replace("_", " "): facts[key] for key in shown},
+        "recovery of each sum": recoveries,
+    }
+
+
+def _cell(value: object) -> str:
+    words = {True: "yes", False: "no", None: "-"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)

@@ -1,0 +1,136 @@
+"""Certificates: self-signed, pinned, and good for nothing but being recognised.
+
+There is no certificate authority. A party's certificate carries its name, its public key (P-256:
+gRPC's TLS refuses Ed25519) and a span of time. It is no CA, so that no chain can hang from it: a
+peer is accepted with exactly this certificate or not at all. TLS wants a host name to compare; as
+parties are known by their pins and may move, every certificate has the same one.
+"""
+
+# Rule 1: nothing in a certificate is bound to a party's number or address.
+# Rule 2: a certificate that this module would not make is not accepted either.
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime, timedelta
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from titan.errors import InputError
+
+SERVER_NAME = "titan-party"
+"""The host name in every certificate: what a channel must say it expects."""
+MOST_DAYS = 36_500
+_SKEW = timedelta(days=1)  # others' clocks may be behind
+_MOST_PEM = 8192
+
+_USAGE = x509.KeyUsage(
+    digital_signature=True,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=False,
+    crl_sign=False,
+    encipher_only=False,
+    decipher_only=False,
+)
+_EXTENSIONS: tuple[tuple[x509.ExtensionType, bool], ...] = (
+    (x509.SubjectAlternativeName([x509.DNSName(SERVER_NAME)]), False),
+    (x509.BasicConstraints(ca=False, path_length=None), True),
+    (_USAGE, True),
+    (
+        x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
+        False,
+    ),
+)
+
+_ODD_EXTENSIONS = (x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
+
+
+def issue(name: str, key: ec.EllipticCurvePrivateKey, now: datetime, days: int) -> x509.Certificate:
+    """A certificate of one's own, good from a day before `now` until `days` after."""
+    if not 1 <= days <= MOST_DAYS:
+        raise InputError(f"a certificate for {days} days", hint=f"from 1 to {MOST_DAYS} days")
+    moment = now.replace(microsecond=0)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(_subject(name))
+        .issuer_name(_subject(name))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(moment - _SKEW)
+        .not_valid_after(moment + timedelta(days=days))
+    )
+    for extension, critical in _EXTENSIONS:
+        builder = builder.add_extension(extension, critical=critical)
+    return builder.sign(key, hashes.SHA256())
+
+
+def read(pem: str) -> x509.Certificate:
+    """The certificate in a PEM text that holds this and nothing else."""
+    if "PRIVATE KEY" in pem:
+        raise InputError(
+            "certificate holds a private key",
+            hint="it must never leave its machine: make new keys, and hand out the card alone",
+        )
+    text = pem.replace("\r\n", "\n").strip() + "\n"
+    try:
+        if len(text) > _MOST_PEM:
+            raise ValueError
+        certificate = x509.load_pem_x509_certificate(text.encode("ascii"))
+        if pem_of(certificate) != text:
+            raise ValueError
+    except (ValueError, TypeError, x509.InvalidVersion):
+        raise InputError(
+            "certificate is not one certificate in PEM form", hint="take it from the party's card"
+        ) from None
+    return certificate
+
+
+def pem_of(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")
+
+
+def fingerprint(certificate: x509.Certificate | bytes | str) -> str:
+    """SHA-256 of the DER form, in hex; also of a PEM text, as TLS hands it over."""
+    if not isinstance(certificate, x509.Certificate):
+        text = certificate.decode("ascii") if isinstance(certificate, bytes) else certificate
+        certificate = read(text)
+    return hashlib.sha256(certificate.public_bytes(serialization.Encoding.DER)).hexdigest()
+
+
+def public_key(certificate: x509.Certificate, name: str) -> ec.EllipticCurvePublicKey:
+    """The key of a certificate that `issue` would have made for `name`; all else is refused."""
+    try:
+        key = certificate.public_key()
+        subject = certificate.subject
+        shape = [(e.value, e.critical) for e in certificate.extensions]
+        certificate.verify_directly_issued_by(certificate)
+    except InvalidSignature:
+        raise InputError("certificate is not signed by its own key") from None
+    except (ValueError, TypeError, UnsupportedAlgorithm, *_ODD_EXTENSIONS):
+        raise _foreign() from None
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise _foreign()
+    if sorted(shape, key=str) != sorted(_EXTENSIONS, key=str) or not isinstance(
+        certificate.signature_hash_algorithm, hashes.SHA256
+    ):
+        raise _foreign()
+    if subject != _subject(name):
+        raise InputError(f'certificate was not made for "{name}"', hint="take both from one card")
+    return key
+
+
+def _subject(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _foreign() -> InputError:
+    return InputError(
+        "certificate is not of the kind that titan makes", hint="make one with: titan keys new"
+    )

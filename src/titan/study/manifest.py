@@ -1,0 +1,296 @@
+"""A study: everything the parties agree on before anything leaves a machine.
+
+Who takes part and how each is recognised, who can send to whom and who dials, the model, τ, what is
+released, and the fewest rows. All of it is public among the parties. Its digest is its identity:
+parties with different digests are in different studies.
+"""
+
+# Rule 1: a study that exists is sound in itself: names, links, formula and sizes were checked.
+#         Whether it is safe to take part in is for `preflight`.
+# Rule 2: every content has one form, so that equal studies have equal digests, and no others.
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any, Literal, get_args
+
+from titan.errors import InputError
+from titan.moments import Model
+from titan.moments.model import Readings
+from titan.moments.rows import Missing
+from titan.network import Network
+from titan.pooling import Release, Sums
+from titan.protocol import MaskMode, RecoveryName
+from titan.study.card import Card
+from titan.study.ranges import Range, refuse_outside
+
+Dial = Literal["push", "pull"]
+FORMAT = 1
+MOST_PARTIES = 10_000
+MOST_ROUNDS = 1_000_000
+MOST_ROWS = 1 << 53
+_LEAST_BITS, _MOST_BITS = 8, 4096
+_MOST_TEXT = 200
+
+
+@dataclass(frozen=True, order=True)
+class Link:
+    """`sender` can send to `receiver`; with "push" the sender dials, with "pull" the receiver."""
+
+    sender: str
+    receiver: str
+    dial: Dial = "push"
+
+    @property
+    def dialler(self) -> str:
+        return self.sender if self.dial == "push" else self.receiver
+
+    @property
+    def listener(self) -> str:
+        return self.receiver if self.dial == "push" else self.sender
+
+
+@dataclass(frozen=True)
+class Study:
+    """The content of `study.toml`, each part in its one form.
+
+    The order of `parties` counts, since it numbers them; that of `links` and `ranges` does not.
+    """
+
+    title: str
+    formula: str
+    tau: int
+    parties: tuple[Card, ...]
+    links: tuple[Link, ...]
+    release: Release = "inference"
+    weights: str | None = None
+    missing: Missing = "refuse"
+    ranges: tuple[Range, ...] = ()
+    min_rows_party: int = 10
+    min_rows_total: int | None = None
+    """Left open, it is `min_rows_party` for every party."""
+    rows_per_parameter: int = 3
+    bits: int = 128
+    recovery: RecoveryName = "auto"
+    masks: MaskMode = "sent"
+    k: int | None = None
+    rounds: int | None = None
+    solver: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_text("title", self.title)
+        for key, allowed in _CHOICES.items():
+            _check_choice(key, getattr(self, key), allowed)
+        _check_parties(self.parties)
+        self._settle("min_rows_total", self._least_in_all())
+        for key, (least, most) in _LIMITS.items():
+            _check_whole(key, getattr(self, key), least, most)
+        self._check_model()
+        self._check_links()
+
+    def _settle(self, key: str, value: object) -> None:
+        object.__setattr__(self, key, value)
+
+    def _least_in_all(self) -> int:
+        if self.min_rows_total is not None:
+            return self.min_rows_total
+        return self.min_rows_party * len(self.parties)
+
+    def _check_model(self) -> None:
+        try:
+            self._settle("formula", self.model.formula)
+        except InputError as error:
+            raise InputError(f"model.formula: {error.message}", hint=error.hint) from None
+        if self.weights is not None:
+            _check_text("model.weights", self.weights)
+        self._settle("ranges", tuple(sorted(self.ranges)))
+        columns = [item.column for item in self.ranges]
+        for column in columns:
+            if column not in self.model.number_columns:
+                raise InputError(
+                    f"model.ranges: {column!r} is no column that the model reads as a number",
+                    hint=f"those are {', '.join(map(repr, self.model.number_columns[:8]))}",
+                )
+        if len(set(columns)) < len(columns):
+            raise InputError("model.ranges: a column has two ranges")
+
+    def _check_links(self) -> None:
+        for link in self.links:
+            _check_choice("links.dial", link.dial, get_args(Dial))
+        self._settle("links", tuple(sorted(self.links)))
+        try:
+            _ = self.network
+        except InputError as error:
+            raise InputError(f"links: {error.message}", hint=error.hint) from None
+        if self.solver is not None and self.solver not in self.network.parties:
+            raise InputError(f"solver is {self.solver!r}, who is no party")
+
+    # -- what it means ------------------------------------------------------------------------
+
+    @cached_property
+    def model(self) -> Model:
+        return Model(self.formula, weights=self.weights)
+
+    @cached_property
+    def network(self) -> Network:
+        """The parties in the file's order, and their links."""
+        pairs = [(link.sender, link.receiver) for link in self.links]
+        return Network(pairs, parties=[card.name for card in self.parties])
+
+    @property
+    def parameters(self) -> int:
+        """The columns of A: the coefficients to be found."""
+        return len(self.model.names) - 1
+
+    @property
+    def rows_needed(self) -> int:
+        """The fewest rows in all: fewer, and nothing after the first sum leaves a machine."""
+        return max(self._least_in_all(), self.rows_per_parameter * self.parameters)
+
+    @property
+    def sums(self) -> Sums:
+        """How the private sums are made."""
+        return Sums(
+            self.network,
+            bits=self.bits,
+            tau=self.tau,
+            recovery=self.recovery,
+            k=self.k,
+            rounds=self.rounds,
+            masks=self.masks,
+        )
+
+    def check_rows(self, readings: Readings) -> None:
+        """Refuse rows of one's own with a value outside its range: a check for `collect`."""
+        refuse_outside(self.ranges, readings)
+
+    def card(self, name: str) -> Card:
+        return self.parties[self.network.index(name)]
+
+    def dialler(self, link: Link | tuple[str, str]) -> str:
+        """Who opens the connection of a link."""
+        return self._link(link).dialler
+
+    def _link(self, link: Link | tuple[str, str]) -> Link:
+        pair = (link.sender, link.receiver) if isinstance(link, Link) else tuple(link)
+        found = self._links_by_ends.get(pair)
+        if found is None:
+            raise InputError(f"there is no link from {pair[0]!r} to {pair[1]!r}")
+        return found
+
+    @cached_property
+    def _links_by_ends(self) -> dict[tuple[str, ...], Link]:
+        return {(link.sender, link.receiver): link for link in self.links}
+
+    # -- its identity -------------------------------------------------------------------------
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256, in hex, of the content in canonical JSON: the study's identity."""
+        text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    def content(self) -> dict[str, Any]:
+        """Everything, defaults filled in, certificates as their fingerprints."""
+        return {
+            "titan-study": FORMAT,
+            **{key: getattr(self, key) for key in _PLAIN},
+            "ranges": {item.column: item.as_list() for item in self.ranges},
+            "parties": [[card.name, card.address, card.fingerprint] for card in self.parties],
+            "links": [[link.sender, link.receiver, link.dial] for link in self.links],
+        }
+
+    # -- as a file ----------------------------------------------------------------------------
+
+    @staticmethod
+    def parse(text: str, where: str = "study") -> Study:
+        """Read TOML strictly; an error names `where`, the file, and the key."""
+        from titan.study import manifest_file
+
+        return manifest_file.parse(text, where)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Study:
+        from titan.study import manifest_file
+
+        return manifest_file.load(path)
+
+    def to_toml(self) -> str:
+        """What `parse` reads, with every default spelt out."""
+        from titan.study import manifest_file
+
+        return manifest_file.to_toml(self)
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the file; one that is there already is replaced with `force` only."""
+        from titan.study import manifest_file
+
+        manifest_file.save(self, path, force=force)
+
+
+_PLAIN = (
+    "title", "formula", "tau", "release", "weights", "missing", "min_rows_party", "min_rows_total",
+    "rows_per_parameter", "bits", "recovery", "masks", "k", "rounds", "solver",
+)  # fmt: skip
+
+
+# -- checks -----------------------------------------------------------------------------------
+
+_CHOICES = {
+    "release": get_args(Release),
+    "missing": get_args(Missing),
+    "recovery": get_args(RecoveryName),
+    "masks": get_args(MaskMode),
+}
+_LIMITS = {
+    "tau": (0, MOST_PARTIES),
+    "bits": (_LEAST_BITS, _MOST_BITS),
+    "min_rows_party": (1, MOST_ROWS),
+    "min_rows_total": (1, MOST_ROWS),
+    "rows_per_parameter": (1, MOST_ROWS),
+    "k": (1, MOST_PARTIES),
+    "rounds": (1, MOST_ROUNDS),
+}
+_MAY_BE_OPEN = ("k", "rounds")
+
+
+def _check_choice(key: str, given: object, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        raise InputError(f"{key} is {given!a}", hint=f"one of {', '.join(allowed)}")
+
+
+def _check_whole(key: str, given: object, least: int, most: int) -> None:
+    if given is None and key in _MAY_BE_OPEN:
+        return
+    if type(given) is not int or not least <= given <= most:
+        raise InputError(
+            f"{key} is not a number that is allowed", hint=f"a whole number from {least} to {most}"
+        )
+
+
+def _check_text(key: str, given: str) -> None:
+    if not given or len(given) > _MOST_TEXT or not given.isprintable() or given != given.strip():
+        raise InputError(
+            f"{key} is not one line of visible text without blanks around it",
+            hint=f"of at most {_MOST_TEXT} characters",
+        )
+
+
+def _check_parties(parties: Sequence[Card]) -> None:
+    if not 2 <= len(parties) <= MOST_PARTIES:
+        raise InputError(f"parties: {len(parties)} of them", hint=f"from 2 to {MOST_PARTIES}")
+    known: dict[str, str] = {}
+    for card in parties:
+        alike = unicodedata.normalize("NFKC", card.name).casefold()
+        if alike in known:
+            raise InputError(
+                f"parties: two have the same name, {known[alike]!r} and {card.name!r}",
+                hint="names must differ by more than case, for files are named like parties",
+            )
+        known[alike] = card.name

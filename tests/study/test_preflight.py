@@ -1,0 +1,223 @@
+"""Before anything leaves a machine: is it sound, what will it cost exactly, who learns what?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+import titan
+from tests.study.parties import EXPIRED, MADE, NOW, identity
+from tests.study.studies import NAMES, study
+from titan import Network
+from titan.errors import NotPrivateError, NotStronglyConnectedError, PlanError
+from titan.pooling import Release, plans
+from titan.study import Card, Link, Study
+from titan.study.preflight import Report, check
+
+
+def problems(it: Study) -> list[str]:
+    report = check(it, NOW)
+    assert report.ok == (not report.problems)
+    return [problem.message for problem in report.problems]
+
+
+def test_a_sound_study() -> None:
+    report = check(study(), NOW)
+    assert report.ok
+    facts = report.facts
+    assert facts["strongly_connected"]
+    assert facts["tolerates_tau"]
+    assert (facts["diameter"], facts["weak_connectivity"], facts["tau"]) == (3, 2, 1)
+    assert facts["digest"] == study().digest
+    assert (facts["parameters"], facts["rows_needed_total"]) == (3, 40)
+    assert json.loads(json.dumps(report.as_dict()))["ok"] is True
+
+
+# -- the prediction ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recovery", ["auto", "topk", "flood", "tree"])
+@pytest.mark.parametrize("masks", ["sent", "seeded"])
+def test_the_predicted_cost_is_what_a_run_costs(recovery: str, masks: str) -> None:
+    """To the last byte and round, for every party, with and without bᵀb and the second sum."""
+    rng = np.random.default_rng(1)
+    net = Network.design(list(NAMES), 1)
+    rows = {n: {c: rng.integers(0, 9, 12).tolist() for c in "yab"} for n in NAMES}
+    for formula in ("y ~ a + b", "y ~ a - 1"):
+        it = study(network=net, formula=formula, ranges=(), recovery=recovery, masks=masks)
+        ran = titan.fit(rows, net, formula=formula, tau=1, recovery=recovery, masks=masks).cost
+        assert ran == check(it, NOW).cost
+    parts = {n: (np.array([rows[n]["a"], rows[n]["b"]]).T, rows[n]["y"]) for n in NAMES}
+    it = study(network=net, formula="y ~ a + b - 1", ranges=(), recovery=recovery, masks=masks,
+               release="solution")  # fmt: skip
+    assert titan.solve(parts, net, tau=1, recovery=recovery, masks=masks).cost == (
+        check(it, NOW).cost
+    )
+
+
+@pytest.mark.parametrize(("release", "first"), [("solution", 7), ("inference", 8)])
+def test_two_sums(release: Release, first: int) -> None:
+    it = study(release=release, bits=192)
+    wide, narrow = plans(it.sums, 3, release)
+    assert (wide.ring.bits, wide.dimension) == (512, first)
+    assert (narrow.ring.bits, narrow.dimension) == (192, 3)
+    report = check(it, NOW)
+    assert [s["entries"] for s in report.facts["sums"]] == [first, 3]
+    assert sum(item.numbers for item in report.learned) == first + 3, "what is sent is what is said"
+    assert report.facts["rounds"] == wide.cost.rounds + narrow.cost.rounds
+    assert report.facts["bytes_sent"]["north"] == (
+        wide.cost.bytes_sent["north"] + narrow.cost.bytes_sent["north"]
+    )
+    assert len(plans(it.sums, 1, release)) == 1
+
+
+def test_plans_refuse_what_pooling_would() -> None:
+    with pytest.raises(PlanError, match="release='all'"):
+        plans(study().sums, 3, "all")  # type: ignore[arg-type]
+    with pytest.raises(PlanError, match="7 bits"):
+        plans(replace(study().sums, bits=7), 3, "solution")
+
+
+# -- problems ---------------------------------------------------------------------------------
+
+
+def test_a_network_that_is_not_strongly_connected() -> None:
+    report = check(study(links=study().links[:-1]), NOW)
+    assert not report.ok
+    assert isinstance(report.problems[0], NotStronglyConnectedError)
+    assert report.cost is None
+    assert report.facts["diameter"] is None
+    assert report.facts["rounds"] is None
+    assert json.dumps(report.as_dict())
+
+
+def test_a_network_that_one_party_could_cut() -> None:
+    pairs = [("north", "east"), ("east", "north"), ("east", "south"), ("south", "west"),
+             ("west", "east")]  # fmt: skip
+    it = study(links=tuple(Link(a, b) for a, b in pairs))
+    report = check(it, NOW)
+    (problem,) = report.problems
+    assert isinstance(problem, NotPrivateError)
+    assert problem.cut == {"east"}
+    assert not report.facts["tolerates_tau"]
+    assert check(replace(it, tau=0), NOW).ok
+
+
+def test_a_party_without_links_is_one_problem_of_many() -> None:
+    links = tuple(Link(a, b) for a, b in Network.cycle(["north", "east", "south"]).edges)
+    found = problems(study(links=links))
+    assert any("not strongly connected" in message for message in found)
+    assert any("does not tolerate" in message for message in found)
+
+
+def test_too_many_curious_parties() -> None:
+    (found,) = problems(study(tau=3, network=Network.complete(list(NAMES))))
+    assert "leaves at most one honest party" in found
+
+
+def test_certificates_must_be_good_now() -> None:
+    old = identity("north", made=EXPIRED, days=1).card
+    early = identity("east", made=NOW + timedelta(days=5)).card
+    found = problems(study(parties=(old, early, *study().parties[2:])))
+    assert found == [
+        'the certificate of "north" expired on 2000-01-02',
+        'the certificate of "east" is good from 2025-06-05 on only',
+    ]
+    assert check(study(), NOW).ok
+    assert not check(study(), MADE - timedelta(days=2)).ok
+
+
+def test_two_parties_at_one_address_or_with_one_key() -> None:
+    north, east, *rest = study().parties
+    moved = replace(east, address="NORTH.example.org:7443")
+    assert problems(study(parties=(north, moved, *rest))) == [
+        '"north" and "east" have the same address'
+    ]
+    from titan.study import certificates
+
+    again = certificates.issue("east", identity("north")._key, MADE, 36_500)
+    twin = Card("east", east.address, certificates.pem_of(again))
+    assert problems(study(parties=(north, twin, *rest))) == ['"north" and "east" have the same key']
+
+
+def test_choices_that_do_not_fit_the_network() -> None:
+    (found,) = problems(study(rounds=2))
+    assert "below the network's diameter" in found
+    (found,) = problems(study(k=5))
+    assert "outside 1..4" in found
+    (found,) = problems(study(k=1, recovery="tree"))
+    assert "no meaning for tree" in found
+
+
+# -- warnings and words -----------------------------------------------------------------------
+
+
+def warned(report: Report, words: str) -> bool:
+    return any(words in warning for warning in report.warnings)
+
+
+def test_it_says_whom_a_recovery_trusts() -> None:
+    for recovery in ("tree", "topk"):
+        report = check(study(recovery=recovery), NOW)
+        assert warned(report, f"{recovery} trusts relays to compute")
+        assert not warned(report, "flood:")
+    report = check(study(recovery="flood"), NOW)
+    assert warned(report, "signed by their origin")
+    assert not warned(report, "trusts relays")
+
+
+def test_it_says_that_two_parties_hide_nothing() -> None:
+    report = check(study(names=("north", "east"), tau=0), NOW)
+    assert report.ok
+    assert warned(report, "two parties hide nothing")
+    assert warned(report, "τ = 0")
+    assert report.hidden.startswith("nothing")
+    assert report.learned[-1].sentence.endswith("over the other party together")
+    assert not check(study(names=("north", "east"), tau=1), NOW).ok
+    assert not warned(check(study(), NOW), "hide nothing")
+    assert not warned(check(study(), NOW), "τ = 0")
+
+
+def test_it_warns_of_certificates_that_expire_soon() -> None:
+    soon = identity("north", days=600).card
+    it = study(parties=(soon, *study().parties[1:]))
+    assert warned(check(it, soon.not_after - timedelta(days=29)), '"north" expires on 2025-08-23')
+    assert not warned(check(it, soon.not_after - timedelta(days=31)), "expires")
+
+
+def test_it_says_who_solves() -> None:
+    assert warned(check(study(solver="west"), NOW), '"west" solves')
+
+
+def test_it_says_exactly_what_is_learned() -> None:
+    items = {item.what: item for item in check(study(), NOW).learned}
+    assert {what: item.numbers for what, item in items.items()} == {
+        "rows": 1, "AᵀA": 6, "Aᵀb": 3, "bᵀb": 1, "fits": 0, "others": 0,
+    }  # fmt: skip
+    assert "number of rows at that level" in items["AᵀA"].sentence
+    assert "means, variances" in items["AᵀA"].sentence
+    assert "standard errors" in items["fits"].sentence
+    assert "other 3 parties" in items["others"].sentence
+    less = {i.what: i for i in check(study(release="solution", formula="y ~ age - 1"), NOW).learned}
+    assert "bᵀb" not in less
+    assert "standard errors" not in less["fits"].sentence
+    assert less["AᵀA"].sentence.endswith("one column")
+    weighted = check(study(weights="w"), NOW).learned
+    assert "weighted by w" in weighted[1].sentence
+    assert "number of rows at" not in weighted[1].sentence
+
+
+def test_it_says_who_dials_whom() -> None:
+    links = [Link(a, b, "pull" if a == "east" else "push") for a, b in study().network.edges]
+    parties = {p["name"]: p for p in check(study(links=tuple(links)), NOW).facts["parties"]}
+    assert parties["east"]["dials"] == []
+    assert parties["east"]["is_dialled_by"] == ["north", "south"]
+    assert parties["east"]["sends_to"] == ["south"]
+    assert parties["south"]["dials"] == ["east", "west"]
+    assert parties["south"]["is_dialled_by"] == []
+    assert parties["south"]["receives_from"] == ["east"]
+    assert parties["north"]["fingerprint"] == identity("north").card.fingerprint

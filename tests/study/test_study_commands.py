@@ -1,0 +1,152 @@
+"""titan keys and titan study as people meet them, from keys to a checked study."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import answer, titan
+from tests.study.parties import EXPIRED, identity, save_cards
+from tests.study.studies import NAMES
+from titan import Network
+from titan.study import Identity, Link, Study
+
+CARDS = [word for name in NAMES for word in ("--card", f"{name}.card")]
+REST = ["--formula", "y ~ age", "--tau", 1, "--out", "study.toml"]
+
+
+@pytest.fixture
+def cards(tmp_path: Path) -> Path:
+    save_cards(tmp_path, *NAMES)
+    return tmp_path
+
+
+def test_new_keys(tmp_path: Path) -> None:
+    words = ["keys", "new", "--name", "north", "--address", "north.example.org:7443"]
+    made = answer(*words, cwd=tmp_path)
+    key = tmp_path / "north.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    it = Identity.load(key)
+    assert made["fingerprint"] == it.card.fingerprint
+    assert (it.card.not_after - it.card.not_before).days == 731
+    again = titan(*words, cwd=tmp_path)
+    assert again.returncode == 1
+    assert "there is such a file already" in again.stderr
+    assert Identity.load(key).card == it.card
+    forced = titan(*words, "--force", "--days", 10, cwd=tmp_path)
+    assert forced.returncode == 0
+    assert "BEGIN" not in forced.stdout
+    assert Identity.load(key).card.fingerprint in forced.stdout
+    assert Identity.load(key).card != it.card
+
+
+def test_new_keys_elsewhere_and_what_is_refused(tmp_path: Path) -> None:
+    words = ["keys", "new", "--name", "north", "--address", "north:1"]
+    assert titan(*words, "--out", tmp_path).returncode == 0
+    done = titan(*words, "--out", tmp_path / "absent")
+    assert (done.returncode, "no such file" in done.stderr) == (1, True)
+    for name, address in (("../x", "x:1"), ("x", "x"), ("", "x:1")):
+        done = titan("keys", "new", "--name", name, "--address", address, cwd=tmp_path)
+        assert done.returncode == 1
+        assert done.stderr.startswith("titan: error: ")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["north.card", "north.key"]
+
+
+def test_show_a_card(cards: Path) -> None:
+    card = identity("north").card
+    assert answer("keys", "show", "north.card", cwd=cards)["fingerprint"] == card.fingerprint
+    assert card.fingerprint in titan("keys", "show", "north.card", cwd=cards).stdout
+    assert titan("keys", "show", "absent.card", cwd=cards).returncode == 1
+
+
+def test_gather_and_check(cards: Path) -> None:
+    made = answer(
+        "study", "new", *CARDS, "--network", "cycle", "--range", "age=-1.50:120", "--pull",
+        "north,east", "--min-rows", 7, "--title", "A trial", "--missing", "drop", *REST, cwd=cards,
+    )  # fmt: skip
+    it = Study.load(cards / "study.toml")
+    assert made["digest"] == it.digest
+    assert it.network == Network.cycle(list(NAMES))
+    assert [link for link in it.links if link.dial == "pull"] == [Link("north", "east", "pull")]
+    assert it.ranges[0].as_list() == ["-1.5", "120"]
+    assert (it.title, it.missing, it.min_rows_party) == ("A trial", "drop", 7)
+    found = answer("study", "check", "study.toml", cwd=cards)
+    assert found["ok"]
+    assert found["digest"] == it.digest
+    assert set(found["bytes_sent"]) == set(NAMES)
+    assert {"strongly_connected", "diameter", "weak_connectivity", "rounds", "learned", "warnings",
+            "problems", "hidden"} <= set(found)  # fmt: skip
+    shown = titan("study", "check", "study.toml", cwd=cards)
+    assert shown.returncode == 0
+    assert it.digest in shown.stdout
+    assert f"sends {found['bytes_sent']['west']} and receives" in shown.stdout
+    assert all(item["sentence"][:40] in shown.stdout for item in found["learned"])
+    assert "note: " in shown.stdout
+
+
+@pytest.mark.parametrize("network", ["design", "complete", "links.csv"])
+def test_networks_of_a_study(cards: Path, network: str) -> None:
+    Network.cycle(["west", "south", "east", "north"]).to_csv(cards / "links.csv")
+    assert titan("study", "new", *CARDS, "--network", network, *REST, cwd=cards).returncode == 0
+    it = Study.load(cards / "study.toml")
+    assert it.network.parties == NAMES, "in the order of the cards"
+    assert it.network.tolerates(1)
+    if network == "links.csv":
+        assert ("west", "south") in it.network.edges
+
+
+def test_a_study_is_not_overwritten_by_accident(cards: Path) -> None:
+    words = ["study", "new", *CARDS, *REST]
+    assert titan(*words, cwd=cards).returncode == 0
+    kept = (cards / "study.toml").read_bytes()
+    done = titan(*words, "--title", "other", cwd=cards)
+    assert done.returncode == 1
+    assert "there is such a file already" in done.stderr
+    assert (cards / "study.toml").read_bytes() == kept
+    assert titan(*words, "--title", "other", "--force", cwd=cards).returncode == 0
+    assert Study.load(cards / "study.toml").title == "other"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--tau", 2, "--network", "cycle"], "does not tolerate τ = 2"),
+        (["--tau", 3], "τ = 3"),
+        (["--network", "links.csv"], "links.csv: No such file"),
+        (["--range", "age"], "not a range"),
+        (["--range", "age=0:x"], "no decimal number"),
+        (["--range", "shoe=0:1"], "'shoe' is no column"),
+        (["--pull", "north"], "no such link"),
+        (["--pull", "north,north"], "no such link"),
+        (["--release", "rows"], "release is 'rows'"),
+        (["--formula", "y ~ C(sex)"], "levels"),
+        (["--card", "north.card"], 'called "north"'),
+        (["--card", "absent.card"], "absent.card: no such file"),
+        (["--rounds", 1, "--network", "cycle"], "below the network's diameter"),
+    ],
+)
+def test_a_study_that_cannot_be_is_not_written(
+    cards: Path, words: list[object], message: str
+) -> None:
+    done = titan("study", "new", *CARDS, *REST, *words, cwd=cards)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert not (cards / "study.toml").exists()
+
+
+def test_check_tells_by_its_status(cards: Path) -> None:
+    identity("north", made=EXPIRED, days=1).card.save(cards / "north.card", force=True)
+    done = titan("study", "new", *CARDS, *REST, cwd=cards)
+    assert (done.returncode, "expired on 2000-01-02" in done.stderr) == (1, True)
+    good = Study(
+        "t", "y ~ a", 1, tuple(identity(n).card for n in NAMES),
+        tuple(Link(a, b) for a, b in Network.cycle(list(NAMES)).edges[:-1]),
+    )  # fmt: skip
+    good.save(cards / "study.toml")
+    done = titan("study", "check", "study.toml", "--json", cwd=cards)
+    assert done.returncode == 1
+    assert '"ok": false' in done.stdout
+    assert "not strongly connected" in done.stderr
+    assert titan("study", "check", "absent.toml", cwd=cards).returncode == 1
