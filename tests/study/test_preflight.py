@@ -164,9 +164,9 @@ def test_it_says_whom_a_recovery_trusts() -> None:
     for recovery in ("tree", "topk"):
         report = check(study(recovery=recovery), NOW)
         assert warned(report, f"{recovery} trusts relays to compute")
-        assert not warned(report, "flood:")
+        assert not warned(report, "flood shows")
     report = check(study(recovery="flood"), NOW)
-    assert warned(report, "signed by their origin")
+    assert warned(report, "flood shows every masked vector")
     assert not warned(report, "trusts relays")
 
 

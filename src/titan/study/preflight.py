@@ -26,14 +26,8 @@ from titan.study.manifest import Study
 _SOON = timedelta(days=30)
 _KAPPA_UP_TO = 300  # parties; beyond, it is only decided whether κ ≥ τ + 1
 
-_RELAYS = (
-    '{} trusts relays to compute: one that computes wrongly can falsify the answer without being '
-    'named; with recovery = "flood" masked vectors are signed by their origin'
-)  # fmt: skip
-_SIGNED = (
-    "flood: masked vectors are signed by their origin; a relay that alters one is found out and "
-    "named, but each relay sees every masked vector"
-)
+_RELAYS = "{} trusts relays to compute: one that computes wrongly can falsify the answer unnamed"
+_FLOODED = "flood shows every masked vector to every relay, and trusts relays to pass it on unchanged"
 _TWO = "two parties hide nothing from each other: each subtracts its own sums from the pooled ones"
 _NO_TAU = "τ = 0 protects against no party: a single curious one may learn more than the answer"
 
@@ -128,7 +122,7 @@ def _duplicates(cards: Iterable[Card]) -> Iterable[TitanError]:
 
 def _warnings(study: Study, sums: list[Plan], now: datetime) -> Iterable[str]:
     for scheme in dict.fromkeys(plan.scheme.name for plan in sums):
-        yield _SIGNED if scheme == "flood" else _RELAYS.format(scheme)
+        yield _FLOODED if scheme == "flood" else _RELAYS.format(scheme)
     if len(study.parties) == 2:
         yield _TWO
     if study.tau == 0:
