@@ -167,7 +167,7 @@ def test_it_says_whom_a_recovery_trusts() -> None:
         assert not warned(report, "flood shows")
     report = check(study(recovery="flood"), NOW)
     assert warned(report, "flood shows every masked vector")
-    assert not warned(report, "trusts relays")
+    assert not warned(report, "trusts relays to compute")
 
 
 def test_it_says_that_two_parties_hide_nothing() -> None:
