@@ -133,8 +133,10 @@ class _Batch:
 
     def _cover(self, block: Block, columns: Sequence[int]) -> None:
         """Let the spans of these columns cover their numbers in this block."""
-        for at in columns:
-            if not _finite(block[at]):
+        if not _finite(
+            np.concatenate([block[at] for at in columns if _is_float(block[at])] or [[]])
+        ):
+            for at in columns:
                 _check_finite(self._names[at], self._numbers[at], self._first_row)
         spans = dict(self._spans)
         for at, span in zip(columns, measure([block[at] for at in columns]), strict=True):
@@ -178,8 +180,12 @@ class _Batch:
         self._total = self._total + Moments(self._names, units, rows, packed)
 
 
+def _is_float(numbers: npt.NDArray[Any]) -> bool:
+    return numbers.dtype == np.float64
+
+
 def _finite(numbers: npt.NDArray[Any]) -> bool:
-    return numbers.dtype != np.float64 or bool(np.isfinite(numbers).all())
+    return not _is_float(numbers) or bool(np.isfinite(numbers).all())
 
 
 def _check_finite(name: str, numbers: npt.NDArray[Any], first_row: int) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,7 @@ def _measure_floats(columns: npt.NDArray[np.float64]) -> list[Span]:
     ]
 
 
+@lru_cache(maxsize=4096)  # columns that are alike share one span, and what follows from it
 def _floats(low: int, top: int) -> Span:
     span = Span(Kind.FLOATS, low, top)
     long = top - min(low, 0) > _LONGEST_FLOATS or span.unit < _SMALLEST_UNIT
