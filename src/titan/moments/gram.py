@@ -133,9 +133,8 @@ class _Batch:
 
     def _cover(self, block: Block, columns: Sequence[int]) -> None:
         """Let the spans of these columns cover their numbers in this block."""
-        if not _finite(
-            np.concatenate([block[at] for at in columns if _is_float(block[at])] or [[]])
-        ):
+        floats = [block[at] for at in columns if _is_float(block[at])]
+        if floats and not _finite(np.concatenate(floats)):
             for at in columns:
                 _check_finite(self._names[at], self._numbers[at], self._first_row)
         spans = dict(self._spans)
