@@ -97,7 +97,7 @@ def erase_and_die(directory: Path, rng: random.Random) -> str:
         with Journal.open(path) as journal:
             journal.erase_secrets()
         os._exit(0)
-    time.sleep(rng.random() * 0.02)
+    time.sleep(rng.random() * 0.012)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     with Journal.open(path) as journal:

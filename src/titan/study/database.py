@@ -4,38 +4,111 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, Self
 
 from titan.errors import FileError
 
+_SECONDS_TO_WAIT = 30  # for a writer's turn
 _PAGE_BYTES = 1 << 14  # vectors of megabytes are written in half the time of pages of 4 KiB
 
 
-def open_database(
-    path: str | PathLike[str], what: str, identity: int, schema: str, *, exclusive: bool
-) -> sqlite3.Connection:
-    """Open or create the file; `what` is its name in errors, `identity` marks its first page.
+class Database:
+    """One file and the transactions on it.
 
     With `exclusive` no other process can open it until this one closes it or dies, however it
-    dies: the lock is the operating system's. Without, writers take turns.
+    dies: the lock is the operating system's. Without, writers take turns. Calls may come from
+    several threads: a lock keeps them apart.
     """
-    place = Path(path)
-    _make_private(place, what)
-    with explained(place, what):
-        connection = sqlite3.connect(
-            place, timeout=0 if exclusive else 30, isolation_level=None, check_same_thread=False
-        )
+
+    what: str  # its name in errors
+    identity: int  # marks its first page: what it is, and of which version
+    schema: str
+
+    def __init__(self, path: str | PathLike[str], *, exclusive: bool) -> None:
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        self._depth = 0
+        _make_private(self.path, self.what)
+        with explained(self.path, self.what):
+            self._connection = sqlite3.connect(
+                self.path,
+                timeout=0 if exclusive else _SECONDS_TO_WAIT,
+                isolation_level=None,
+                check_same_thread=False,
+            )
         try:
-            _settle(connection, exclusive)
-            _lay_out(connection, place, what, identity, schema)
+            with explained(self.path, self.what):
+                _settle(self._connection, exclusive)
+            with self.batch():
+                self._lay_out()
         except BaseException:
-            connection.close()
+            self._connection.close()
             raise
-    return connection
+
+    def _lay_out(self) -> None:
+        """Lay out an empty file; refuse a file that is something else."""
+        (found,) = self._one("PRAGMA application_id")
+        if not found and not self._one("SELECT 1 FROM sqlite_master"):
+            for statement in self.schema.split(";"):
+                self._do(statement)
+            self._do(f"PRAGMA application_id = {self.identity}")
+        elif found != self.identity:
+            _refuse(self.path, self.what, "it is something else, or of another version")
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {str(self.path)!r}>"
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Everything inside reaches the disk together, in one transaction, or not at all.
+
+        One wait for the disk then serves many changes. Batches nest; the outermost counts. Never
+        await inside one: whatever else runs in this thread would join it.
+        """
+        with self._lock, explained(self.path, self.what):
+            outermost = not self._depth
+            if outermost:
+                self._connection.execute("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield
+                if outermost:
+                    self._commit()
+            except BaseException:
+                if outermost and self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._depth -= 1
+
+    def _commit(self) -> None:
+        self._connection.execute("COMMIT")
+
+    def _do(self, statement: str, *values: object) -> None:
+        self._connection.execute(statement, values)
+
+    def _one(self, statement: str, *values: object) -> Any:
+        with self._lock, explained(self.path, self.what):
+            return self._connection.execute(statement, values).fetchone()
+
+    def _all(self, statement: str, *values: object) -> list[Any]:
+        with self._lock, explained(self.path, self.what):
+            return self._connection.execute(statement, values).fetchall()
 
 
 def _make_private(place: Path, what: str) -> None:
@@ -81,22 +154,6 @@ def _settle(connection: sqlite3.Connection, exclusive: bool) -> None:
     if exclusive:
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")
-
-
-def _lay_out(
-    connection: sqlite3.Connection, place: Path, what: str, identity: int, schema: str
-) -> None:
-    """Lay out an empty file, in one transaction; refuse a file that is something else."""
-    connection.execute("BEGIN IMMEDIATE")
-    (found,) = connection.execute("PRAGMA application_id").fetchone()
-    empty = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    if empty and not found:
-        for statement in schema.split(";"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {identity}")
-    elif found != identity:
-        _refuse(place, what, "it is something else, or of another version")
-    connection.execute("COMMIT")
 
 
 @contextmanager

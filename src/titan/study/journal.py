@@ -29,21 +29,16 @@ import hashlib
 import hmac
 import json
 import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from titan.errors import DataError, InputError, MessageError, PeerError, RecoveryError
 from titan.protocol.masking import SEED_BYTES, fresh_key
-from titan.study.database import explained, open_database
+from titan.study.database import Database, explained
 from titan.study.frames import Frame, Message, digest
+from titan.study.run_state import RunState
 
-_IDENTITY = 0x54_4A_00_01  # "TJ", version 1
-_WHAT = "journal"
 _SCHEMA = """
 CREATE TABLE journal (
     one INTEGER PRIMARY KEY CHECK (one = 1), check_key BLOB, erased INTEGER NOT NULL,
@@ -65,114 +60,41 @@ CREATE TABLE acknowledged (peer TEXT PRIMARY KEY, up_to INTEGER NOT NULL)
 _FRAME = "peer, sequence, kind, body, sum, round"
 
 
-@dataclass(frozen=True)
-class RunState:
-    """What is known of the run; its keys are gone (an empty tuple) once secrets are erased."""
+class Journal(Database):
+    """One party's journal of one run; `Journal.open` opens or creates the file."""
 
-    study: str
-    run: int
-    party: str
-    parties: tuple[str, ...]
-    nonce: bytes
-    keys: tuple[bytes, ...] = field(repr=False)
-    nonces: Mapping[str, bytes]
-    milestones: Mapping[str, float]
-    agreed: str | None
-    result: dict[str, Any] | None = field(repr=False)
-    transcript: bytes | None = field(repr=False)
-    erased: bool
+    what = "journal"
+    identity = 0x54_4A_00_01  # "TJ", version 1
+    schema = _SCHEMA
 
-    @property
-    def finished(self) -> bool:
-        return self.result is not None
-
-
-class Journal:
-    """One party's journal of one run; `Journal.open` opens or creates the file.
-
-    Calls may come from several threads, one after the other: a lock keeps them apart.
-    """
-
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self._connection = connection
-        self._lock = threading.RLock()
-        self._depth = 0
+    def __init__(self, path: str | PathLike[str]) -> None:
         self._acknowledged: dict[str, int] = {}  # not yet on disk
+        super().__init__(path, exclusive=True)
+        if self._one("SELECT erased FROM journal") == (1,):
+            self._scrub()  # the last process died between deleting and overwriting
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Journal:
         """Open for this process alone; FileError if another one has it, or it is no journal."""
-        journal = cls(Path(path), open_database(path, _WHAT, _IDENTITY, _SCHEMA, exclusive=True))
-        try:
-            journal._prepare()
-        except BaseException:
-            journal._connection.close()
-            raise
-        return journal
+        return cls(path)
 
-    def _prepare(self) -> None:
-        with self.batch():
-            if self._one("SELECT erased FROM journal") is None:
-                self._do(
-                    "INSERT INTO journal (one, check_key, erased) VALUES (1, ?, 0)", fresh_key()
-                )
-        if self._one("SELECT erased FROM journal") == (1,):
-            self._scrub()  # the last process died between deleting and overwriting
+    def _lay_out(self) -> None:
+        super()._lay_out()
+        if self._one("SELECT erased FROM journal") is None:
+            self._do("INSERT INTO journal (one, check_key, erased) VALUES (1, ?, 0)", fresh_key())
 
     def close(self) -> None:
         with self._lock:
             if self._acknowledged:
                 with self.batch():
-                    pass
-            self._connection.close()
+                    pass  # takes them along
+            super().close()
 
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<Journal {str(self.path)!r}>"
-
-    # -- transactions -------------------------------------------------------------------------
-
-    @contextmanager
-    def batch(self) -> Iterator[None]:
-        """Everything inside reaches the disk together, in one transaction, or not at all.
-
-        One wait for the disk then serves many frames. Batches nest; the outermost counts. Never
-        await inside one: whatever else runs in this thread would join it.
-        """
-        with self._lock, explained(self.path, _WHAT):
-            outermost = not self._depth
-            if outermost:
-                self._connection.execute("BEGIN IMMEDIATE")
-            self._depth += 1
-            try:
-                yield
-                if outermost:
-                    self._write_acknowledgements()
-                    self._connection.execute("COMMIT")
-                    self._acknowledged.clear()
-            except BaseException:
-                if outermost and self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-            finally:
-                self._depth -= 1
-
-    def _do(self, statement: str, *values: object) -> None:
-        self._connection.execute(statement, values)
-
-    def _one(self, statement: str, *values: object) -> Any:
-        with self._lock, explained(self.path, _WHAT):
-            return self._connection.execute(statement, values).fetchone()
-
-    def _all(self, statement: str, *values: object) -> list[Any]:
-        with self._lock, explained(self.path, _WHAT):
-            return self._connection.execute(statement, values).fetchall()
+    def _commit(self) -> None:
+        for item in self._acknowledged.items():
+            self._do("INSERT OR REPLACE INTO acknowledged VALUES (?, ?)", *item)
+        super()._commit()
+        self._acknowledged.clear()
 
     # -- beginning ----------------------------------------------------------------------------
 
@@ -207,7 +129,7 @@ class Journal:
             if state is None:
                 self._store_beginning(study, run, party, parties, nonce, keys, data_digest)
             else:
-                self._refuse_another(state, study, run, party, tuple(parties), len(keys))
+                state.refuse_another(study, run, party, tuple(parties), len(keys))
                 self._refuse_changed(state, data_digest)
         stored = self.state
         assert stored is not None  # noqa: S101 - begun just now
@@ -238,26 +160,6 @@ class Journal:
             self._do("INSERT INTO parties VALUES (?, ?, ?)", place, name, own)
         for place, key in enumerate(keys):
             self._do("INSERT INTO sums VALUES (?, ?)", place, key)
-
-    def _refuse_another(
-        self, state: RunState, study: str, run: int, party: str, parties: tuple[str, ...], sums: int
-    ) -> None:
-        if (state.study, state.party, state.parties) != (study, party, parties):
-            raise InputError(
-                f'the journal "{self.path}" belongs to study {state.study[:12]} as '
-                f"{state.party!r}, not to study {study[:12]} as {party!r}",
-                hint="each study and party has a journal of its own; has study.toml been edited?",
-            )
-        if state.run != run:
-            raise InputError(
-                f'the journal "{self.path}" belongs to run {state.run}, not to run {run}',
-                hint="each run has a journal of its own",
-            )
-        if not state.erased and len(state.keys) != sums:
-            raise InputError(
-                f"the run was begun with {len(state.keys)} sums, not {sums}",
-                hint="resume it with the version of titan that began it",
-            )
 
     def _refuse_changed(self, state: RunState, data_digest: bytes) -> None:
         (stored,) = self._one("SELECT data FROM journal")
@@ -400,10 +302,6 @@ class Journal:
             row = self._one("SELECT up_to FROM acknowledged WHERE peer = ?", peer)
             return -1 if row is None else int(row[0])
 
-    def _write_acknowledgements(self) -> None:
-        for item in self._acknowledged.items():
-            self._do("INSERT OR REPLACE INTO acknowledged VALUES (?, ?)", *item)
-
     def messages(self) -> list[Message]:
         """What may be told about everything sent and received so far, in a fixed order."""
         (own,) = self._one("SELECT party FROM journal")
@@ -490,7 +388,7 @@ class Journal:
 
     def _scrub(self) -> None:
         """Leave no trace in the files: empty the log, rebuild the pages, empty the log again."""
-        with self._lock, explained(self.path, _WHAT):
+        with self._lock, explained(self.path, self.what):
             self._truncate_log()
             self._connection.execute("VACUUM")
             self._truncate_log()
