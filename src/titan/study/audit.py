@@ -51,16 +51,12 @@ class Audit:
 
     def rows(self) -> list[tuple[str, ...]]:
         """A table with a heading: link, sum, round, what, bytes."""
-        return [("link", "sum", "round", "what", "bytes")] + [
-            (
-                f"{m.sender} -> {m.receiver}",
-                "-" if m.sum is None else str(m.sum + 1),
-                str(m.round),
-                m.kind.lower(),
-                str(m.size),
-            )
-            for m in self.sent
-        ]
+        table: list[tuple[str, ...]] = [("link", "sum", "round", "what", "bytes")]
+        for m in self.sent:
+            number = "-" if m.sum is None else str(m.sum + 1)
+            link = f"{m.sender} -> {m.receiver}"
+            table.append((link, number, str(m.round), m.kind.lower(), str(m.size)))
+        return table
 
     def summary(self) -> str:
         masks = sum(m.kind == MASK for m in self.sent)

@@ -23,15 +23,15 @@ pooled sum are functions of what every party has seen; masks, rows and moments h
 
 from __future__ import annotations
 
-import hashlib
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from titan.errors import FileError, InputError, TitanError
+from titan.errors import FileError, InputError
 from titan.study import transcript_fields as fields
 from titan.study.frames import Message
 from titan.study.journal import Journal
@@ -213,6 +213,14 @@ def _sum(number: int, record: object) -> SumRecord:
 
 
 @dataclass(frozen=True)
+class Signer:
+    """Whose signatures to expect: a certificate's fingerprint, and how to check a signature."""
+
+    fingerprint: str  # SHA-256 of the certificate's DER bytes, in hex
+    check: Verify
+
+
+@dataclass(frozen=True)
 class Facts:
     """A transcript whose signature and figures are right."""
 
@@ -237,8 +245,9 @@ class Facts:
                 f"network: diameter {t.network.diameter}, connectivity at least "
                 f"{t.network.connectivity}, safe from {t.network.tau} curious",
                 f"sums: {len(t.sums)} ({recoveries} rounds)",
-                f"sent: {totals['messages_sent']} messages, {totals['bytes_sent']} bytes; received: "
-                f"{totals['messages_received']} messages, {totals['bytes_received']} bytes",
+                f"sent: {totals['messages_sent']} messages, {totals['bytes_sent']} bytes",
+                f"received: {totals['messages_received']} messages, "
+                f"{totals['bytes_received']} bytes",
                 f"pooled sum: sha256 {t.pooled}",
                 "the signature is right; the signer's certificate has the fingerprint "
                 f"{self.fingerprint}",
@@ -247,60 +256,57 @@ class Facts:
 
 
 def verify(
-    path: str | PathLike[str], lookup: Callable[[Transcript], Verify | None] | None = None
+    path: str | PathLike[str], lookup: Callable[[Transcript], Signer | None] | None = None
 ) -> Facts:
     """Read a transcript and check its form, its figures and its signature.
 
-    `lookup` gives the way to check this party's signatures, from the study's cards; without it
-    the certificate in the transcript is used, and whose that is must be told by its fingerprint.
+    `lookup` finds the signer among the study's cards. Without it the certificate in the transcript
+    is used, and whose that is must be told by its fingerprint.
     """
     name = str(path)
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        reason = (error.strerror or "input failed").lower()
-        raise FileError(f'"{name}" cannot be read: {reason}') from None
-    transcript, signature = decode(data, name)
-    check = (lookup or _enclosed)(transcript)
-    if check is None:
+    transcript, signature = decode(_read(path), name)
+    enclosed = certificate_signer(transcript.certificate)
+    signer = enclosed if lookup is None else lookup(transcript)
+    if signer is None or signer.fingerprint != enclosed.fingerprint:
         raise FileError(
-            f'"{name}" is signed as {transcript.party!r}, of whom no card is known',
-            hint="give the study that it belongs to",
+            f'"{name}" is signed with a certificate that is not the one known '
+            f"of {transcript.party!r}",
+            hint="is it of another study? otherwise do not rely on it",
         )
-    if not check(signature, _SIGNED + canonical(fields.as_json(transcript))):
+    if not signer.check(signature, _SIGNED + canonical(fields.as_json(transcript))):
         raise FileError(
             f'"{name}" has a wrong signature: {transcript.party!r} did not sign this',
             hint="do not rely on it; ask for the file again",
         )
-    return Facts(transcript, fingerprint(transcript.certificate))
+    return Facts(transcript, enclosed.fingerprint)
 
 
-def fingerprint(certificate: str) -> str:
-    """SHA-256 of a PEM certificate's DER bytes, in hex."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives.serialization import Encoding
-
+def _read(path: str | PathLike[str]) -> bytes:
     try:
-        loaded = x509.load_pem_x509_certificate(certificate.encode("ascii"))
-    except ValueError:
-        raise FileError("the transcript's certificate cannot be read") from None
-    return hashlib.sha256(loaded.public_bytes(Encoding.DER)).hexdigest()
+        with Path(path).open("rb") as file:
+            return file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or "input failed").lower()
+        raise FileError(f'"{path}" cannot be read: {reason}') from None
 
 
-def _enclosed(transcript: Transcript) -> Verify:
-    """Check signatures with the transcript's own certificate: ECDSA with SHA-256."""
+def certificate_signer(certificate: str) -> Signer:
+    """The holder of a PEM certificate's elliptic curve key: ECDSA with SHA-256."""
     from cryptography import x509
-    from cryptography.exceptions import InvalidSignature
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.hashes import SHA256
 
+    unreadable = (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm, Warning)
     try:
-        key = x509.load_pem_x509_certificate(transcript.certificate.encode("ascii")).public_key()
-    except ValueError:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a certificate that is read with misgivings is none
+            loaded = x509.load_pem_x509_certificate(certificate.encode("ascii"))
+            key = loaded.public_key()
+    except unreadable:
         raise FileError("the transcript's certificate cannot be read") from None
     if not isinstance(key, ec.EllipticCurvePublicKey):
-        raise TitanError("the transcript's certificate is not for an elliptic curve key")
+        raise FileError("the transcript's certificate is not for an elliptic curve key")
     curve_key = key
 
     def check(signature: bytes, signed: bytes) -> bool:
@@ -310,4 +316,4 @@ def _enclosed(transcript: Transcript) -> Verify:
             return False
         return True
 
-    return check
+    return Signer(loaded.fingerprint(SHA256()).hex(), check)

@@ -145,7 +145,8 @@ def check(transcript: Transcript) -> None:
             raise ValueError(f"it tells of a message that is not its own, by {m.sender}")
         if m.sender not in t.nonces or m.receiver not in t.nonces:
             raise ValueError("it tells of a message from or to a stranger")
-        if (m.sender, m.receiver) not in links:
+        back = m.sum is None and (m.receiver, m.sender) in links
+        if (m.sender, m.receiver) not in links and not back:
             raise ValueError(f"it tells of a link that carried no mask, {m.sender} to {m.receiver}")
     if any(m.kind == MASK for m in t.control):
         raise ValueError("it tells of a mask outside of a sum")
