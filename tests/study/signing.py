@@ -9,9 +9,12 @@ from functools import cache
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
+
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 @cache
@@ -38,4 +41,9 @@ def certificate(name: str) -> str:
 
 
 def signer(name: str) -> Callable[[bytes], bytes]:
-    return lambda data: _key(name).sign(data, ec.ECDSA(SHA256()))
+    def sign(data: bytes) -> bytes:
+        made = _key(name).sign(b"titan signature 1\0" + data, ec.ECDSA(SHA256()))
+        r, s = decode_dss_signature(made)
+        return r.to_bytes(32, "big") + min(s, ORDER - s).to_bytes(32, "big")
+
+    return sign

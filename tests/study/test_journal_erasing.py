@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,14 +56,12 @@ def test_no_secret_byte_is_left_in_the_files(tmp_path: Path) -> None:
         journal.finish({"answer": 1}, b"transcript")
         journal.erase_secrets()
     assert not any_of(secrets, tmp_path)
+    assert path.stat().st_size < sum(len(f.body) for f in kept) + 60 * 16384, "rebuilt"
     assert bytes(kept[0].body) in everything_in(tmp_path)
 
 
 def test_not_even_while_the_journal_stays_open(tmp_path: Path) -> None:
     """Read by another process: a handle of ours, closed, would drop the lock."""
-    import subprocess
-    import sys
-
     with Journal.open(tmp_path / "run.journal") as journal:
         beginning(journal)
         journal.record_incoming(mask_frame())
@@ -144,3 +144,41 @@ def test_a_kind_nobody_called_public_is_erased_too(tmp_path: Path) -> None:
         journal.erase_secrets()
         assert not list(journal.incoming())
     assert not any_of([bytes(strange.body)], tmp_path)
+
+
+def test_whoever_dies_while_erasing_is_finished_off_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = [fixed("key 0"), fixed("key 1"), bytes(mask_frame(size=50_000).body)]
+
+    def die(_: Journal) -> None:
+        raise KeyboardInterrupt
+
+    with Journal.open(tmp_path / "j") as journal:
+        beginning(journal)
+        journal.record_incoming(mask_frame(size=50_000))
+        journal.finish({}, b"")
+        monkeypatch.setattr(Journal, "_scrub", die)
+        with pytest.raises(KeyboardInterrupt):
+            journal.erase_secrets()
+        _copy_aside(tmp_path)  # as kill -9 leaves them: no orderly close
+    monkeypatch.undo()
+    aside = tmp_path / "aside"
+    assert any_of(secrets, aside)
+    Journal.open(aside / "j").close()
+    assert not any_of(secrets, aside)
+
+
+def _copy_aside(directory: Path) -> None:
+    """By another process, so that the lock stays."""
+    (directory / "aside").mkdir()
+    for name in ("j", "j-wal"):
+        subprocess.check_call(["cp", "-p", directory / name, directory / "aside" / name])
+
+
+def test_deleted_content_is_overwritten_and_commits_wait_for_the_disk(tmp_path: Path) -> None:
+    """Kill -9 cannot show these two: the rebuilding hides the one, the system's cache the other."""
+    with Journal.open(tmp_path / "j") as journal:
+        assert journal._one("PRAGMA secure_delete") == (1,)
+        assert journal._one("PRAGMA synchronous") == (3,)
+        assert journal._one("PRAGMA journal_mode") == ("wal",)

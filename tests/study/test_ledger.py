@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from titan.errors import FileError, InputError
-from titan.study.ledger import Entry, Ledger
+from titan.study.ledger import Conflict, Entry, Ledger
 from titan.study.row_digests import RowDigests
 
 ROWS = [b"row %d" % i for i in range(100)]
@@ -101,8 +102,13 @@ def test_one_to_tau_plus_one_parties_make_a_difference(
     ledger.record(entry(ledger, tau=0))
     other = entry(ledger, study="cd" * 32, tau=tau, parties=fingerprints(parties))
     assert [list(c.parties) for c in ledger.check(other)] == ([differing] if differing else [])
-    swapped = entry(ledger, study="cd" * 32, tau=0, parties=fingerprints(parties))
-    assert bool(ledger.check(swapped)) == (len(differing) == 1), "the larger τ of the two counts"
+
+
+def test_the_larger_tau_of_the_two_counts(ledger: Ledger) -> None:
+    ledger.record(entry(ledger, tau=2))
+    fewer = fingerprints(EVERYONE[:2])
+    (conflict,) = ledger.check(entry(ledger, tau=0, parties=fewer))
+    assert conflict.parties == ("centre", "south", "west")
 
 
 def test_new_names_and_new_certificates_hide_no_difference(used: Ledger) -> None:
@@ -138,6 +144,7 @@ def test_fewer_rows_than_the_minimum_make_a_difference(
 
 def test_the_larger_minimum_counts_and_every_earlier_study(used: Ledger) -> None:
     assert reasons(used, entry(used, rows=ROWS[10:], minimum=11)) == ["rows"]
+    assert reasons(used, entry(used, rows=ROWS[4:], minimum=2)) == ["rows"]
     used.record(entry(used, rows=ROWS[10:], study="cd" * 32, title="Lungs"))
     conflicts = used.check(entry(used, rows=ROWS[9:], study="ef" * 32))
     assert [(c.title, c.reason) for c in conflicts] == [("Lungs", "rows")]
@@ -206,6 +213,24 @@ def test_two_processes_take_turns(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "l") as one, Ledger.open(tmp_path / "l") as two:
         one.record(entry(one))
         assert reasons(two, entry(two, rows=ROWS[1:])) == ["rows"]
+
+
+def test_nobody_can_write_between_the_check_and_the_entry(
+    used: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = []
+
+    def check(ledger: Ledger, _: Entry) -> list[Conflict]:
+        with sqlite3.connect(ledger.path, timeout=0) as other:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+            checked.append(True)
+        other.close()
+        return []
+
+    monkeypatch.setattr(Ledger, "check", check)
+    used.record(entry(used, run=2))
+    assert checked
 
 
 def test_the_ledger_holds_no_rows_and_is_for_its_owner(tmp_path: Path) -> None:

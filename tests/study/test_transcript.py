@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from tests.study.runs import STUDY, beginning, fixed, mask_frame, total_frame
-from tests.study.signing import certificate, signer
+from tests.study.signing import ORDER, certificate, signer
 from titan.cli import audit as audit_command
 from titan.cli import verify as verify_command
 from titan.errors import FileError, InputError
@@ -120,6 +120,20 @@ def test_somebody_else_cannot_sign_for_north(transcript: Transcript, tmp_path: P
     assert verify(path, lookup)
     with pytest.raises(FileError, match="not the one known of 'north'"):
         verify(path, lambda _: None)
+
+
+def test_a_signature_has_one_form(transcript: Transcript, tmp_path: Path) -> None:
+    """Of (r, s) and (r, -s), both right by mathematics, one is accepted."""
+    path = tmp_path / "t.json"
+
+    def other_form(data: bytes) -> bytes:
+        made = signer("north")(data)
+        return made[:32] + (ORDER - int.from_bytes(made[32:], "big")).to_bytes(32, "big")
+
+    for bad in (other_form, lambda data: signer("north")(data) + b"0", lambda _: bytes(64)):
+        path.write_bytes(transcript.signed(bad))
+        with pytest.raises(FileError, match="did not sign this"):
+            verify(path)
 
 
 def one_sum(change: Callable[[Message], Message]) -> Callable[[Transcript], Transcript]:

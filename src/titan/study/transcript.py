@@ -27,14 +27,18 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from titan.errors import FileError, InputError
 from titan.study import transcript_fields as fields
 from titan.study.frames import Message
 from titan.study.journal import Journal
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric import ec
 
 Sign = Callable[[bytes], bytes]
 Verify = Callable[[bytes, bytes], bool]  # (signature, signed bytes) → whether it is right
@@ -42,6 +46,8 @@ Verify = Callable[[bytes, bytes], bool]  # (signature, signed bytes) → whether
 FORMAT = "titan transcript"
 VERSION = 1
 _SIGNED = b"titan transcript v1\n"
+_PREFIX = b"titan signature 1\0"  # of everything that parties sign
+_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
 _MOST_BYTES = 1 << 28
 _MOST_SIGNATURE = 1 << 12
 
@@ -291,9 +297,9 @@ def _read(path: str | PathLike[str]) -> bytes:
 
 
 def certificate_signer(certificate: str) -> Signer:
-    """The holder of a PEM certificate's elliptic curve key: ECDSA with SHA-256."""
+    """The holder of a PEM certificate's P-256 key, who signs as a party's identity does."""
     from cryptography import x509
-    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.hashes import SHA256
 
@@ -305,15 +311,23 @@ def certificate_signer(certificate: str) -> Signer:
             key = loaded.public_key()
     except unreadable:
         raise FileError("the transcript's certificate cannot be read") from None
-    if not isinstance(key, ec.EllipticCurvePublicKey):
-        raise FileError("the transcript's certificate is not for an elliptic curve key")
-    curve_key = key
+    if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != "secp256r1":
+        raise FileError("the transcript's certificate is not for a P-256 key")
+    return Signer(loaded.fingerprint(SHA256()).hex(), partial(_p256_valid, key))
 
-    def check(signature: bytes, signed: bytes) -> bool:
-        try:
-            curve_key.verify(signature, signed, ec.ECDSA(SHA256()))
-        except InvalidSignature:
-            return False
-        return True
 
-    return Signer(loaded.fingerprint(SHA256()).hex(), check)
+def _p256_valid(key: ec.EllipticCurvePublicKey, signature: bytes, signed: bytes) -> bool:
+    """ECDSA with SHA-256; r and s of 32 bytes, s in the lower half: one form per signature."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
+    if len(signature) != 64 or not (0 < r < _ORDER and 0 < s <= _ORDER // 2):
+        return False
+    try:
+        key.verify(encode_dss_signature(r, s), _PREFIX + signed, ec.ECDSA(SHA256()))
+    except InvalidSignature:
+        return False
+    return True
