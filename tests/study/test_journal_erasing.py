@@ -165,8 +165,8 @@ def test_whoever_dies_while_erasing_is_finished_off_by_the_next(
     monkeypatch.undo()
     aside = tmp_path / "aside"
     assert any_of(secrets, aside)
-    Journal.open(aside / "j").close()
-    assert not any_of(secrets, aside)
+    with Journal.open(aside / "j"):
+        assert not any_of(secrets, aside), "gone at once, not only after an orderly close"
 
 
 def _copy_aside(directory: Path) -> None:
