@@ -8,7 +8,7 @@ from scipy import stats
 
 from titan.errors import MessageError
 from titan.protocol import SystemBytes, SystemMasks
-from titan.protocol.masking import KeyStream, expand
+from titan.protocol.masking import JournaledMasks, KeyStream, expand, fresh_key
 from titan.ring import Ring
 
 REJECT = 1e-9  # fixed beforehand: a sound source fails once in a thousand million runs
@@ -49,3 +49,27 @@ def test_a_seed_expands_to_the_same_mask_at_both_ends() -> None:
     assert not np.array_equal(expand(seed, ring, 50), expand(bytes(32), ring, 50))
     with pytest.raises(MessageError, match="seed of 31 bytes"):
         expand(seed[1:], ring, 50)
+
+
+def test_journaled_masks_come_out_the_same_again() -> None:
+    key = bytes(range(32))
+    one, two = JournaledMasks(key), JournaledMasks(key)
+    assert np.array_equal(one.words(1001), two.words(1001))
+    assert [one.seed() for _ in range(5)] == [two.seed() for _ in range(5)]
+    assert np.array_equal(JournaledMasks(key).words(1001), KeyStream(key).words(1001))
+
+
+def test_the_seeds_of_journaled_masks_are_a_stream_of_their_own() -> None:
+    """Neither order of asking matters, nor does a seed show up among the words."""
+    key = bytes(range(32))
+    source, other = JournaledMasks(key), JournaledMasks(key)
+    seeds = [source.seed() for _ in range(100)]
+    words = source.words(100_000)
+    assert np.array_equal(words, other.words(100_000))
+    assert other.seed() == seeds[0]
+    assert len(set(seeds)) == 100
+    assert {len(seed) for seed in seeds} == {32}
+    drawn = np.frombuffer(b"".join(seeds), np.uint64)
+    assert not np.intersect1d(drawn, words).size
+    assert fresh_key() != fresh_key()
+    assert "0102" not in repr(source)

@@ -9,12 +9,15 @@ Every mask is added once and subtracted once, so Σ x̃_i = Σ x_i.
 
 # Rule 1: all masks of the program are drawn in this file.
 # Rule 2: their keys are fresh bytes from the operating system, used for one sum and never stored
-#         here. A seeded generator exists in the tests alone.
+#         here. A seeded generator exists in the tests alone. Whoever keeps a key to resume a sum
+#         (JournaledMasks) must have it on disk before the first mask leaves, and never use it for
+#         other inputs.
 # Rule 3: with masks from any generator, the operating system's included, privacy is
 #         computational; it is information-theoretic exactly as far as the bytes are truly random.
 
 from __future__ import annotations
 
+import hmac
 import os
 from collections.abc import Iterable
 from typing import Protocol
@@ -25,6 +28,7 @@ from titan.errors import MessageError
 from titan.ring import Residues, Ring
 
 SEED_BYTES = 32
+_SEEDS = b"titan seeds of masks v1"
 _BLOCK = bytes(1 << 16)  # zeros; encrypting them yields the key stream, a cacheful at a time
 
 
@@ -78,6 +82,30 @@ class SystemBytes:
 
     def seed(self) -> bytes:
         return os.urandom(SEED_BYTES)
+
+
+class JournaledMasks(KeyStream):
+    """Masks that come out the same after a restart, from a `fresh_key` kept in the journal.
+
+    The words are the key stream itself. The seeds are a second stream, under a key derived from
+    the first (one block of HKDF-Expand with SHA-256): a neighbour who is given a seed is told
+    nothing about the words, nor about the seeds of others.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        super().__init__(key)
+        self._seeds = KeyStream(hmac.digest(key, _SEEDS + b"\x01", "sha256"))
+
+    def seed(self) -> bytes:
+        return self._seeds.words(SEED_BYTES // 8).tobytes()
+
+    def __repr__(self) -> str:
+        return "<JournaledMasks>"
+
+
+def fresh_key() -> bytes:
+    """SEED_BYTES from the operating system: a key, or the nonce of a run."""
+    return os.urandom(SEED_BYTES)
 
 
 def expand(seed: bytes, ring: Ring, entries: int) -> Residues:

@@ -1,0 +1,95 @@
+"""What left this machine in a run, from the journal or the transcript that was kept of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from titan.errors import FileError
+from titan.study.frames import MASK, Message
+from titan.study.journal import Journal
+from titan.study.transcript import Transcript, verify
+
+_SQLITE = b"SQLite format 3\x00"
+NOTHING_ELSE = (
+    "nothing else left this machine in this run: every message is written down before it leaves. "
+    "Until it is acknowledged a message may leave again, byte for byte. Not counted: the "
+    "connections' own bytes (TLS with this party's certificate, acknowledgements by number)."
+)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Every message of a run that left this machine, in a fixed order."""
+
+    study: str
+    run: int
+    party: str
+    sent: tuple[Message, ...]
+    finished: bool
+
+    @property
+    def bytes_sent(self) -> int:
+        return sum(m.size for m in self.sent)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "study": self.study,
+            "run": self.run,
+            "party": self.party,
+            "finished": self.finished,
+            "sent": [
+                {"to": m.receiver, "sum": m.sum, "round": m.round, "kind": m.kind, "size": m.size}
+                for m in self.sent
+            ],
+            "messages": len(self.sent),
+            "bytes": self.bytes_sent,
+            "nothing_else": NOTHING_ELSE,
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A table with a heading: link, sum, round, what, bytes."""
+        table: list[tuple[str, ...]] = [("link", "sum", "round", "what", "bytes")]
+        for m in self.sent:
+            number = "-" if m.sum is None else str(m.sum + 1)
+            link = f"{m.sender} -> {m.receiver}"
+            table.append((link, number, str(m.round), m.kind.lower(), str(m.size)))
+        return table
+
+    def summary(self) -> str:
+        masks = sum(m.kind == MASK for m in self.sent)
+        state = "finished" if self.finished else "not finished: some of these may not have left yet"
+        return (
+            f"study {self.study[:12]}, run {self.run}, {self.party} ({state}): "
+            f"{len(self.sent)} messages, {self.bytes_sent} bytes, {masks} of them masks\n"
+            f"{NOTHING_ELSE}"
+        )
+
+
+def audit(path: str | PathLike[str]) -> Audit:
+    """Read a journal (also of a run that is not finished), or a transcript after verifying it."""
+    try:
+        with Path(path).open("rb") as file:
+            beginning = file.read(len(_SQLITE))
+    except OSError as error:
+        reason = (error.strerror or "input failed").lower()
+        raise FileError(f'"{path}" cannot be read: {reason}') from None
+    if beginning == _SQLITE:
+        with Journal.open(path) as journal:
+            return of_journal(journal)
+    return of_transcript(verify(path).transcript)
+
+
+def of_journal(journal: Journal) -> Audit:
+    state = journal.state
+    if state is None:
+        raise FileError(f'the journal "{journal.path}" holds no run yet; nothing has left')
+    sent = tuple(m for m in journal.messages() if m.sender == state.party)
+    return Audit(state.study, state.run, state.party, sent, state.finished)
+
+
+def of_transcript(transcript: Transcript) -> Audit:
+    t = transcript
+    return Audit(t.study, t.run, t.party, tuple(t.sent), finished=True)

@@ -1,0 +1,405 @@
+"""The journal of one run: what a party must know to go on after `kill -9` with the same bits.
+
+A run is the study's digest, a run number and a random nonce of every party. An agent is
+deterministic given its input, its masks and the frames it receives, so the journal keeps events:
+
+    begun      own nonce, the keys of the masks, a keyed digest of the data: one transaction
+    nonces     of the others; who comes back with another one has new masks, and is refused
+    incoming   every frame accepted, in order, on disk before it is acknowledged
+    sent       of every frame that may leave: its number, size and a check that a replay makes the
+               same bytes, on disk before it leaves
+    progress   acknowledgements, milestones, the agreed digest, the result, the transcript
+
+After a restart the engine makes the agents again and replays `incoming()`.
+
+`erase_secrets` removes keys, masks, the data's digest and all checks derived from them: deleted
+content is overwritten, the file rebuilt, the write-ahead log cut to nothing. That is what the files
+hold then. Nothing is promised about what an SSD, a copying file system, a swap partition or a
+backup has kept: put the journal on an encrypted disk and leave it out of backups.
+"""
+
+# Rule 1: a call that returns has reached the disk; a call that raises has changed nothing. The one
+#         exception is `acknowledged`: losing it costs a frame sent twice, which is refused as such.
+# Rule 2: one file holds one run, and one process holds the file.
+# Rule 3: no error, repr or log shows a key, a mask, a frame or a digest of data.
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from titan.errors import DataError, InputError, MessageError, PeerError, RecoveryError
+from titan.protocol.masking import SEED_BYTES, fresh_key
+from titan.study.database import Database, explained
+from titan.study.frames import Frame, Message, digest
+from titan.study.run_state import RunState
+
+_SCHEMA = """
+CREATE TABLE journal (
+    one INTEGER PRIMARY KEY CHECK (one = 1), check_key BLOB, erased INTEGER NOT NULL,
+    study TEXT, run INTEGER, party TEXT, nonce BLOB, data BLOB,
+    agreed TEXT, result TEXT, transcript BLOB);
+CREATE TABLE parties (place INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, nonce BLOB);
+CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB);
+CREATE TABLE milestones (name TEXT PRIMARY KEY, at REAL NOT NULL);
+CREATE TABLE incoming (
+    place INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, sum INTEGER,
+    round INTEGER NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL, body BLOB,
+    UNIQUE (peer, sequence));
+CREATE TABLE sent (
+    place INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, sum INTEGER,
+    round INTEGER NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL, sha256 TEXT,
+    local_check BLOB, body BLOB, UNIQUE (peer, sequence));
+CREATE TABLE acknowledged (peer TEXT PRIMARY KEY, up_to INTEGER NOT NULL)
+"""
+_FRAME = "peer, sequence, kind, body, sum, round"
+
+
+class Journal(Database):
+    """One party's journal of one run; `Journal.open` opens or creates the file."""
+
+    what = "journal"
+    identity = 0x54_4A_00_01  # "TJ", version 1
+    schema = _SCHEMA
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._acknowledged: dict[str, int] = {}  # not yet on disk
+        super().__init__(path, exclusive=True)
+        if self._one("SELECT erased FROM journal") == (1,):
+            self._scrub()  # the last process died between deleting and overwriting
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> Journal:
+        """Open for this process alone; FileError if another one has it, or it is no journal."""
+        return cls(path)
+
+    def _lay_out(self) -> None:
+        super()._lay_out()
+        if self._one("SELECT erased FROM journal") is None:
+            self._do("INSERT INTO journal (one, check_key, erased) VALUES (1, ?, 0)", fresh_key())
+
+    def close(self) -> None:
+        with self._lock:
+            if self._acknowledged:
+                with self.batch():
+                    pass  # takes them along
+            super().close()
+
+    def _commit(self) -> None:
+        for item in self._acknowledged.items():
+            self._do("INSERT OR REPLACE INTO acknowledged VALUES (?, ?)", *item)
+        super()._commit()
+        self._acknowledged.clear()
+
+    # -- beginning ----------------------------------------------------------------------------
+
+    def keyed_digest(self, chunks: Iterable[bytes]) -> bytes:
+        """A digest of the data under a key that this journal alone has: for `begin`."""
+        (key,) = self._one("SELECT check_key FROM journal")
+        if key is None:
+            return b""  # erased: a finished run has no use for the data
+        code = hmac.new(key, digestmod=hashlib.sha256)
+        for chunk in chunks:
+            code.update(chunk)
+        return code.digest()
+
+    def begin(
+        self,
+        *,
+        study: str,
+        run: int,
+        party: str,
+        parties: Sequence[str],
+        nonce: bytes,
+        keys: Sequence[bytes],
+        data_digest: bytes,
+    ) -> RunState:
+        """Store the run's beginning in one transaction, or find it again; the stored one counts.
+
+        `nonce` and `keys` (one for each sum) are fresh bytes that a run already begun ignores.
+        Refused: another study, run or party than the journal's, and data that have changed.
+        """
+        with self.batch():
+            state = self.state
+            if state is None:
+                self._store_beginning(study, run, party, parties, nonce, keys, data_digest)
+            else:
+                state.refuse_another(study, run, party, tuple(parties), len(keys))
+                self._refuse_changed(state, data_digest)
+        stored = self.state
+        assert stored is not None  # noqa: S101 - begun just now
+        return stored
+
+    def _store_beginning(
+        self,
+        study: str,
+        run: int,
+        party: str,
+        parties: Sequence[str],
+        nonce: bytes,
+        keys: Sequence[bytes],
+        data_digest: bytes,
+    ) -> None:
+        if len({nonce, *keys}) != len(keys) + 1 or {len(k) for k in (nonce, *keys)} != {SEED_BYTES}:
+            raise InputError(
+                f"a nonce and keys must be different, of {SEED_BYTES} fresh bytes each"
+            )
+        if party not in parties or len(set(parties)) != len(parties):
+            raise InputError(f"{party!r} must be one of the parties, and they must differ")
+        self._do(
+            "UPDATE journal SET study=?, run=?, party=?, nonce=?, data=?",
+            study, run, party, nonce, data_digest,
+        )  # fmt: skip
+        for place, name in enumerate(parties):
+            own = nonce if name == party else None
+            self._do("INSERT INTO parties VALUES (?, ?, ?)", place, name, own)
+        for place, key in enumerate(keys):
+            self._do("INSERT INTO sums VALUES (?, ?)", place, key)
+
+    def _refuse_changed(self, state: RunState, data_digest: bytes) -> None:
+        (stored,) = self._one("SELECT data FROM journal")
+        if not state.erased and not hmac.compare_digest(stored, data_digest):
+            raise DataError(
+                "the data changed since the run began",
+                hint="give the same data as before, or agree with the others on "
+                f"run {state.run + 1}",
+            )
+
+    @property
+    def state(self) -> RunState | None:
+        """The run as stored; None before `begin`."""
+        with self._lock:
+            row = self._one(
+                "SELECT study, run, party, nonce, agreed, result, transcript, erased FROM journal"
+            )
+            study, run, party, nonce, agreed, result, transcript, erased = row
+            if study is None:
+                return None
+            parties = self._all("SELECT name, nonce FROM parties ORDER BY place")
+            keys = self._all("SELECT key FROM sums ORDER BY place")
+            milestones = self._all("SELECT name, at FROM milestones ORDER BY at, name")
+        return RunState(
+            study,
+            run,
+            party,
+            tuple(name for name, _ in parties),
+            nonce,
+            tuple(key for (key,) in keys),
+            {name: known for name, known in parties if known is not None},
+            dict(milestones),
+            agreed,
+            None if result is None else json.loads(result),
+            transcript,
+            bool(erased),
+        )
+
+    # -- the others ---------------------------------------------------------------------------
+
+    def set_nonce(self, peer: str, nonce: bytes) -> None:
+        """Keep a party's nonce; PeerError if it had another: new masks would expose its data."""
+        if len(nonce) != SEED_BYTES:
+            raise MessageError(f"a nonce of {len(nonce)} bytes where {SEED_BYTES} were expected")
+        with self.batch():
+            known = self._one("SELECT nonce FROM parties WHERE name = ?", peer)
+            if known is None:
+                raise PeerError(f"a nonce came from {peer!r}, who is not in the study")
+            if known[0] is not None and known[0] != nonce:
+                (run,) = self._one("SELECT run FROM journal")
+                raise PeerError(
+                    f"{peer} lost its journal; agree on run {run + 1}",
+                    hint=f"going on would pair old masks with new ones and expose {peer}",
+                )
+            self._do("UPDATE parties SET nonce = ? WHERE name = ?", nonce, peer)
+
+    def record_incoming(self, frame: Frame) -> bool:
+        """Write a frame down; only then may it be acknowledged. False for a repeat of it.
+
+        MessageError if its number was used before for other bytes. Of an erased mask only the
+        size is known, and a repeat is told by that.
+        """
+        with self.batch():
+            known = self._one(
+                "SELECT kind, sum, round, size, body IS NULL OR body = ? FROM incoming "
+                "WHERE peer = ? AND sequence = ?",
+                frame.body, frame.peer, frame.sequence,
+            )  # fmt: skip
+            if known is None:
+                self._do(
+                    "INSERT INTO incoming (peer, sequence, sum, round, kind, size, body)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    frame.peer, frame.sequence, frame.sum, frame.round, frame.kind,
+                    len(frame.body), frame.body,
+                )  # fmt: skip
+                return True
+        if known != (frame.kind, frame.sum, frame.round, len(frame.body), 1):
+            raise MessageError(
+                f"{frame.peer} sent message {frame.sequence} twice, with different contents"
+            )
+        return False
+
+    def incoming(self) -> Iterator[Frame]:
+        """Every frame recorded, in order, one at a time in memory; erased masks are left out."""
+        return self._frames("incoming")
+
+    def _frames(self, table: str) -> Iterator[Frame]:
+        place = -1
+        query = (
+            f"SELECT place, {_FRAME} FROM {table} "  # noqa: S608 - two constants of this file
+            "WHERE place > ? AND body IS NOT NULL ORDER BY place LIMIT 1"
+        )
+        while row := self._one(query, place):
+            place = row[0]
+            yield Frame(*row[1:])
+
+    # -- own frames ---------------------------------------------------------------------------
+
+    def sending(self, frame: Frame) -> None:
+        """Note a frame before it leaves. After a restart it must be the same bytes again.
+
+        RecoveryError if it is not: whoever has seen masks must not be shown others. Call it in one
+        batch with the incoming frames it follows from.
+        """
+        with self.batch():
+            (key,) = self._one("SELECT check_key FROM journal")
+            if key is None and frame.secret:
+                raise RecoveryError("the run is over and its masks are erased; none can be sent")
+            shown = digest(frame)
+            check = None if shown or key is None else hmac.digest(key, frame.body, "sha256")
+            now = (frame.kind, frame.sum, frame.round, len(frame.body), shown, check)
+            known = self._one(
+                "SELECT kind, sum, round, size, sha256, local_check FROM sent "
+                "WHERE peer = ? AND sequence = ?",
+                frame.peer, frame.sequence,
+            )  # fmt: skip
+            if known is None:
+                self._do(
+                    "INSERT INTO sent (kind, sum, round, size, sha256, local_check, peer, sequence)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    *now, frame.peer, frame.sequence,
+                )  # fmt: skip
+            elif known[:5] != now[:5] or (key is not None and known[5] != check):
+                raise RecoveryError(
+                    f"message {frame.sequence} for {frame.peer} is not what it was before the "
+                    "restart; nothing is sent",
+                    hint="resume with the version of titan that began the run",
+                )
+
+    def acknowledged(self, peer: str, sequence: int) -> None:
+        """`peer` has written down all frames up to this number. Stored with the next batch."""
+        with self._lock:
+            self._acknowledged[peer] = max(sequence, self.acknowledged_by(peer))
+
+    def acknowledged_by(self, peer: str) -> int:
+        """The last frame that `peer` has acknowledged, with all before it; -1 if none."""
+        with self._lock:
+            if peer in self._acknowledged:
+                return self._acknowledged[peer]
+            row = self._one("SELECT up_to FROM acknowledged WHERE peer = ?", peer)
+            return -1 if row is None else int(row[0])
+
+    def messages(self) -> list[Message]:
+        """What may be told about everything sent and received so far, in a fixed order."""
+        (own,) = self._one("SELECT party FROM journal")
+        told = [
+            Message(own, *facts)
+            for facts in self._all("SELECT peer, sum, round, kind, size, sha256 FROM sent")
+        ]
+        places = self._all("SELECT place FROM incoming")
+        told += [self._received(own, place) for (place,) in places]
+        return sorted(told, key=_order)
+
+    def _received(self, own: str, place: int) -> Message:
+        """Frames are looked at one by one: together they may not fit into memory."""
+        *facts, body = self._one(
+            "SELECT peer, sum, round, kind, size, body FROM incoming WHERE place = ?", place
+        )
+        peer, sum_, round_, kind, size = facts
+        shown = digest(Frame(peer, 0, kind, body))
+        return Message(peer, own, sum_, round_, kind, size, shown)
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def milestone(self, name: str, at: float) -> float:
+        """Note when something was first reached; returns that first time."""
+        with self.batch():
+            self._do("INSERT OR IGNORE INTO milestones VALUES (?, ?)", name, at)
+            (first,) = self._one("SELECT at FROM milestones WHERE name = ?", name)
+        return float(first)
+
+    def agree(self, digest_of_sum: str) -> None:
+        """Keep the digest of the pooled sum; a run has one."""
+        with self.batch():
+            (known,) = self._one("SELECT agreed FROM journal")
+            if known not in (None, digest_of_sum):
+                raise RecoveryError("the pooled sum is not the one found before the restart")
+            self._do("UPDATE journal SET agreed = ?", digest_of_sum)
+
+    def finish(self, result: Mapping[str, Any], transcript: bytes) -> None:
+        """Keep the answer and the signed transcript; the first ones stay."""
+        text = json.dumps(result, allow_nan=False)
+        with self.batch():
+            self._do(
+                "UPDATE journal SET result = ?, transcript = ? WHERE result IS NULL",
+                text, transcript,
+            )  # fmt: skip
+
+    def erase_secrets(self, to_serve: Iterable[Frame] = ()) -> None:
+        """Forget keys, masks and the data's digest; the run must be finished.
+
+        `to_serve` are own frames that somebody has not acknowledged: they are kept, and
+        `served()` has them for a later `join`. A mask among them is refused: its receiver still
+        needs it, so nothing can be erased yet.
+        """
+        with self.batch():
+            state = self.state
+            if state is None or not state.finished:
+                raise InputError("only a finished run can forget its secrets")
+            for frame in to_serve:
+                self._keep(frame)
+            self._do("UPDATE journal SET check_key = NULL, data = NULL, erased = 1")
+            self._do("DELETE FROM sums")
+            self._do("UPDATE sent SET local_check = NULL")
+            for (kind,) in self._all("SELECT DISTINCT kind FROM incoming"):
+                if Frame("", 0, kind, b"").secret:
+                    self._do("UPDATE incoming SET body = NULL WHERE kind = ?", kind)
+        self._scrub()
+
+    def _keep(self, frame: Frame) -> None:
+        if frame.secret:
+            raise InputError(
+                f"{frame.peer} has not acknowledged a mask yet", hint="wait for it, then erase"
+            )
+        self.sending(frame)
+        self._do(
+            "UPDATE sent SET body = ? WHERE peer = ? AND sequence = ?",
+            frame.body, frame.peer, frame.sequence,
+        )  # fmt: skip
+
+    def served(self) -> Iterator[Frame]:
+        """The own frames kept by `erase_secrets` that are still not acknowledged, in order."""
+        for frame in self._frames("sent"):
+            if frame.sequence > self.acknowledged_by(frame.peer):
+                yield frame
+
+    def _scrub(self) -> None:
+        """Leave no trace in the files: empty the log, rebuild the pages, empty the log again."""
+        with self._lock, explained(self.path, self.what):
+            self._truncate_log()
+            self._connection.execute("VACUUM")
+            self._truncate_log()
+            self._connection.execute("UPDATE journal SET erased = 2")
+
+    def _truncate_log(self) -> None:
+        busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise sqlite3.OperationalError("the log could not be emptied")
+
+
+def _order(message: Message) -> tuple[object, ...]:
+    sum_ = -1 if message.sum is None else message.sum
+    return sum_, message.sender, message.receiver, message.round, message.kind, message.size

@@ -1,0 +1,184 @@
+"""After the end no secret byte is left in any file of the journal; what others need is."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.study.runs import beginning, everything_in, fixed, mask_frame, total_frame
+from titan.errors import InputError, MessageError, RecoveryError
+from titan.study.frames import Frame
+from titan.study.journal import Journal
+
+PIECE = 24  # bytes of a secret whose presence would be noticed
+
+
+def pieces(secret: bytes) -> list[bytes]:
+    """From the beginning, from the end, and every 700 bytes in between."""
+    last = len(secret) - PIECE
+    return [secret[at : at + PIECE] for at in (*range(0, last, 700), last)]
+
+
+def any_of(secrets: list[bytes], directory: Path) -> bool:
+    found = everything_in(directory)
+    return any(piece in found for secret in secrets for piece in pieces(secret))
+
+
+def test_no_secret_byte_is_left_in_the_files(tmp_path: Path) -> None:
+    """Sizes from one cell to many pages, written in several sittings, so that pages move."""
+    rng = random.Random(0)
+    path = tmp_path / "run.journal"
+    masks = [mask_frame("east", at, rng.choice([40, 300, 9000, 70_000])) for at in range(40)]
+    kept = [total_frame("south", at, rng.choice([40, 300, 9000])) for at in range(100, 140)]
+    sent = [mask_frame("south", at, 500) for at in range(200, 210)]
+    with Journal.open(path) as journal:
+        state = beginning(journal)
+        digest = journal.keyed_digest([b"rows of north"])
+        (check_key,) = journal._one("SELECT check_key FROM journal")
+    checks = []
+    for some in range(4):
+        with Journal.open(path) as journal:
+            for frame in [f for pair in zip(masks, kept, strict=True) for f in pair][some::4]:
+                journal.record_incoming(frame)
+            for frame in sent:
+                journal.sending(frame)
+            checks = [c for (c,) in journal._all("SELECT local_check FROM sent")]
+    secrets = [*state.keys, digest, check_key, *checks, *(bytes(m.body) for m in masks)]
+    found = everything_in(tmp_path)
+    assert all(piece in found for s in (*state.keys, digest, check_key, *checks) for piece in [s])
+    assert bytes(masks[0].body)[:PIECE] in found
+
+    with Journal.open(path) as journal:
+        journal.finish({"answer": 1}, b"transcript")
+        journal.erase_secrets()
+    assert not any_of(secrets, tmp_path)
+    assert path.stat().st_size < sum(len(f.body) for f in kept) + 60 * 16384, "rebuilt"
+    assert bytes(kept[0].body) in everything_in(tmp_path)
+
+
+def test_not_even_while_the_journal_stays_open(tmp_path: Path) -> None:
+    """Read by another process: a handle of ours, closed, would drop the lock."""
+    with Journal.open(tmp_path / "run.journal") as journal:
+        beginning(journal)
+        journal.record_incoming(mask_frame())
+
+        def count() -> str:
+            code = (
+                "import sys, pathlib; d = b''.join(p.read_bytes() for p in"
+                " pathlib.Path(sys.argv[1]).iterdir());"
+                " print(sum(bytes.fromhex(s) in d for s in sys.argv[2:]))"
+            )
+            secrets = [fixed("key 0").hex(), bytes(mask_frame().body)[:64].hex()]
+            command = [sys.executable, "-I", "-S", "-c", code, str(tmp_path), *secrets]
+            return subprocess.check_output(command, text=True)
+
+        assert count() == "2\n"
+        journal.finish({}, b"")
+        journal.erase_secrets()
+        assert count() == "0\n"
+
+
+def test_a_finished_run_serves_what_somebody_still_needs(tmp_path: Path) -> None:
+    unacknowledged = [total_frame("east", 1), total_frame("east", 2), total_frame("south", 1)]
+    with Journal.open(tmp_path / "j") as journal:
+        beginning(journal)
+        journal.record_incoming(mask_frame())
+        journal.record_incoming(total_frame())
+        journal.sending(mask_frame())
+        for frame in unacknowledged:
+            journal.sending(frame)
+        before = journal.messages()
+        journal.finish({"answer": 1}, b"transcript")
+        journal.erase_secrets(unacknowledged)
+    with Journal.open(tmp_path / "j") as journal:
+        state = beginning(journal, data_digest=journal.keyed_digest([b"whatever"]))
+        assert state.erased
+        assert state.keys == ()
+        assert state.result == {"answer": 1}
+        assert journal.messages() == before
+        assert list(journal.incoming()) == [total_frame()]
+        assert list(journal.served()) == unacknowledged
+        journal.acknowledged("east", 1)
+        assert list(journal.served()) == unacknowledged[1:]
+
+
+def test_an_erased_mask_that_comes_again_is_a_repeat(tmp_path: Path) -> None:
+    with Journal.open(tmp_path / "j") as journal:
+        beginning(journal)
+        journal.record_incoming(mask_frame())
+        journal.finish({}, b"")
+        journal.erase_secrets()
+        assert not journal.record_incoming(mask_frame())
+        with pytest.raises(MessageError, match="different contents"):
+            journal.record_incoming(mask_frame(size=4999))
+        with pytest.raises(RecoveryError, match="masks are erased"):
+            journal.sending(mask_frame())
+
+
+def test_nothing_is_erased_too_early(tmp_path: Path) -> None:
+    with Journal.open(tmp_path / "j") as journal:
+        with pytest.raises(InputError, match="only a finished run"):
+            journal.erase_secrets()
+        beginning(journal)
+        with pytest.raises(InputError, match="only a finished run"):
+            journal.erase_secrets()
+        journal.finish({}, b"")
+        with pytest.raises(InputError, match="east has not acknowledged a mask yet"):
+            journal.erase_secrets([mask_frame()])
+        state = journal.state
+        assert state is not None
+        assert not state.erased
+        assert len(state.keys) == 2
+
+
+def test_a_kind_nobody_called_public_is_erased_too(tmp_path: Path) -> None:
+    strange = Frame("east", 7, "NOVELTY", b"0123456789" * 10)
+    with Journal.open(tmp_path / "j") as journal:
+        beginning(journal)
+        journal.record_incoming(strange)
+        journal.finish({}, b"")
+        journal.erase_secrets()
+        assert not list(journal.incoming())
+    assert not any_of([bytes(strange.body)], tmp_path)
+
+
+def test_whoever_dies_while_erasing_is_finished_off_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = [fixed("key 0"), fixed("key 1"), bytes(mask_frame(size=50_000).body)]
+
+    def die(_: Journal) -> None:
+        raise KeyboardInterrupt
+
+    with Journal.open(tmp_path / "j") as journal:
+        beginning(journal)
+        journal.record_incoming(mask_frame(size=50_000))
+        journal.finish({}, b"")
+        monkeypatch.setattr(Journal, "_scrub", die)
+        with pytest.raises(KeyboardInterrupt):
+            journal.erase_secrets()
+        _copy_aside(tmp_path)  # as kill -9 leaves them: no orderly close
+    monkeypatch.undo()
+    aside = tmp_path / "aside"
+    assert any_of(secrets, aside)
+    with Journal.open(aside / "j"):
+        assert not any_of(secrets, aside), "gone at once, not only after an orderly close"
+
+
+def _copy_aside(directory: Path) -> None:
+    """By another process, so that the lock stays."""
+    (directory / "aside").mkdir()
+    for name in ("j", "j-wal"):
+        subprocess.check_call(["cp", "-p", directory / name, directory / "aside" / name])
+
+
+def test_deleted_content_is_overwritten_and_commits_wait_for_the_disk(tmp_path: Path) -> None:
+    """Kill -9 cannot show these two: the rebuilding hides the one, the system's cache the other."""
+    with Journal.open(tmp_path / "j") as journal:
+        assert journal._one("PRAGMA secure_delete") == (1,)
+        assert journal._one("PRAGMA synchronous") == (3,)
+        assert journal._one("PRAGMA journal_mode") == ("wal",)

@@ -1,0 +1,295 @@
+"""A transcript is accepted if it is what its party signed and can be true; not else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tests.study.runs import STUDY, beginning, fixed, mask_frame, total_frame
+from tests.study.signing import ORDER, certificate, signer
+from titan.cli import audit as audit_command
+from titan.cli import verify as verify_command
+from titan.errors import FileError, InputError
+from titan.study.audit import NOTHING_ELSE, audit
+from titan.study.frames import Frame, Message
+from titan.study.journal import Journal
+from titan.study.transcript import (
+    NetworkFacts,
+    Signer,
+    Transcript,
+    canonical,
+    certificate_signer,
+    decode,
+    from_journal,
+    verify,
+)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Any:
+    with Journal.open(tmp_path / "run.journal") as opened:
+        beginning(opened, keys=[fixed("key 0")])
+        opened.set_nonce("east", fixed("nonce of east"))
+        opened.set_nonce("south", fixed("nonce of south"))
+        opened.sending(Frame("east", 0, "NONCE", b"nonce of north"))
+        opened.sending(mask_frame("east", 1, 100))
+        opened.sending(total_frame("east", 2, 60))
+        opened.record_incoming(mask_frame("south", 0, 100))
+        opened.record_incoming(total_frame("south", 1, 60))
+        opened.agree("12" * 32)
+        yield opened
+
+
+@pytest.fixture
+def transcript(journal: Journal) -> Transcript:
+    return from_journal(
+        journal,
+        sums=[("tree", 4)],
+        network=NetworkFacts(2, 2, 1),
+        software="titan 0.1.0",
+        certificate=certificate("north"),
+        result={"params": {"age": -0.25, "Intercept": 12.0}, "nobs": 740, "fvalue": None},
+    )
+
+
+@pytest.fixture
+def file(transcript: Transcript, tmp_path: Path) -> Path:
+    path = tmp_path / "transcript.json"
+    path.write_bytes(transcript.signed(signer("north")))
+    return path
+
+
+def test_what_was_signed_is_what_is_read(file: Path, transcript: Transcript) -> None:
+    facts = verify(file)
+    assert facts.transcript == transcript
+    assert facts.fingerprint == certificate_signer(certificate("north")).fingerprint
+    t = facts.transcript
+    assert (t.study, t.run, t.party, t.pooled) == (STUDY, 1, "north", "12" * 32)
+    assert t.nonces["south"] == fixed("nonce of south").hex()
+    assert t.totals == {
+        "messages_sent": 3, "bytes_sent": 174, "messages_received": 2, "bytes_received": 160,
+    }  # fmt: skip
+    assert [m.sha256 is None for m in t.sent] == [True, True, False]
+
+
+def test_any_changed_byte_is_noticed(file: Path) -> None:
+    """Every byte with one bit flipped; every fifth taken out, or doubled."""
+    data = file.read_bytes()
+
+    def refused(changed: bytes) -> bool:
+        try:
+            decode(changed, "t")
+            file.write_bytes(changed)  # well-formed: then the signature alone can tell
+            verify(file)
+        except FileError:
+            return True
+        return False
+
+    for at in range(len(data)):
+        flipped = data[:at] + bytes([data[at] ^ (1 << at % 7)]) + data[at + 1 :]
+        assert refused(flipped), f"byte {at} flipped"
+        if not at % 5:
+            assert refused(data[:at] + data[at + 1 :]), f"byte {at} taken out"
+            assert refused(data[: at + 1] + data[at:]), f"byte {at} doubled"
+    assert refused(data + b"\n")
+    assert not refused(data)
+
+
+def test_somebody_else_cannot_sign_for_north(transcript: Transcript, tmp_path: Path) -> None:
+    path = tmp_path / "forged.json"
+    path.write_bytes(transcript.signed(signer("east")))
+    with pytest.raises(FileError, match="'north' did not sign this"):
+        verify(path)
+    path.write_bytes(replace(transcript, certificate=certificate("east")).signed(signer("east")))
+    assert verify(path), "right in itself; whose certificate it is, the cards tell"
+    cards = {"north": certificate_signer(certificate("north"))}
+
+    def lookup(found: Transcript) -> Signer | None:
+        return cards.get(found.party)
+
+    with pytest.raises(FileError, match="not the one known of 'north'"):
+        verify(path, lookup)
+    path.write_bytes(transcript.signed(signer("north")))
+    assert verify(path, lookup)
+    with pytest.raises(FileError, match="not the one known of 'north'"):
+        verify(path, lambda _: None)
+
+
+def test_a_signature_has_one_form(transcript: Transcript, tmp_path: Path) -> None:
+    """Of (r, s) and (r, -s), both right by mathematics, one is accepted."""
+    path = tmp_path / "t.json"
+
+    def other_form(data: bytes) -> bytes:
+        made = signer("north")(data)
+        return made[:32] + (ORDER - int.from_bytes(made[32:], "big")).to_bytes(32, "big")
+
+    for bad in (other_form, lambda data: signer("north")(data) + b"0", lambda _: bytes(64)):
+        path.write_bytes(transcript.signed(bad))
+        with pytest.raises(FileError, match="did not sign this"):
+            verify(path)
+
+
+def one_sum(change: Callable[[Message], Message]) -> Callable[[Transcript], Transcript]:
+    def changed(t: Transcript) -> Transcript:
+        messages = tuple(change(m) for m in t.sums[0].messages)
+        return replace(t, sums=(replace(t.sums[0], messages=messages),))
+
+    return changed
+
+
+def without(t: Transcript, place: int) -> Transcript:
+    messages = t.sums[0].messages
+    kept = messages[:place] + messages[place + 1 :]
+    return replace(t, sums=(replace(t.sums[0], messages=kept),))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda t: replace(t, nonces={**t.nonces, "east": t.nonces["south"]}), "nonce of its own"),
+        (lambda t: replace(t, party="west"), "nonce of its own"),
+        (lambda t: replace(t, network=NetworkFacts(2, 1, 1)), "does not hide a party from τ"),
+        (lambda t: replace(t, network=NetworkFacts(3, 2, 1)), "no such diameter"),
+        (lambda t: replace(t, sums=()), "no sum"),
+        (lambda t: replace(t, sums=(replace(t.sums[0], rounds=0),)), "never planned"),
+        (one_sum(lambda m: replace(m, round=1)), "MASK in round 1 was never planned"),
+        (lambda t: replace(t, control=(Message("south", "east", None, 0, "NONCE", 9),)), "its own"),
+        (
+            lambda t: replace(t, control=(Message("north", "north", None, 0, "NONCE", 9),)),
+            "its own",
+        ),
+        (
+            lambda t: replace(t, nonces={k: v for k, v in t.nonces.items() if k != "south"}),
+            "diameter",
+        ),
+        (one_sum(lambda m: replace(m, size=m.size + (m.sender == "north"))), "differ in size"),
+        (lambda t: without(t, 0), "a link that carried no mask"),
+        (lambda t: replace(t, sums=(*t.sums, without(t, 2).sums[0])), "one mask along every link"),
+        (lambda t: replace(t, control=(Message("north", "east", None, 0, "MASK", 9),)), "outside"),
+        (
+            lambda t: replace(t, control=(Message("north", "west", None, 0, "NONCE", 9),)),
+            "stranger",
+        ),
+        (
+            lambda t: replace(t, sums=(replace(t.sums[0], messages=t.sums[0].messages * 2),)),
+            "told twice",
+        ),
+    ],
+)
+def test_what_cannot_be_true_is_neither_signed_nor_accepted(
+    transcript: Transcript, change: Callable[[Transcript], Transcript], match: str
+) -> None:
+    with pytest.raises(ValueError, match=match):
+        change(transcript).signed(signer("north"))
+
+
+def tampered(file: Path, change: Callable[[dict[str, Any]], object]) -> bytes:
+    whole = json.loads(file.read_bytes())
+    change(whole)
+    return canonical(whole)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda w: w["body"].update(extra=1), "exactly the fields"),
+        (lambda w: w.update(extra=1), "exactly the fields"),
+        (lambda w: w["body"].pop("pooled"), "exactly the fields"),
+        (lambda w: w["body"]["network"].update(kappa=2), "exactly the fields"),
+        (
+            lambda w: w["body"]["sums"][0]["messages"][0].update(sha256="ab" * 32),
+            "no other message",
+        ),
+        (lambda w: w["body"]["sums"][0]["messages"][1].pop("sha256"), "no other message"),
+        (lambda w: w["body"]["sums"][0]["messages"][0].update(note=""), "exactly the fields"),
+        (lambda w: w["body"]["sums"][0]["messages"][0].update(kind="mask"), "capital letters"),
+        (lambda w: w["body"]["totals"].update(bytes_sent=175), "do not add up"),
+        (lambda w: w["body"]["totals"].update(bytes_sent=174.0), "do not add up"),
+        (lambda w: w["body"].update(run=0), "not a whole one"),
+        (lambda w: w["body"].update(run=True), "not a whole one"),
+        (lambda w: w["body"].update(study="AB" * 32), "hex digits"),
+        (lambda w: w["body"].update(software="x" * 300), "longer than"),
+        (lambda w: w["body"].update(sums={}), "a list should be"),
+        (lambda w: w["body"].update(nonces=[]), "fields should be"),
+        (lambda w: w.update(signature="zz"), "hex digits"),
+        (lambda w: w.update(version=2), "version 1"),
+    ],
+)
+def test_a_strange_form_is_refused(
+    file: Path, change: Callable[[dict[str, Any]], object], match: str
+) -> None:
+    with pytest.raises(FileError, match=match):
+        decode(tampered(file, change), "t.json")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"null", b"[" * 100_000, b"\xff\xfe", b'{"a":NaN}', b'{"a":1e999}', b"9" * 9999],
+)
+def test_other_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(FileError, match="is no valid transcript"):
+        decode(data, "t.json")
+
+
+def test_a_run_without_agreement_has_no_transcript(tmp_path: Path) -> None:
+    with Journal.open(tmp_path / "other") as journal:
+        beginning(journal)
+        with pytest.raises(InputError, match="has no transcript"):
+            from_journal(
+                journal, sums=[("tree", 4)], network=NetworkFacts(2, 2, 1),
+                software="titan", certificate=certificate("north"), result={},
+            )  # fmt: skip
+
+
+# -- audits and commands ----------------------------------------------------------------------
+
+
+def test_journal_and_transcript_give_the_same_audit(journal: Journal, file: Path) -> None:
+    journal.close()
+    of_journal, of_transcript = audit(journal.path), audit(file)
+    assert of_journal.sent == of_transcript.sent
+    assert (of_journal.finished, of_transcript.finished) == (False, True)
+    assert [(m.receiver, m.round, m.size) for m in of_journal.sent] == [
+        ("east", 0, 14), ("east", 0, 100), ("east", 1, 60),
+    ]  # fmt: skip
+    assert of_journal.bytes_sent == 174
+    assert NOTHING_ELSE in of_transcript.summary()
+
+
+def test_an_audit_creates_nothing(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="cannot be read: no such file"):
+        audit(tmp_path / "nowhere")
+    assert not list(tmp_path.iterdir())
+    Journal.open(tmp_path / "empty").close()
+    with pytest.raises(FileError, match="holds no run yet"):
+        audit(tmp_path / "empty")
+
+
+def run(command: Callable[..., None], *arguments: str | Path) -> Any:
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_the_commands(file: Path) -> None:
+    shown = run(audit_command.command, file)
+    assert shown.exit_code == 0
+    assert "north -> east    1      1  total     60" in shown.stdout
+    assert "3 messages, 174 bytes, 1 of them masks" in shown.stdout
+    assert json.loads(run(audit_command.command, file, "--json").stdout)["bytes"] == 174
+    shown = run(verify_command.command, file)
+    assert shown.exit_code == 0
+    assert "the signature is right" in shown.stdout
+    found = json.loads(run(verify_command.command, file, "--json").stdout)
+    assert found["verified"] is True
+    assert found["result"]["nobs"] == 740
+    assert run(verify_command.command, file, "--pin", found["fingerprint"].upper()).exit_code == 0
+    wrong = run(verify_command.command, file, "--pin", "00" * 32)
+    assert isinstance(wrong.exception, FileError)
