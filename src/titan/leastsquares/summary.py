@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from textwrap import fill as wrap
 from typing import TYPE_CHECKING
 
 from titan.leastsquares.balls import Ball, at_most
@@ -23,10 +24,16 @@ _ERRORS = {
 def summary(fit: Regression, alpha: float) -> str:
     """Header, coefficients, notes."""
     title = f"{'WLS' if fit.weighted else 'OLS'} Regression Results"
-    heavy, light = "=" * _WIDTH, "-" * _WIDTH
-    lines = [title.center(_WIDTH).rstrip(), heavy, *_header(fit), heavy]
+    width = _width(fit)
+    heavy, light = "=" * width, "-" * width
+    lines = [title.center(width).rstrip(), heavy, *_header(fit, width), heavy]
     lines += [_heading(fit, alpha), light, *_coefficients(fit, alpha), heavy]
-    return "\n".join([*lines, *_notes(fit)])
+    return "\n".join([*lines, "Notes:", *_notes(fit, width)])
+
+
+def _width(fit: Regression) -> int:
+    """As wide as the names of the columns need."""
+    return _label_width(fit) + sum(_COLUMNS)
 
 
 def shown(quantity: Quantity, decimals: int) -> str:
@@ -55,7 +62,7 @@ def _coefficient(quantity: Quantity) -> str:
     return shown(quantity, 4)
 
 
-def _header(fit: Regression) -> list[str]:
+def _header(fit: Regression, width: int) -> list[str]:
     stats = fit.statistics
     kind = "" if fit.constant is not None else " (uncentered)"
     left = [
@@ -76,9 +83,9 @@ def _header(fit: Regression) -> list[str]:
         ("AIC:", significant(stats["aic"], 4)),
         ("BIC:", significant(stats["bic"], 4)),
     ]
-    half = _WIDTH // 2
+    half = width // 2
     return [
-        _pair(*one, half - 1) + "  " + _pair(*other, _WIDTH - half - 1)
+        _pair(*one, half - 1) + "  " + _pair(*other, width - half - 1)
         for one, other in zip(left, right, strict=True)
     ]
 
@@ -117,7 +124,7 @@ def _label_width(fit: Regression) -> int:
     return max(_WIDTH - sum(_COLUMNS), *(len(name) for name in fit.names))
 
 
-def _notes(fit: Regression) -> list[str]:
+def _notes(fit: Regression, width: int) -> list[str]:
     notes = [_ERRORS[fit.cov_type]]
     if fit.robust is not None:
         notes.append("No digits of robust errors, z, F and what follows from them are proven.")
@@ -138,4 +145,7 @@ def _notes(fit: Regression) -> list[str]:
         "Diagnostics that need rows (Durbin-Watson, Jarque-Bera, …) are absent: only the "
         "moments were pooled."
     )
-    return ["Notes:", *(f"[{i}] {note}" for i, note in enumerate(notes, 1))]
+    return [
+        wrap(f"[{i}] {note}", width, subsequent_indent="    ", break_on_hyphens=False)
+        for i, note in enumerate(notes, 1)
+    ]
