@@ -7,8 +7,18 @@ out.value, out.error_bound, out.cost.rounds
 
 from titan.averaging import Average, average, count
 from titan.errors import TitanError
-from titan.fitting import fit, solve
+from titan.fitting import fit, ridge, solve
 from titan.network import Network
 
 __version__ = "0.1.0"
-__all__ = ["Average", "Network", "TitanError", "__version__", "average", "count", "fit", "solve"]
+__all__ = [
+    "Average",
+    "Network",
+    "TitanError",
+    "__version__",
+    "average",
+    "count",
+    "fit",
+    "ridge",
+    "solve",
+]

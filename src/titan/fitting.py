@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -12,17 +12,27 @@ import numpy.typing as npt
 
 from titan.averaging import as_array, by_party
 from titan.engines.broadcasting import broadcast
-from titan.errors import DataError, InputError, PlanError
-from titan.leastsquares import PooledMoments, Regression, Solution, fit_pooled, solve_pooled
+from titan.errors import DataError, InputError, NetworkError, NotPrivateError, PlanError
+from titan.leastsquares import (
+    PooledMoments,
+    Regression,
+    Ridge,
+    Solution,
+    fit_pooled,
+    ridge_pooled,
+    solve_pooled,
+)
 from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales, symmetric
-from titan.moments import Column, Model, Moments, Source, collect, open_source
+from titan.moments import Collected, Column, Model, Moments, Source, collect, open_source
 from titan.moments.gram import gram
 from titan.moments.rational import RationalMoments
 from titan.moments.residuals import scores, summed_score
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.pooling import Release, SecretMoments, Sums, pool, pool_scaled
+from titan.protocol import Cost
 from titan.ring import Ring
+from titan.ring.fixed_point import exact_number
 
 Parts = Sequence[Any] | Mapping[str, Any]
 
@@ -46,7 +56,7 @@ def solve(
     `solver` names one party that solves and tells the others. `choices` are those of the private
     sums: bits, tau, recovery, k, rounds, masks, engine, progress (see `titan.average`).
     """
-    sums = Sums(network, **choices)
+    sums = Sums.choose(_checked(network), choices)
     origin = None if solver is None else network.index(solver)
     secrets = [
         _moments_of(party, part, names)
@@ -93,30 +103,90 @@ def fit(
 
     If the fit is exact there is no such sum. Digits of these errors are not claimed as proven.
     """
-    model = _model(formula, response, columns, intercept, weights)
+    model = model_of(formula, response, columns, intercept, weights)
     _check_choices(release, cov_type, network, choices)
-    sources = _sources(data, network, decimal)
-    collected = [collect(source, model, missing=missing) for source in sources.values()]
-    parts = [each.moments for each in collected]
-    sums = None if network is None else Sums(network, **choices)
-    if sums is None:
-        fitted = _fit(exact(parts[0]), model)
-    else:
-        pooled, cost = pool(parts, sums, release)
-        fitted = replace(_fit(pooled, model), cost=cost)
-    dropped = {
-        name: each.dropped for name, each in zip(sources, collected, strict=True) if each.dropped
-    }
-    fitted = replace(fitted, cov_type=cov_type, dropped=dropped)
+    read = _Read.of(data, network, model, missing, decimal)
+    sums = None if network is None else Sums.choose(network, choices)
+    pooled, cost = read.pooled(sums)
+    fitted = fit_pooled(pooled, constant=model.constant, weighted=model.weights is not None)
+    fitted = replace(fitted, cov_type=cov_type, cost=cost, dropped=read.dropped)
     if cov_type == "nonrobust" or fitted.exact_fit:
         return fitted
     x = agreed_solution(fitted.certificate, fitted.residual_sum)
-    if cov_type == "cluster":
-        meats = [summed_score(part, x) for part in parts]
-    else:
-        meats = [scores(source, model, x, missing=missing) for source in sources.values()]
-        _check_unchanged(sources, parts, meats)
-    return _with_robust_errors(fitted, x, meats, sums)
+    return _with_robust_errors(fitted, x, read.meats(cov_type, x), sums)
+
+
+def ridge(
+    data: Any,
+    network: Network | None = None,
+    *,
+    alpha: float,
+    formula: str | None = None,
+    response: str | None = None,
+    columns: Sequence[str] | None = None,
+    intercept: bool = True,
+    weights: str | None = None,
+    missing: Missing = "refuse",
+    decimal: bool = False,
+    **choices: Any,
+) -> Ridge:
+    """The minimiser of ‖b − Ax‖² + alpha‖x‖² over all parties' rows, the intercept unpenalised.
+
+    As `fit` in all else, and it needs neither full rank nor as many rows as coefficients. Every
+    party learns the pooled AᵀA, Aᵀb and the number of rows.
+    """
+    model = model_of(formula, response, columns, intercept, weights)
+    if network is None:
+        _refuse_choices(choices)
+    read = _Read.of(data, network, model, missing, decimal)
+    sums = None if network is None else Sums.choose(network, choices)
+    pooled, cost = read.pooled(sums, "solution", penalised=True)
+    return replace(ridge_pooled(pooled, alpha, model.constant_column), cost=cost)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Every party's table, and its moments as far as the model needs them."""
+
+    sources: Mapping[str, Source]
+    model: Model
+    missing: Missing
+    collected: Sequence[Collected]
+
+    @classmethod
+    def of(
+        cls, data: Any, network: Network | None, model: Model, missing: Missing, decimal: bool
+    ) -> _Read:
+        sources = _sources(data, network, decimal)
+        collected = [collect(source, model, missing=missing) for source in sources.values()]
+        return cls(sources, model, missing, collected)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        counts = zip(self.sources, self.collected, strict=True)
+        return {name: each.dropped for name, each in counts if each.dropped}
+
+    def pooled(
+        self, sums: Sums | None, release: Release = "inference", *, penalised: bool = False
+    ) -> tuple[PooledMoments, Cost | None]:
+        if sums is None:
+            return exact(self.collected[0].moments), None
+        return pool([each.moments for each in self.collected], sums, release, penalised=penalised)
+
+    def meats(self, cov_type: CovType, x: Sequence[Fraction]) -> list[Moments]:
+        """What each party adds to the further sum of robust errors."""
+        if cov_type == "cluster":
+            return [summed_score(each.moments, x) for each in self.collected]
+        meats = []
+        for source, each in zip(self.sources.values(), self.collected, strict=True):
+            meats.append(scores(source, self.model, x, missing=self.missing))
+            if meats[-1].rows != each.moments.rows:
+                raise DataError(
+                    f"{source.label} had {each.moments.rows} rows, and {meats[-1].rows} when "
+                    "read again",
+                    hint="leave the data alone until the fit is done",
+                )
+        return meats
 
 
 def exact(moments: Moments) -> PooledMoments:
@@ -157,11 +227,7 @@ def _with_robust_errors(
     return replace(fitted, robust=robust, cost=cost)
 
 
-def _fit(pooled: PooledMoments, model: Model) -> Regression:
-    return fit_pooled(pooled, constant=model.constant, weighted=model.weights is not None)
-
-
-def _model(
+def model_of(
     formula: str | None,
     response: str | None,
     columns: Sequence[str] | None,
@@ -194,19 +260,34 @@ def _check_choices(
         )
     if network is None and cov_type == "cluster":
         raise PlanError("clustered errors need at least 2 parties", hint="give a network")
-    if network is None and choices:
+    if network is None:
+        _refuse_choices(choices)
+    elif cov_type == "cluster":
+        _check_clusters(len(_checked(network)), choices.get("tau"))
+
+
+def _refuse_choices(choices: Mapping[str, Any]) -> None:
+    if choices:
         raise PlanError(f"{next(iter(choices))} without a network", hint="one table needs no sums")
 
 
-def _check_unchanged(
-    sources: Mapping[str, Source], before: Sequence[Moments], after: Sequence[Moments]
-) -> None:
-    for source, one, other in zip(sources.values(), before, after, strict=True):
-        if one.rows != other.rows:
-            raise DataError(
-                f"{source.label} had {one.rows} rows, and {other.rows} when read again",
-                hint="leave the data alone until the fit is done",
-            )
+def _check_clusters(parties: int, tau: int | None) -> None:
+    """The parties' vectors s add up to zero, so all but two of them can tell the other two's."""
+    if tau is not None and parties - tau <= 2:
+        raise NotPrivateError(
+            f"with {parties} parties, {tau} of them could work out the others' parts of the "
+            "clustered errors",
+            cut=(),
+            hint='cov_type="HC0", more parties, or no tau',
+        )
+
+
+def _checked(network: Any) -> Network:
+    if not isinstance(network, Network):
+        raise NetworkError(
+            f"{type(network).__name__} is no network", hint="for example titan.Network.cycle(5)"
+        )
+    return network
 
 
 # -- inputs -----------------------------------------------------------------------------------
@@ -226,9 +307,10 @@ def _sources(data: Any, network: Network | None, decimal: bool) -> dict[str, Sou
 def _moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMoments:
     """The moments of one pair (A, b)."""
     try:
-        A, b = (as_array(x) for x in part)
+        A, b = part
     except (TypeError, ValueError):
         raise DataError(f"{party!r} has no pair (A, b) of arrays") from None
+    A, b = as_array(A), as_array(b)
     if A.ndim != 2 or b.shape != A.shape[:1]:
         raise DataError(
             f"{party!r} has A of shape {A.shape} and b of shape {b.shape}",
@@ -272,7 +354,5 @@ def _plain(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[npt.NDA
 
 
 def _fractions(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[list[Fraction]]:
-    try:
-        return [[Fraction(x) for x in column] for column in (*A.T, b)]
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{party!r} has an entry that is no finite number") from None
+    where = f"an entry of {party!r}"
+    return [[Fraction(exact_number(x, where)) for x in column] for column in (*A.T, b)]

@@ -13,8 +13,8 @@ The diagonal is not sent twice: that would reveal the sum of the parties' roundi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Literal, Protocol, get_args
 
@@ -28,6 +28,7 @@ from titan.leastsquares import PooledMoments, column_scales
 from titan.network import Network
 from titan.protocol import Cost, MaskMode, Plan, RecoveryName
 from titan.ring import Residues, Ring
+from titan.ring.whole import whole_number
 
 Release = Literal["solution", "inference"]
 WIDE = Ring(512)
@@ -71,6 +72,19 @@ class Sums:
     engine: EngineName = "local"
     progress: Progress | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        if whole_number("bits", self.bits) < 8:
+            raise PlanError(f"{self.bits} bits are too few for moments", hint="128 is the default")
+
+    @classmethod
+    def choose(cls, network: Network, choices: Mapping[str, Any]) -> Sums:
+        """As the caller of `solve` or `fit` chose."""
+        known = {option.name for option in fields(cls)} - {"network"}
+        for name in choices:
+            if name not in known:
+                raise PlanError(f"there is no option {name!r}", hint=f"{', '.join(sorted(known))}")
+        return cls(network, **choices)
+
     def plan(self, ring: Ring, entries: int) -> Plan:
         """One private sum of `entries` numbers per party."""
         return Plan.make(
@@ -105,13 +119,17 @@ def plans(sums: Sums, coefficients: int, release: Release) -> list[Plan]:
 
 
 def pool(
-    parts: Sequence[SecretMoments], sums: Sums, release: Release
+    parts: Sequence[SecretMoments], sums: Sums, release: Release, *, penalised: bool = False
 ) -> tuple[PooledMoments, Cost]:
-    """The pooled normal equations, with proven bounds on their rounding, and what that cost."""
+    """The pooled normal equations, with proven bounds on their rounding, and what that cost.
+
+    Fewer rows than coefficients are refused between the sums, unless a penalty makes up for them.
+    """
     _check_choices(sums, release)
     names = _common_names(parts, sums.network)
     first, cost = _first_sum(parts, sums, release)
-    _enough_rows(first.rows, len(names) - 1)
+    if not penalised:
+        _enough_rows(first.rows, len(names) - 1)
     off_diagonal: list[int] = []
     if len(names) > 2:
         off_diagonal, further = _second_sum(parts, sums, column_scales(first.diagonal))
@@ -190,8 +208,6 @@ def _check_choices(sums: Sums, release: Release) -> None:
         raise PlanError(
             f"release={release!r} is unknown", hint=f"one of {', '.join(get_args(Release))}"
         )
-    if sums.bits < 8:
-        raise PlanError(f"{sums.bits} bits are too few for moments", hint="128 is the default")
 
 
 def _common_names(parts: Sequence[SecretMoments], network: Network) -> tuple[str, ...]:

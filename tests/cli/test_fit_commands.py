@@ -190,15 +190,48 @@ def test_robust_errors(parties: Path, kind: str) -> None:
     assert "needs rows" in refused.stderr
 
 
-def test_moments_with_weights_need_the_word_again(parties: Path) -> None:
+def test_moments_remember_their_weights_and_their_constant(parties: Path) -> None:
     words = ["--formula", FORMULA, "--weights", "trestbps"]
     titan("moments", "all.csv", *words, cwd=parties)
     assert answer("fit", "all.moments", *words, cwd=parties) == answer(
         "fit", "all.csv", *words, cwd=parties
     )
-    refused = titan("fit", "all.moments", cwd=parties)
+    assert answer("fit", "all.moments", cwd=parties) == answer(
+        "fit", "all.csv", *words, cwd=parties
+    )
+    refused = titan("fit", "all.moments", "--formula", FORMULA, cwd=parties)
     assert refused.returncode == 1
-    assert "--weights" in refused.stderr
+    assert "made with weights trestbps" in refused.stderr
+    levels = ["--formula", "thalach ~ 0 + C(sex, levels=[0, 1])"]
+    titan("moments", "all.csv", *levels, "--out", "sex.moments", cwd=parties)
+    assert answer("fit", "sex.moments", cwd=parties) == answer(
+        "fit", "all.csv", *levels, cwd=parties
+    )
+
+
+def test_ridge_where_ordinary_least_squares_fails(parties: Path) -> None:
+    formula = "thalach ~ age + I(2*age)"
+    failed = titan("fit", *FILES, "--formula", formula, cwd=parties)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "ridge" in failed.stderr
+    words = ["fit", *FILES, "--formula", formula, "--ridge", "1.5"]
+    together = answer(*words, cwd=parties)
+    alone = answer("fit", "all.csv", *words[4:], cwd=parties)
+    assert together["alpha"] == 1.5
+    assert together["params"]["I(2 * age)"] == pytest.approx(2 * together["params"]["age"])
+    assert together["params"] == pytest.approx(alone["params"], rel=1e-14)
+    assert together["cost"]["rounds"] > 0
+    assert "ridge, alpha 1.5" in titan(*words, cwd=parties).stdout
+
+
+@pytest.mark.parametrize("command", ["fit all.csv --save", "moments all.csv --out"])
+def test_inputs_are_never_written_over(parties: Path, command: str) -> None:
+    before = (parties / "all.csv").read_bytes()
+    for target in ("all.csv", str(parties / "all.csv"), "./all.csv"):
+        done = titan(*command.split(), target, "--formula", FORMULA, cwd=parties)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "is one of the inputs" in done.stderr
+        assert (parties / "all.csv").read_bytes() == before
 
 
 # -- solve ------------------------------------------------------------------------------------
@@ -272,7 +305,7 @@ def test_solve_takes_numbers_as_names_when_told(tmp_path: Path) -> None:
         ("fit north.csv --formula thalach~age --tau 1", "--tau has no meaning"),
         ("fit north.csv --formula thalach~age --network cycle", "--network has no meaning"),
         ("fit north.csv north.csv --formula thalach~age", "both be party 'north'"),
-        ("fit north.csv --formula thalach~age --missing guess", "missing='guess'"),
+        ("fit north.csv --formula thalach~age --missing guess", "--missing 'guess'"),
         ("fit north.csv --formula thalach~age --save no/fit.json", "there is no directory no"),
         ("fit north.csv --formula thalach~age --save folder", "it is a directory"),
         ("fit north.csv east.csv --formula thalach~age --tau 1", "titan: error"),
@@ -283,7 +316,7 @@ def test_solve_takes_numbers_as_names_when_told(tmp_path: Path) -> None:
         ("moments nowhere.csv --formula y~x", "nowhere.csv cannot be read"),
         ("moments north.csv --formula thalach~age --out folder", "it is a directory"),
         ("moments north.csv east.csv --formula thalach~age", "need a name for their sum"),
-        ("moments good.moments --out good.moments", "overwritten by its own moments"),
+        ("moments good.moments --out good.moments", "is one of the inputs"),
         ("moments corrupt.moments --out a.moments", "no usable moments file"),
         ("solve text.csv --header", 'text.csv, line 3, column "x"'),
         ("solve words.csv --no-header", 'words.csv, line 1, column "x1"'),

@@ -202,8 +202,8 @@ def test_dropped_rows_are_reported() -> None:
     assert fit.params.enclosures == whole.params.enclosures
     assert fit.dropped == {"2": 2}
     assert fit.nobs == 7
-    assert "Rows left out as incomplete: 2 of 2." in fit.summary()
-    assert fit.to_dict()["dropped"] == fit.dropped
+    assert "2 rows were left out as incomplete." in fit.summary()
+    assert fit.to_dict()["dropped"] == 2
     assert "incomplete" not in whole.summary()
     alone = titan.fit(with_gaps(1), formula="y ~ a - 1", missing="drop")
     assert alone.dropped == {"the table": 2}

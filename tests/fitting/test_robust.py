@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import titan
 from tests.leastsquares.systems import Problem, nist
 from titan import datasets
-from titan.errors import DataError, PlanError
+from titan.errors import DataError, NotPrivateError, PlanError
 from titan.leastsquares import Regression
 from titan.leastsquares.robust import agreed_solution, meat_scales
 from titan.moments import Model, collect
@@ -207,9 +207,7 @@ def test_hard_problems(name: str, degree: int) -> None:
 @pytest.mark.parametrize("kind", ["HC0", "cluster"])
 def test_an_exact_fit_has_no_errors_and_no_further_sum(kind: Kind) -> None:
     data = [{"y": [1.1, 3.1, 5.1], "a": [1, 2, 3]}, {"y": [9.1, 7.1], "a": [5, 4]}]
-    fit = titan.fit(
-        data, titan.Network.cycle(2), formula="y ~ a", decimal=True, cov_type=kind, tau=0
-    )
+    fit = titan.fit(data, titan.Network.cycle(2), formula="y ~ a", decimal=True, cov_type=kind)
     plain = titan.fit(data, titan.Network.cycle(2), formula="y ~ a", decimal=True)
     assert fit.exact_fit
     assert set(fit.bse.values()) == {0.0}
@@ -255,6 +253,14 @@ def test_a_constant_of_several_columns_leaves_f_open() -> None:
     np.testing.assert_allclose(np.asarray(fit.bse), theirs.bse, rtol=1e-9)
     assert math.isnan(fit.fvalue)
     assert math.isnan(theirs.fvalue)
+
+
+def test_clusters_are_refused_where_tau_parties_could_tell_the_others_apart() -> None:
+    network = titan.Network.cycle(3)
+    with pytest.raises(NotPrivateError, match="3 parties, 1 of them could work out"):
+        titan.fit(parts(table(), 3), network, formula="y ~ a", cov_type="cluster", tau=1)
+    four = titan.Network.cycle(4)
+    titan.fit(parts(table(), 4), four, formula="y ~ a", cov_type="cluster", tau=1)
 
 
 def test_clusters_need_parties() -> None:

@@ -16,6 +16,8 @@ from tests.leastsquares.systems import Problem, hilbert
 from tests.strategies import networks
 from titan.errors import DataError, InputError, NetworkError, NumberError, PlanError, RankError
 from titan.leastsquares import Solution
+from titan.pooling import Sums
+from titan.ring import Ring
 
 NET = titan.Network(
     [("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")], parties=["a", "b", "c"]
@@ -258,7 +260,7 @@ def test_a_column_may_be_called_b() -> None:
 def test_numbers_that_are_none(bad: float, kind: Any) -> None:
     rows = A.copy()
     rows[1, 2] = bad  # the first row of party b
-    with pytest.raises(DataError, match="'b'") as caught:
+    with pytest.raises(InputError, match="'b'") as caught:
         titan.solve(shared(rows.astype(kind), B), NET)
     assert str(bad) not in str(caught.value).split()
 
@@ -286,7 +288,8 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     ([(A[:, :0], B)] * 3, DataError, "no column to solve for"),
     ([(A * 1j, B)] * 3, DataError, "complex128"),
     ([(np.array([["x"]]), B[:1])] * 3, DataError, "type <U1"),
-    ([(np.array([["x"]], object), B[:1])] * 3, DataError, "no finite number"),
+    ([(np.array([["x"]], object), B[:1])] * 3, NumberError, "an entry of 'a' is of type str"),
+    ([(np.ma.array(A, mask=A.mean() < A), B)] * 3, NumberError, "masked"),
 ]
 
 
@@ -294,6 +297,51 @@ BAD: list[tuple[Any, type[Exception], str]] = [
 def test_bad_input(parts: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         titan.solve(parts, NET)
+
+
+def test_numpy_numbers_among_fractions_do_not_overflow() -> None:
+    large = 4 * 10**18
+    rows: list[list[Any]] = [[large, 1], [Fraction(1, 10), 2], [1, 3]]
+    others = [([[1, 0]], [1]), ([[0, 1]], [1])]
+    plain = titan.solve([(rows, [1, 2, 4]), *others], NET)
+    rows[0][0] = np.int64(large)
+    rows[1][0] = Fraction(np.int64(1), np.int64(10))  # type: ignore[call-overload]
+    numpy = titan.solve([(rows, [np.float32(1), 2, 4]), *others], NET)
+    assert numpy.x.tolist() == plain.x.tolist()
+
+
+def test_options_that_are_not_there() -> None:
+    for choices in ({"bitz": 3}, {"bits": "128"}, {"bits": 4}):
+        with pytest.raises(InputError):
+            titan.solve(shared(A, B), NET, **choices)
+    with pytest.raises(NetworkError, match="str is no network"):
+        titan.solve(shared(A, B), "cycle")  # type: ignore[arg-type]
+
+
+def test_the_row_count_is_checked_before_the_rest_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums: list[int] = []
+    run = Sums.run
+
+    def counted(self: Sums, ring: Ring, secrets: Any) -> Any:
+        sums.append(ring.bits)
+        return run(self, ring, secrets)
+
+    monkeypatch.setattr(Sums, "run", counted)
+    with pytest.raises(DataError, match="2 rows in all"):
+        titan.solve(shared(A[:2], B[:2]), NET)
+    assert sums == [512], "the second sum was not made"
+
+
+def test_a_party_may_not_fill_the_wide_ring() -> None:
+    """Three parties each just below the ring's range would wrap around together."""
+    for size, fits in ((2.0**126, True), (2.0**127, False)):
+        rows = np.array([[size, 1.0], [0.0, 1.0], [0.0, 2.0]])
+        parts = [(rows, np.zeros(3))] * 3
+        if fits:
+            titan.solve(parts, NET)
+        else:
+            with pytest.raises(NumberError, match="x1"):
+                titan.solve(parts, NET)
 
 
 def test_names_for_every_column() -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import stat
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,9 @@ def any_moments(draw: st.DrawFn) -> Moments:
     ]
     names = draw(st.lists(st.text(), min_size=n, max_size=n, unique=True))
     units = draw(st.lists(st.tuples(exponents, exponents), min_size=n, max_size=n))
-    return Moments.of_integers(names, units, draw(st.integers(1, 2**62)), numbers)
+    moments = Moments.of_integers(names, units, draw(st.integers(1, 2**62)), numbers)
+    constant = tuple(draw(st.lists(st.sampled_from(names), unique=True)) if names else [])
+    return replace(moments, constant=constant, weights=draw(st.none() | st.text()))
 
 
 @given(any_moments())
@@ -42,6 +45,7 @@ def test_round_trip(moments: Moments) -> None:
     data = encode(moments)
     again = decode(data, "file")
     assert (again.names, again.units, again.rows) == (moments.names, moments.units, moments.rows)
+    assert (again.constant, again.weights) == (moments.constant, moments.weights)
     assert np.array_equal(again.gram, moments.gram)
     assert encode(again) == data
 
@@ -82,7 +86,14 @@ def forged(
 
 
 def header(**changes: object) -> bytes:
-    fields: dict[str, object] = {"limbs": 1, "names": ["a"], "rows": 3, "units": [[0, 0]]}
+    fields: dict[str, object] = {
+        "constant": [],
+        "limbs": 1,
+        "names": ["a"],
+        "rows": 3,
+        "units": [[0, 0]],
+        "weights": None,
+    }
     return json.dumps({**fields, **changes}, separators=(",", ":")).encode()
 
 

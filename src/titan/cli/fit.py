@@ -13,14 +13,16 @@ from titan.cli import inputs, networks, options
 from titan.cli.output import (
     as_json,
     check_writable,
+    refuse_inputs,
     show_json,
+    show_rows,
     waiting,
     write_text,
 )
 from titan.errors import DataError, FileError, InputError
 
 if TYPE_CHECKING:
-    from titan.leastsquares import PooledMoments, Regression
+    from titan.leastsquares import PooledMoments, Regression, Ridge
     from titan.moments import Model, Moments, Source
     from titan.network import Network
 
@@ -47,6 +49,9 @@ def command(
     cov_type: Annotated[
         str, typer.Option(help="Standard errors: nonrobust, HC0, or cluster (by party).")
     ] = "nonrobust",
+    ridge: Annotated[
+        float | None, typer.Option(help="Penalise coefficients by this times their squares.")
+    ] = None,
     decimal: options.Decimal = False,
     network: options.NetworkName = None,
     tau: options.Tau = None,
@@ -73,13 +78,14 @@ def command(
     """
     if save is not None:
         check_writable(save)
+        refuse_inputs(save, files)
     model = options.model(
         formula, response, options.columns_named(columns), not no_intercept, weights
     )
     sums = options.given(
         tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine
     )
-    reading = _Reading(model, missing, cov_type, weights is not None)
+    reading = _Reading(model, missing, cov_type, ridge)
     with waiting() as wait:
         parts = _parts(files, party, decimal, wait.rows)
         if len(files) == 1 and party is None:
@@ -151,39 +157,46 @@ class _Reading:
     model: Model | None
     missing: Any
     cov_type: Any
-    weighted: bool
+    ridge: float | None
 
-    def alone(self, part: Part) -> Regression:
+    def alone(self, part: Part) -> Regression | Ridge:
         from titan import fitting
         from titan.moments import Moments
 
         if isinstance(part, Moments):
-            return self._regression(fitting.exact(self._selected(part)))
-        return fitting.fit(part, **self._choices())
+            chosen = self._selected(part)
+            return self._regression(fitting.exact(chosen), chosen)
+        return self._fitted(part, None, {})
 
     def together(
         self, parts: Mapping[str, Part], net: Network, sums: Mapping[str, Any]
-    ) -> Regression:
+    ) -> Regression | Ridge:
         """Some parties may bring moments made before, and others their rows."""
-        from titan import fitting
         from titan.moments import Moments
         from titan.pooling import Sums, pool
 
         if not any(isinstance(part, Moments) for part in parts.values()):
-            return fitting.fit(parts, net, **self._choices(), **sums)
+            return self._fitted(parts, net, sums)
         secrets = [self._moments(parts[party]) for party in net.parties]
         pooled, cost = pool(secrets, Sums(net, **sums), "inference")
-        return replace(self._regression(pooled), cost=cost)
+        return replace(self._regression(pooled, secrets[0]), cost=cost)
 
-    def _choices(self) -> dict[str, Any]:
+    def _fitted(
+        self, data: Any, net: Network | None, sums: Mapping[str, Any]
+    ) -> Regression | Ridge:
+        from titan import fitting
+
         if self.model is None:
             raise options.no_model()
-        return {
+        choices: dict[str, Any] = {
             "formula": self.model.formula,
             "weights": self.model.weights,
             "missing": self.missing,
-            "cov_type": self.cov_type,
+            **sums,
         }
+        if self.ridge is not None:
+            return fitting.ridge(data, net, alpha=self.ridge, **choices)
+        return fitting.fit(data, net, cov_type=self.cov_type, **choices)
 
     def _moments(self, part: Part) -> Moments:
         from titan.moments import Moments, collect
@@ -199,34 +212,31 @@ class _Reading:
 
     def _selected(self, moments: Moments) -> Moments:
         """The moments of the model's columns, made with weights if and only if that is said."""
-        if self.cov_type != "nonrobust":
+        if self.cov_type != "nonrobust" or self.ridge is not None:
+            asked = "--ridge" if self.ridge is not None else f"--cov-type {self.cov_type}"
             raise InputError(
-                f"--cov-type {self.cov_type} needs rows, and moments were given",
+                f"{asked} needs rows, and moments were given",
                 hint="give the files that the moments were made of",
             )
-        if "Intercept" in moments.names and not self.weighted:
-            at = moments.names.index("Intercept")
-            if moments.fraction(at, at) != moments.rows:
-                raise InputError(
-                    "the moments were made with weights: the intercept's sum is not the row count",
-                    hint="give --weights COLUMN as when they were made",
-                )
+        if self.model is not None and self.model.weights != moments.weights:
+            raise InputError(
+                f"the moments were made with weights {moments.weights or 'none'}",
+                hint="ask for the same weights, or leave --formula out",
+            )
         return moments if self.model is None else moments.select(self.model.names)
 
-    def _regression(self, pooled: PooledMoments) -> Regression:
-        """A moments file does not say how its columns give the constant; a model does."""
+    def _regression(self, pooled: PooledMoments, moments: Moments) -> Regression:
+        """As the moments say: which columns give the constant, and whether rows had weights."""
         from titan.leastsquares import fit_pooled
 
-        constant: Any = "Intercept" if "Intercept" in pooled.names else None
-        if self.model is not None:
-            constant = self.model.constant
-        return fit_pooled(pooled, constant=constant, weighted=self.weighted)
+        constant = dict.fromkeys(moments.constant, 1) or None
+        return fit_pooled(pooled, constant=constant, weighted=moments.weights is not None)
 
 
 # -- answers ----------------------------------------------------------------------------------
 
 
-def _as_dict(out: Regression, net: Network | None) -> dict[str, Any]:
+def _as_dict(out: Regression | Ridge, net: Network | None) -> dict[str, Any]:
     return {
         **out.to_dict(),
         "parties": None if net is None else list(net.parties),
@@ -234,15 +244,34 @@ def _as_dict(out: Regression, net: Network | None) -> dict[str, Any]:
     }
 
 
-def _print(out: Regression, net: Network | None, tau: int | None) -> None:
-    print(out.summary())
+_ALSO_LEARNED = {
+    "nonrobust": ", bᵀb",
+    "HC0": ", bᵀb, Σe²aaᵀ",
+    "cluster": ", bᵀb, the sum over parties of ssᵀ",
+}
+
+
+def _print(out: Regression | Ridge, net: Network | None, tau: int | None) -> None:
+    from titan.leastsquares import Ridge
+
+    if isinstance(out, Ridge):
+        show_rows([("", f"ridge, alpha {out.alpha:g}", "proven within"), *_ridge_rows(out)])
+        rows, learned = out.rows, ""
+    else:
+        print(out.summary())
+        rows, learned = out.nobs, _ALSO_LEARNED[out.cov_type]
     if net is None:
-        print(f"\nOne party alone: {out.nobs} rows, nothing sent to anybody.")
+        print(f"\nOne party alone: {rows} rows, nothing sent to anybody.")
         return
-    n = len(out.names)
-    meat = {"HC0": ", Σe²aaᵀ", "cluster": ", the sum over parties of ssᵀ"}.get(out.cov_type, "")
+    n = len(out.params)
     print(
-        f"\nEvery party learned: pooled AᵀA ({n}×{n}), Aᵀb, bᵀb{meat}, {out.nobs} rows; "
-        f"{options.privacy(net, tau)}.\n"
-        f"Cost: {options.cost_line(out.cost)}."
+        f"\nEvery party learned: pooled AᵀA ({n}×{n}), Aᵀb{learned}, {rows} rows; "
+        f"{options.privacy(net, tau)}."
     )
+    if not isinstance(out, Ridge) and out.cov_type == "cluster":
+        print(f"Any {len(net) - 2} parties can tell the others' two vectors s, not whose is whose.")
+    print(f"Cost: {options.cost_line(out.cost)}.")
+
+
+def _ridge_rows(out: Ridge) -> list[tuple[str, ...]]:
+    return [(name, repr(x), f"{out.error_bound[name]:.1e}") for name, x in out.params.items()]

@@ -77,7 +77,7 @@ def open_matrix(
 ) -> Source:
     """The rows [A b] of a file; a CSV without a header has the columns x1, x2, …, b.
 
-    Without `header` it is one if some cell of the first line is no number.
+    Without `header` the first line is one if none of its cells is a number.
     """
     from titan.moments.files import CsvFile
 
@@ -85,7 +85,13 @@ def open_matrix(
         raise FileError(f"{path.name} holds moments, where rows were expected", hint="titan fit")
 
     def names(first: Sequence[str]) -> list[str] | None:
-        if header or (header is None and not all(map(_is_number, first))):
+        numbers = sum(map(_is_number, first))
+        if header is None and 0 < numbers < len(first):
+            raise FileError(
+                f"{path}, line 1: {numbers} of {len(first)} fields are numbers",
+                hint="--header if it is a header, --no-header if it is a row",
+            )
+        if header or (header is None and not numbers):
             return None
         return [*(f"x{j}" for j in range(1, len(first))), "b"]
 

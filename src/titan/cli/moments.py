@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from titan.cli import inputs, options
-from titan.cli.output import check_writable, show_json, show_rows, waiting
-from titan.errors import InputError
+from titan.cli.output import check_writable, refuse_inputs, show_json, show_rows, waiting
+from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from titan.moments import Model, Moments
@@ -87,8 +87,9 @@ def _target(files: Sequence[Path], out: Path | None) -> Path:
     if out is None and len(files) > 1:
         raise InputError("several files need a name for their sum", hint="--out all.moments")
     target = files[0].with_suffix(".moments") if out is None else out
-    if target in files:
-        raise InputError(f"{target} would be overwritten by its own moments", hint="--out ANOTHER")
+    refuse_inputs(target, files)
+    if target.is_file() and inputs.load_moments(target) is None:
+        raise FileError(f"{target} is there, and is no moments file", hint="--out ANOTHER")
     return target
 
 

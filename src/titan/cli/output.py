@@ -15,14 +15,16 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from titan.errors import FileError
+from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from titan.errors import TitanError
 
 
 # What the library calls k=3 is typed -k 3 or --k 3 here.
-_CHOICE = re.compile(r"\b(bits|bound|engine|k|masks|recovery|rounds|tau)=([^\s,;)]+)")
+_CHOICE = re.compile(
+    r"\b(bits|bound|cov_type|engine|k|masks|missing|recovery|rounds|tau)=([^\s,;)]+)"
+)
 
 
 def speak_plainly() -> None:
@@ -44,7 +46,7 @@ def fail(error: TitanError) -> NoReturn:
 
 
 def _typed(text: str) -> str:
-    return _CHOICE.sub(lambda found: f"--{found[1]} {found[2]}", text)
+    return _CHOICE.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
 
 
 def as_json(answer: Mapping[str, Any]) -> str:
@@ -62,6 +64,12 @@ def _finite(value: Any) -> Any:
 
 def show_json(answer: Mapping[str, Any]) -> None:
     print(as_json(answer))
+
+
+def refuse_inputs(target: Path, files: Sequence[Path]) -> None:
+    """What was read must not be written over."""
+    if target.resolve() in {file.resolve() for file in files}:
+        raise InputError(f"{target} is one of the inputs", hint="give the result another name")
 
 
 def refuse_overwriting(file: Path, force: bool) -> None:

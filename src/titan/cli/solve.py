@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -142,7 +143,8 @@ def _print(out: Solution, net: Network | None, tau: int | None) -> None:
     for name, x, bound, digits in zip(
         out.names, out.x.tolist(), out.error_bound.tolist(), out.digits, strict=True
     ):
-        rows.append((name, repr(x), at_most(Fraction(bound)), str(digits)))
+        within = at_most(Fraction(bound)) if math.isfinite(bound) else "?"
+        rows.append((name, repr(x), within, str(digits)))
     show_rows(rows)
     n = len(out.names)
     print(f"\n{out.rows} rows, condition of the scaled AᵀA about {out.condition:.2g}.")

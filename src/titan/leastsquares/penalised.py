@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,17 @@ class Ridge:
     alpha: float
     params: Named
     error_bound: Named
+    rows: int
+    cost: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "alpha": self.alpha,
+            "params": dict(self.params),
+            "error_bound": dict(self.error_bound),
+            "nobs": self.rows,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +67,7 @@ def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -
         float(alpha),
         Named(moments.names, balls),
         Named(moments.names, [error_of(ball) for ball in balls]),
+        moments.rows,
     )
 
 

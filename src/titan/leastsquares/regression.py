@@ -339,7 +339,7 @@ class Regression:
             "method": self.certificate.approximation.method,
             "response": self.moments.response,
             "cov_type": self.cov_type,
-            "dropped": dict(self.dropped),
+            "dropped": sum(self.dropped.values()),
         }
 
     def __repr__(self) -> str:

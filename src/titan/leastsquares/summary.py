@@ -133,9 +133,8 @@ def _notes(fit: Regression, width: int) -> list[str]:
         f"Coefficients are proven to at least {digits} significant digits; "
         f"condition of the scaled Gram matrix {fit.certificate.condition:.2g}."
     )
-    if any(fit.dropped.values()):
-        rows = ", ".join(f"{count} of {name}" for name, count in fit.dropped.items() if count)
-        notes.append(f"Rows left out as incomplete: {rows}.")
+    if fit.dropped:
+        notes.append(f"{sum(fit.dropped.values())} rows were left out as incomplete.")
     if fit.exact_fit:
         bound = at_most(fit.residual_sum.upper)
         notes.append(f"The fit is exact: the residual sum of squares is at most {bound}.")

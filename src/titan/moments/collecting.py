@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from titan.moments.gram import Accumulator
@@ -39,4 +39,6 @@ def collect(
         dropped += batch.dropped
         if progress is not None:
             progress(total.moments().rows + dropped)
-    return Collected(total.moments(), dropped)
+    constant = tuple(model.constant or ())
+    moments = replace(total.moments(), constant=constant, weights=model.weights)
+    return Collected(moments, dropped)

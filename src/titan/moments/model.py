@@ -95,6 +95,11 @@ class Model:
         return None
 
     @property
+    def constant_column(self) -> str | None:
+        """The column that is the constant by itself."""
+        return "Intercept" if () in self._columns else None
+
+    @property
     def number_columns(self) -> tuple[str, ...]:
         """The columns of the data that are read as numbers."""
         numeric = [f for f in self._factors if not isinstance(f, Category)]

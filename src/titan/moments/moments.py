@@ -45,6 +45,10 @@ class Moments:
     units: tuple[Unit, ...]
     rows: int
     gram: Residues = field(repr=False)
+    constant: tuple[str, ...] = ()
+    """Columns that add up to 1 in every row, if the model says so."""
+    weights: str | None = None
+    """What the rows were weighted by: the moments are Σ w a aᵀ."""
 
     def __post_init__(self) -> None:
         check_names(self.names)
@@ -83,14 +87,22 @@ class Moments:
         _check_same(self.names, other.names)
         if not self.rows or not other.rows:
             return self if self.rows else other
+        if self.weights != other.weights:
+            raise DataError(
+                f"moments weighted by {self.weights} cannot be added to those weighted by "
+                f"{other.weights}",
+                hint="make them again with the same weights",
+            )
         units = tuple(map(_finer, self.units, other.units))
         gram = limbs.add(self._gram_in(units), other._gram_in(units))
-        return Moments(self.names, units, self.rows + other.rows, gram)
+        constant = self.constant if self.constant == other.constant else ()
+        return Moments(self.names, units, self.rows + other.rows, gram, constant, self.weights)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Moments):
             return NotImplemented
-        if (self.names, self.rows) != (other.names, other.rows):
+        mine = (self.names, self.rows, self.constant, self.weights)
+        if mine != (other.names, other.rows, other.constant, other.weights):
             return False
         units = tuple(map(_finer, self.units, other.units))
         return np.array_equal(limbs.trim(self._gram_in(units)), limbs.trim(other._gram_in(units)))
@@ -139,7 +151,8 @@ class Moments:
         j, k = triangle.pairs(len(names))
         gram = self.gram[:, triangle.place(kept[j], kept[k])]
         units = tuple(self.units[at] for at in kept)
-        return Moments(tuple(names), units, self.rows, limbs.trim(gram))
+        constant = self.constant if set(self.constant) <= set(names[:-1]) else ()
+        return Moments(tuple(names), units, self.rows, limbs.trim(gram), constant, self.weights)
 
     def _positions(self, j: int, k: int) -> tuple[triangle.Positions, triangle.Positions]:
         n = len(self.names)

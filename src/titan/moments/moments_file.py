@@ -3,16 +3,17 @@
     magic      8 bytes   "TITANMOM"
     version    u32       1
     header     u32       its length in bytes
-    header     JSON      {"limbs":L,"names":[…],"rows":r,"units":[[two,five],…]}, keys in this
-                         order, no spaces, ASCII with escapes
+    header     JSON      {"constant":[…],"limbs":L,"names":[…],"rows":r,"units":[[two,five],…],
+                         "weights":null or "…"}, keys in this order, no spaces, ASCII with escapes
     integers   L · n(n+1)/2 · u64   the lower triangle row after row: first the low 64 bits of all
                          entries, then the next 64, …; two's complement, in the fewest limbs
     checksum   32 bytes  SHA-256 of everything before
 
 All numbers are little-endian. The moment of columns j and k is integer_jk · unit_j · unit_k with
-unit = 2^two · 5^five. A file has one valid form only: what is accepted encodes to the same bytes.
-The checksum finds accidents, not forgers: whoever can write the file can write its checksum.
-Moments are as secret as sums over the rows are; the file is written for its owner's eyes only.
+unit = 2^two · 5^five. `constant` names columns that add up to 1 in every row, `weights` what rows
+were weighted by. A file has one valid form only: what is accepted encodes to the same bytes. The
+checksum finds accidents, not forgers: whoever can write the file can write its checksum. Moments
+are as secret as sums over the rows are; the file is written for its owner's eyes only.
 """
 
 # Rule 1: sizes are checked before anything of that size is allocated.
@@ -45,7 +46,7 @@ _MAX_COLUMNS = 1 << 16
 _MAX_LIMBS = 1 << 12
 _MAX_EXPONENT = 1 << 16
 _MAX_ROWS = 1 << 63
-_KEYS = {"limbs", "names", "rows", "units"}
+_KEYS = {"constant", "limbs", "names", "rows", "units", "weights"}
 
 
 # -- bytes ------------------------------------------------------------------------------------
@@ -61,10 +62,12 @@ def encode(moments: Moments) -> bytes:
 
 def _header(moments: Moments) -> bytes:
     fields = {
+        "constant": moments.constant,
         "limbs": len(moments.gram),
         "names": moments.names,
         "rows": moments.rows,
         "units": moments.units,
+        "weights": moments.weights,
     }
     return json.dumps(fields, separators=(",", ":")).encode("ascii")
 
@@ -109,9 +112,15 @@ def _fields(header: bytes, name: str) -> dict[str, Any]:
         _refuse(name, "its header does not have one unit for every name")
     if len(names) > _MAX_COLUMNS or not _whole(fields["limbs"], 1, _MAX_LIMBS):
         _refuse(name, f"it has more than {_MAX_COLUMNS} columns or {_MAX_LIMBS} limbs, or no limb")
+    if not _are_names(fields["constant"], names) or not isinstance(fields["weights"], str | None):
+        _refuse(name, "its constant, or its weights, are no names")
     if not _whole(fields["rows"], 0, _MAX_ROWS) or not all(map(_is_unit, units)):
         _refuse(name, "its number of rows, or a unit, is out of range")
     return fields
+
+
+def _are_names(chosen: object, names: list[Any]) -> bool:
+    return isinstance(chosen, list) and all(name in names for name in chosen)
 
 
 def _whole(number: object, least: int, most: int) -> bool:
@@ -130,7 +139,14 @@ def _moments(fields: dict[str, Any], integers: bytes, data: bytes, name: str) ->
     gram = np.frombuffer(integers, "<u8").astype(np.uint64).reshape(fields["limbs"], -1)
     units = tuple((two, five) for two, five in fields["units"])
     try:
-        moments = Moments(tuple(fields["names"]), units, fields["rows"], gram)
+        moments = Moments(
+            tuple(fields["names"]),
+            units,
+            fields["rows"],
+            gram,
+            tuple(fields["constant"]),
+            fields["weights"],
+        )
     except DataError as error:
         _refuse(name, error.message)
     if len(limbs.trim(gram)) != len(gram) or encode(moments) != data:

@@ -168,7 +168,9 @@ def _plain(flat: npt.NDArray[Any], where: Where) -> npt.NDArray[Any]:
     if flat.dtype.kind in "ib":
         return flat.astype(np.int64)
     if flat.dtype.kind == "O":
-        return np.array([_exact(x, where(at)) for at, x in enumerate(flat)] + [None], object)[:-1]
+        numbers = np.empty(len(flat), object)
+        numbers[:] = [exact_number(x, where(at)) for at, x in enumerate(flat)]
+        return numbers
     raise NumberError(
         f"{where(0)} is of type {flat.dtype}, not a real number",
         hint="hand in floats, integers, Fractions or Decimals",
@@ -184,11 +186,12 @@ def _refuse(bad: npt.NDArray[np.bool_], flat: Floats, where: Where) -> None:
         raise NumberError(f"{where(at)} is {found}{also}", hint="every entry must be finite")
 
 
-def _exact(number: object, where: str) -> int | Fraction:
+def exact_number(number: object, where: str) -> int | Fraction:
+    """A number of any kind as the one it is, in Python's own integers."""
     if isinstance(number, (bool, np.bool_, int, np.integer)):
         return int(number)
-    if isinstance(number, Fraction):
-        return number
+    if isinstance(number, Fraction):  # NumPy's integers may hide in it, and they overflow
+        return Fraction(int(number.numerator), int(number.denominator))
     if isinstance(number, (float, np.floating, Decimal)):
         try:
             return Fraction(*number.as_integer_ratio())
