@@ -76,6 +76,13 @@ def test_columns_chosen_by_name_need_no_formula() -> None:
     assert Model.from_columns("y", ["a"], intercept=False) == Model("y ~ 0 + a")
 
 
+def test_a_column_chosen_twice_is_refused() -> None:
+    with pytest.raises(FormulaError, match='column "a" is chosen twice'):
+        Model.from_columns("y", ["b", "a", "a"])
+    with pytest.raises(FormulaError, match='two columns of the model are called "y"'):
+        Model.from_columns("y", ["a", "y"])
+
+
 def test_what_the_data_must_have() -> None:
     model = Model(f"log(y) ~ I(a * b) + {S} + a", weights="w")
     assert model.columns_needed == ("a", "b", "y", "w", "s")
