@@ -119,6 +119,21 @@ def test_the_shortest_decimal_is_that_of_repr(values: list[float]) -> None:
         assert columns_of(source, Model("y ~ 1"))[-1] == shortest
 
 
+def test_the_shortest_decimal_is_that_of_the_type() -> None:
+    exact = [Fraction("0.1"), Fraction("-2.5"), Fraction("0.3333"), Fraction("65500"), 0]
+    numbers = np.array([0.1, -2.5, 1 / 3, 65504, 0], np.float16)
+    nulls = pa.array([*numbers, None, np.float16("nan")], pa.float16())
+    for values in (numbers, list(numbers), pd.Series(numbers), pa.array(numbers), nulls):
+        source = open_source({"y": values}, decimal=True)
+        assert columns_of(source, Model("y ~ 1"), missing="drop")[-1] == exact
+    single = open_source({"y": np.array([0.1, 16777216], np.float32)}, decimal=True)
+    assert columns_of(single, Model("y ~ 1"))[-1] == [Fraction("0.1"), 16777216]
+    with pytest.raises(DataError, match=r'row 1 .*column "y": an infinite number'):
+        columns_of(
+            open_source({"y": np.array([1, np.inf], np.float16)}, decimal=True), Model("y ~ 1")
+        )
+
+
 test_the_shortest_decimal_is_that_of_repr = pytest.mark.filterwarnings(
     "ignore:overflow encountered in cast:RuntimeWarning"
 )(test_the_shortest_decimal_is_that_of_repr)
@@ -223,6 +238,8 @@ def test_the_place_of_a_row_survives_division_and_dropping(tmp_path: Path) -> No
 def test_a_row_of_no_party_is_refused() -> None:
     with pytest.raises(DataError, match=r'row 1 .*column "site": no party is named'):
         split_by(open_source({"site": ["a", None], "y": [1, 2]}), "site")
+    with pytest.raises(DataError, match=r'"site" holds binary numbers.*name the parties by text'):
+        split_by(open_source({"site": [1.0, 2.0]}), "site")
     with pytest.raises(DataError, match='no column "hospital"'):
         split_by(open_source({"site": ["a"]}), "hospital")
 

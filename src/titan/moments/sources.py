@@ -101,7 +101,7 @@ def split_by(source: Source, column: str) -> dict[str, Source]:
     parties: dict[str, None] = {}
     for batch in source.batches([column]):
         cells = batch.cells[column]
-        text = cells.text()
+        text = cells.text("name the parties by text or by whole numbers")
         missing = decimal_text.is_missing(text)
         if missing.any():
             raise cells.error(int(missing.argmax()), "no party is named")
