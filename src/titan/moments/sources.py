@@ -70,11 +70,12 @@ def open_source(
 
     `names` are the columns of a two-dimensional array. With `decimal` a float stands for the
     shortest decimal that rounds to it (37.2 is 372/10); without, for the binary number it is.
+    `label` is what errors call a table, and what they add to the name of a file.
     """
     if isinstance(data, Source):
         return data
     if isinstance(data, str | PathLike):
-        return _open_file(Path(fspath(data)), decimal)
+        return _open_file(Path(fspath(data)), decimal, label)
     label = label or "the table"
     if isinstance(data, np.ndarray):
         return Table(_array_columns(data, names), decimal=decimal, label=label)
@@ -216,7 +217,29 @@ def _resized(batches: Any, size: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def _open_file(path: Path, decimal: bool) -> Source:
+def name_file(name: str | Path, label: str) -> str:
+    """How errors speak of a file; `label` says whose it is, where that is known."""
+    return f"{name} ({label})" if label else str(name)
+
+
+def _not_arrow(data: Any, label: str) -> DataError:
+    """The table has a column of a type (such as Polars' Int128) that Arrow does not know."""
+    import pyarrow as pa
+
+    for name in getattr(data, "columns", []):
+        try:
+            pa.chunked_array(data[name])
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return DataError(
+                f'column "{name}" of {label} holds {data[name].dtype}, which Arrow does not know',
+                hint="turn it into decimals, text or shorter integers, or leave it out",
+            )
+        except (TypeError, KeyError):
+            break
+    return DataError(f"{label} holds columns that Arrow does not know")
+
+
+def _open_file(path: Path, decimal: bool, label: str) -> Source:
     from titan.moments.files import CsvFile, ParquetFile
 
     try:
@@ -224,10 +247,10 @@ def _open_file(path: Path, decimal: bool) -> Source:
             start = file.read(4)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise FileError(f"{path} cannot be read: {reason.lower()}") from None
+        raise FileError(f"{name_file(path, label)} cannot be read: {reason.lower()}") from None
     if start == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
-        return ParquetFile(path, decimal=decimal)
-    return CsvFile(path)
+        return ParquetFile(path, decimal=decimal, label=label)
+    return CsvFile(path, label=label)
 
 
 def _array_columns(data: np.ndarray[Any, Any], names: Sequence[str] | None) -> dict[str, Any]:
