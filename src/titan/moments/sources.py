@@ -162,6 +162,7 @@ class ArrowTable(Source):
 
     def __init__(self, data: Any, *, decimal: bool, label: str) -> None:
         self.data, self.decimal, self.label = data, decimal, label
+        self._was_read = False
         schema = getattr(data, "schema", None)
         names = getattr(schema, "names", None)
         if not isinstance(names, list):  # as Arrow's own have it, whose streams are read only once
@@ -171,12 +172,39 @@ class ArrowTable(Source):
     def _reader(self) -> Any:
         import pyarrow as pa
 
-        return pa.RecordBatchReader.from_stream(self.data)
+        try:
+            return pa.RecordBatchReader.from_stream(self.data)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise _not_arrow(self.data, self.label) from None
 
     def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
         self.check(columns)
         return from_arrow(
-            self._reader(), columns, size, lambda start: _row_from(start, self.label), self.decimal
+            self._record_batches(),
+            columns,
+            size,
+            lambda at: _row_from(at, self.label),
+            self.decimal,
+        )
+
+    def _record_batches(self) -> Iterator[Any]:
+        """A reader of Arrow's forgets what it has read, and would have no rows the next time."""
+        import pyarrow as pa
+
+        once = isinstance(self.data, pa.RecordBatchReader)
+        if once and self._was_read:
+            raise self._read_before(f"{self.label} was read before")
+        empty, self._was_read = True, True
+        for batch in self._reader():
+            empty = False
+            yield batch
+        if once and empty:
+            raise self._read_before(f"{self.label} has no rows, or was read before")
+
+    def _read_before(self, found: str) -> DataError:
+        return DataError(
+            f"{found}: a stream of Arrow's can be read only once",
+            hint="pass a table: reader.read_all()",
         )
 
 
@@ -234,7 +262,7 @@ def _not_arrow(data: Any, label: str) -> DataError:
                 f'column "{name}" of {label} holds {data[name].dtype}, which Arrow does not know',
                 hint="turn it into decimals, text or shorter integers, or leave it out",
             )
-        except (TypeError, KeyError):
+        except (TypeError, LookupError, AttributeError):
             break
     return DataError(f"{label} holds columns that Arrow does not know")
 
