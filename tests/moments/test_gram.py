@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from titan.errors import DataError
 from titan.moments import Accumulator, Column, Moments
 from titan.moments.gram import Sum, by_slices, gram
-from titan.moments.slices import Layout, assemble
+from titan.moments.slices import Layout, assemble, integers
 from titan.moments.spans import BLOCK, WIDTH, Kind, Span, measure
 
 NAMES = ("a", "b", "c", "d")
@@ -125,11 +125,54 @@ def test_a_span_that_grows_from_block_to_block() -> None:
     grows[2 * BLOCK :] *= 1e40  # numbers above its span
     grows[3 * BLOCK + 1] = 1e300  # beyond what float64 arithmetic cuts
     grows[4 * BLOCK + 1] = 5e-324
-    integers = rng.integers(-3, 3, rows)
-    integers[2 * BLOCK] = 2**30
-    integers[3 * BLOCK] = -(2**63)
-    batch = [Column(grows), Column(integers), Column(-grows), Column(np.zeros(rows))]
+    whole = rng.integers(-3, 3, rows)
+    whole[2 * BLOCK] = 2**30
+    whole[3 * BLOCK] = -(2**63)
+    batch = [Column(grows), Column(whole), Column(-grows), Column(np.zeros(rows))]
     assert fractions(gram(NAMES, batch)) == plain([batch])
+
+
+@pytest.mark.parametrize("way", ["natural", "slices", "flint", "in turns"])
+def test_spans_that_grow_beside_a_wide_column(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """python-flint takes any integers, so that nothing but the spans tells it of lower bits."""
+    calls = iter(range(100))
+    choices = {"slices": lambda *_: True, "flint": lambda *_: False}
+    choices["in turns"] = lambda *_: next(calls) % 2 == 0
+    monkeypatch.setattr("titan.moments.gram.by_slices", choices.get(way, by_slices))
+    rng = np.random.default_rng(1)
+    rows = 3 * BLOCK + 20
+    wide, whole, long = rng.random(rows), np.ones(rows), rng.integers(-3, 3, rows)
+    wide[::50] *= 1e-300
+    whole[BLOCK:] = rng.random(rows - BLOCK)
+    whole[2 * BLOCK :] *= 1e80
+    long[BLOCK + 1 :: 7] = -(2**63)
+    batch = [Column(wide), Column(whole), Column(long), Column(rng.random(rows))]
+    assert fractions(gram(NAMES, batch)) == plain([batch])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("way", ["natural", "slices", "flint"])
+def test_not_finite_in_a_later_block_beside_a_wide_column(
+    bad: float, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices = {"slices": lambda *_: True, "flint": lambda *_: False}
+    monkeypatch.setattr("titan.moments.gram.by_slices", choices.get(way, by_slices))
+    wide, whole = np.full(BLOCK + 10, 1e-300), np.ones(BLOCK + 10)
+    wide[0], whole[BLOCK + 4] = 1.0, bad
+    with pytest.raises(DataError, match=rf'"b" has 1 numbers .* in row {BLOCK + 105} '):
+        gram(["a", "b"], [Column(wide), Column(whole)], first_row=100)
+
+
+def test_integers_lose_no_bits() -> None:
+    numbers = np.array([3.0, -6.0, 0.0, 1e300])
+    assert integers(numbers, -4) == [48, -96, 0, int(1e300) * 16]
+    assert integers(numbers, 0) == [3, -6, 0, int(1e300)]
+    for bad, unit in [(3.0, 1), (-1.0, 1), (-1.0, 70), (5e-324, -1073), (0.5, 2000)]:
+        with pytest.raises(ValueError, match="bits below the unit"):
+            integers(np.array([0.0, bad]), unit)
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match="not finite"):
+            integers(np.array([1.0, bad]), -53)
 
 
 def test_a_number_too_near_to_zero_for_the_first_unit_is_not_lost() -> None:

@@ -99,6 +99,8 @@ def test_within_names_the_columns_and_never_the_number(sign: int) -> None:
     with pytest.raises(NumberError, match='"age" and "pay"') as caught:
         moments.fixed_point(ring, 0, [(0, 0), (0, 1)], [0, 0], within=123456788)
     assert "123456789" not in str(caught.value)
+    assert "rescale" in caught.value.hint
+    assert "bits" not in caught.value.hint  # the ring of the sum is not the caller's to choose
 
 
 def test_wrong_pairs_and_scales_are_refused() -> None:

@@ -52,7 +52,9 @@ def test_csv_files_as_people_write_them(tmp_path: Path, kind: str) -> None:
 BAD: list[tuple[str | bytes, type[InputError], str]] = [
     ("", FileError, "rows.csv is empty"),
     ("\n\n", FileError, "rows.csv is empty"),
-    ("y,a\n", DataError, "rows.csv has no rows"),
+    ("y,a\n", DataError, "rows.csv has no rows$"),
+    ("y,a", DataError, "rows.csv has no rows$"),
+    ("\ufeff\r\ny,a", DataError, "rows.csv has no rows"),
     ("y,a,a\n1,2,3\n", FileError, 'line 1, has two columns called "a"'),
     ("y;a\n1;2\n", FileError, "line 1: cells between semicolons"),
     ("y,b\n1,2\n", DataError, 'rows.csv has no column "a"'),
@@ -97,6 +99,19 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
             open_source(path)
     with pytest.raises(FileError, match="cannot be read: is a directory"):
         open_source(tmp_path)
+
+
+def test_errors_name_the_file_and_whose_it_is(tmp_path: Path) -> None:
+    label = "the table of 'north'"
+    with pytest.raises(FileError, match=r"none.csv \(the table of 'north'\) cannot be read"):
+        open_source(tmp_path / "none.csv", label=label)
+    source = open_source(write(tmp_path / "north.csv", "y,a\n1,2\n3,abc\n"), label=label)
+    with pytest.raises(DataError, match=r"^north.csv \(the table of 'north'\), line 3, column"):
+        list(read_rows(source, MODEL))
+    pq.write_table(pa.table({"y": [1]}), tmp_path / "north.parquet")
+    source = open_source(tmp_path / "north.parquet", label=label)
+    with pytest.raises(DataError, match=r"^north.parquet \(the table of 'north'\) has no column"):
+        list(read_rows(source, MODEL))
 
 
 def test_parquet_files_that_are_none(tmp_path: Path) -> None:

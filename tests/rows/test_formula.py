@@ -76,6 +76,13 @@ def test_columns_chosen_by_name_need_no_formula() -> None:
     assert Model.from_columns("y", ["a"], intercept=False) == Model("y ~ 0 + a")
 
 
+def test_a_column_chosen_twice_is_refused() -> None:
+    with pytest.raises(FormulaError, match='column "a" is chosen twice'):
+        Model.from_columns("y", ["b", "a", "a"])
+    with pytest.raises(FormulaError, match='two columns of the model are called "y"'):
+        Model.from_columns("y", ["a", "y"])
+
+
 def test_what_the_data_must_have() -> None:
     model = Model(f"log(y) ~ I(a * b) + {S} + a", weights="w")
     assert model.columns_needed == ("a", "b", "y", "w", "s")
@@ -173,6 +180,16 @@ HOSTILE = [
     "y ~ I(x ** x)",
     "y ~ I(1e999999999 * x)",
     "y ~ I(" + "9" * 5000 + " * x)",
+    "y ~ I((x * 1e308) ** 30)",
+    "y ~ I((x + 1e-308) ** 30)",
+    "y ~ I((1e308 * x - 1e-308) ** 4)",
+    "y ~ I(" + "1e300 * " * 9 + "x)",
+    "y ~ log((x * 1e308) ** 30)",
+    "I((x * 1e308) ** 30) ~ x",
+    "y ~ poly(x * 1e308, 30, raw=True)",
+    "y ~ " + ":".join(f"I((x{i} * 1e308) ** 2)" for i in range(4)),
+    "y ~ " + " + ".join(f"I((x{i} * 1e308) ** 6)" for i in range(3)),
+    "y ~ C(s, levels=[1, 2, 3, 4, 5, 6, 7]):I((x * 1e308) ** 6)",
     "y ~ poly(x, 999999999, raw=True)",
     "y ~ poly(x ** 60, 60, raw=True)",
     "y ~ poly(x, 0, raw=True)",
@@ -244,6 +261,44 @@ def test_hostile_and_malformed_formulas_are_refused(text: str) -> None:
         Model(text)
     assert len(str(caught.value)) < 400
     assert str(caught.value).isascii() or "…" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("I(x)", 0),
+        ("I(2.5 * x)", 2),
+        ("I(12e3 + x - 0.125)", 8),
+        ("I(-(1e-3 * x) ** 4)", 12),
+        ("I(1E2 * 1e-2 * x)", 5),
+        ("I(3 ** 0 * x)", 1),
+        ("I(log(1e300 * x) + 1)", 1),
+    ],
+)
+def test_digits_of_constants(text: str, digits: int) -> None:
+    [[factor]] = formula.parse(f"y ~ 0 + {text}").terms
+    assert isinstance(factor, Numeric)
+    assert expressions.digits(factor.expression) == digits
+
+
+@given(trees)
+def test_constants_make_no_longer_numbers_than_counted(tree: Expression) -> None:
+    """With 1 for every column, the result and its unit have as many digits as are counted."""
+    ones = {name: Column(np.ones(1, np.int64)) for name in expressions.names(tree)}
+    number = expressions.evaluate(tree, ones, 1)
+    carries = len(list(expressions.parts(tree))) * max(expressions.degree(tree), 1)
+    assert len(str(abs(int(number.numbers[0])))) <= expressions.digits(tree) + carries
+
+
+def test_ordinary_constants_are_within_the_bounds() -> None:
+    for text in (
+        "I((x - 3.14159265358979) ** 64)",
+        "poly(x * 0.001, 32, raw=True)",
+        "poly(x - 98.25, 12, raw=True) * C(s, levels=['a', 'b', 'c', 'd'])",
+        "I(6.02214076e23 * x) + I(1.380649e-23 * x)",
+        " + ".join(f"I(0.5 * x{i})" for i in range(5000)),
+    ):
+        Model(f"y ~ {text}")
 
 
 def test_levels_must_be_stated_and_the_reason_is_given() -> None:

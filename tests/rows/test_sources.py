@@ -19,6 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from titan.errors import DataError
+from titan.moments import arithmetic
+from titan.moments.cells import ArrowCells
 from titan.moments.model import Model
 from titan.moments.rows import read_rows
 from titan.moments.sources import open_source, split_by
@@ -117,6 +119,21 @@ def test_the_shortest_decimal_is_that_of_repr(values: list[float]) -> None:
         source = open_source({"y": single}, decimal=True)
         shortest = [Fraction(np.format_float_scientific(v, unique=True)) for v in single]
         assert columns_of(source, Model("y ~ 1"))[-1] == shortest
+
+
+def test_the_shortest_decimal_is_that_of_the_type() -> None:
+    exact = [Fraction("0.1"), Fraction("-2.5"), Fraction("0.3333"), Fraction("65500"), 0]
+    numbers = np.array([0.1, -2.5, 1 / 3, 65504, 0], np.float16)
+    nulls = pa.array([*numbers, None, np.float16("nan")], pa.float16())
+    for values in (numbers, list(numbers), pd.Series(numbers), pa.array(numbers), nulls):
+        source = open_source({"y": values}, decimal=True)
+        assert columns_of(source, Model("y ~ 1"), missing="drop")[-1] == exact
+    single = open_source({"y": np.array([0.1, 16777216], np.float32)}, decimal=True)
+    assert columns_of(single, Model("y ~ 1"))[-1] == [Fraction("0.1"), 16777216]
+    with pytest.raises(DataError, match=r'row 1 .*column "y": an infinite number'):
+        columns_of(
+            open_source({"y": np.array([1, np.inf], np.float16)}, decimal=True), Model("y ~ 1")
+        )
 
 
 test_the_shortest_decimal_is_that_of_repr = pytest.mark.filterwarnings(
@@ -223,6 +240,8 @@ def test_the_place_of_a_row_survives_division_and_dropping(tmp_path: Path) -> No
 def test_a_row_of_no_party_is_refused() -> None:
     with pytest.raises(DataError, match=r'row 1 .*column "site": no party is named'):
         split_by(open_source({"site": ["a", None], "y": [1, 2]}), "site")
+    with pytest.raises(DataError, match=r'"site" holds binary numbers.*name the parties by text'):
+        split_by(open_source({"site": [1.0, 2.0]}), "site")
     with pytest.raises(DataError, match='no column "hospital"'):
         split_by(open_source({"site": ["a"]}), "hospital")
 
@@ -259,6 +278,57 @@ BAD: list[tuple[Any, str]] = [
 def test_bad_tables_are_refused(data: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         columns_of(data, Model("y ~ 1"))
+
+
+def test_a_type_that_arrow_does_not_know_is_named() -> None:
+    long = pl.Series([1], dtype=pl.Int128)
+    with pytest.raises(DataError, match='column "x" of the table holds Int128'):
+        columns_of(pl.DataFrame({"y": [1], "x": long}), Model("y ~ x"))
+    with pytest.raises(DataError, match='column "x" holds Int128'):
+        columns_of({"y": [1], "x": long}, Model("y ~ x"))
+
+
+def test_a_stream_is_read_once_and_says_so() -> None:
+    model = Model("y ~ 1")
+    table = pa.table({"y": list(range(10)), "site": ["a", "b"] * 5})
+    reader = table.to_reader(max_chunksize=2)
+    source = open_source(reader)
+    next(read_rows(source, model, batch_rows=2))  # not even to the end
+    with pytest.raises(DataError, match=r"read before: .*read only once \(pass a table"):
+        columns_of(source, model)
+    assert columns_of(table.to_reader(), model)[-1] == list(range(10))
+    whole = table.to_reader()
+    columns_of(whole, model)
+    with pytest.raises(DataError, match="has no rows, or was read before"):
+        columns_of(whole, model)
+    part = split_by(open_source(table.to_reader()), "site")["a"]
+    with pytest.raises(DataError, match="read only once"):
+        columns_of(part, model)
+    source = open_source(table)
+    assert columns_of(source, model) == columns_of(source, model)
+
+
+def test_the_least_int64_has_a_negative_and_a_square() -> None:
+    """Its negative is no int64: it must come as a Python integer from every kind of source."""
+    least = -(2**63)
+    model = Model("y ~ 0 + I(-y) + I(y * y) + I(y - 1) + I(-1 * y)")
+    numbers = np.array([least, 5])
+    for data in (
+        {"y": numbers},
+        {"y": [least, 5]},
+        {"y": [str(least), "5"]},
+        pa.table({"y": numbers}),
+        pl.DataFrame({"y": numbers}),
+    ):
+        made = [[-least, -5], [least**2, 25], [least - 1, 4], [-least, -5], [least, 5]]
+        assert columns_of(data, model) == made
+    cells = ArrowCells("y", pa.array(numbers), str)
+    column, _ = cells.numbers()
+    assert column.numbers.dtype == object
+    assert arithmetic.negate(column).fractions() == [-least, -5]
+    nearly, _ = ArrowCells("y", pa.array(numbers + 1), str).numbers()
+    assert nearly.numbers.dtype == np.int64
+    assert arithmetic.negate(nearly).fractions() == [-(least + 1), -6]
 
 
 def test_arrays_and_names_must_fit() -> None:

@@ -31,6 +31,8 @@ Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
 
+_LEVELS_HINT = "state the levels as numbers, without quotes"
+
 
 @dataclass(frozen=True)
 class Cells(ABC):
@@ -47,8 +49,11 @@ class Cells(ABC):
         """The cells as numbers, and which are missing (some number stands in their place)."""
 
     @abstractmethod
-    def text(self) -> Any:
-        """The cells as Arrow strings, without spaces around."""
+    def text(self, hint: str = "") -> Any:
+        """The cells as Arrow strings, without spaces around; `hint` is for floats, which have none.
+
+        (The text of a float is a matter of taste: 1, 1.0 or 1e0.)
+        """
 
     @abstractmethod
     def take(self, rows: Rows) -> Cells:
@@ -57,7 +62,7 @@ class Cells(ABC):
     def codes(self, levels: Sequence[Level]) -> tuple[Codes, Mask]:
         """The number of its level for every cell, and which are missing (0 in their place)."""
         if isinstance(levels[0].value, str):
-            codes, missing = _text_codes(self.text(), [level.text for level in levels])
+            codes, missing = _text_codes(self.text(_LEVELS_HINT), [level.text for level in levels])
         else:
             column, missing = self.numbers()
             codes = _number_codes(column, [Fraction(level.value) for level in levels])
@@ -98,7 +103,7 @@ class ArrowCells(Cells):
             return _from_decimals(array), missing
         raise DataError(f'column "{self.name}" holds {kind}, where numbers were expected')
 
-    def text(self) -> Any:
+    def text(self, hint: str = "") -> Any:
         import pyarrow as pa
         import pyarrow.compute as pc
         import pyarrow.types as kinds
@@ -107,7 +112,7 @@ class ArrowCells(Cells):
         if kinds.is_floating(array.type):
             raise DataError(
                 f'column "{self.name}" holds binary numbers, where text was expected',
-                hint="state the levels as numbers, without quotes",
+                hint=hint,
             )
         if kinds.is_boolean(array.type):
             return pc.if_else(array, "True", "False")
@@ -122,7 +127,9 @@ class ArrowCells(Cells):
         import pyarrow as pa
 
         try:
-            return decimal_text.parse(array.cast(pa.string()))
+            return decimal_text.parse(
+                _shortest(array) if array.type == pa.float16() else array.cast(pa.string())
+            )
         except decimal_text.BadNumberError as error:
             raise self.error(error.row, error.found) from None
 
@@ -157,7 +164,7 @@ class ObjectCells(Cells):
             )
         return column, missing
 
-    def text(self) -> Any:
+    def text(self, hint: str = "") -> Any:
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -201,6 +208,15 @@ def _is_text(kind: Any) -> bool:
     import pyarrow.types as kinds
 
     return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
+
+
+def _shortest(array: Any) -> Any:
+    """The shortest decimals of float16 numbers; Arrow writes those of the float64 they are too."""
+    import pyarrow as pa
+
+    distinct, at = np.unique(np.asarray(array.fill_null(np.float16("nan"))), return_inverse=True)
+    texts = [np.format_float_scientific(number, unique=True) for number in distinct]
+    return pa.array(texts, pa.string()).take(pa.array(at))
 
 
 def _decoded(array: Any) -> Any:

@@ -140,6 +140,31 @@ def degree(expression: Expression) -> int:
             return degree(base) * max(exponent, 1)
 
 
+def digits(expression: Expression) -> int:
+    """A bound on how many decimal digits the constants add to the result: 2.5 * x has 2."""
+    return sum(_digits(expression))
+
+
+def _digits(expression: Expression) -> tuple[int, int]:
+    """Those before the decimal point and those after it."""
+    match expression:
+        case Name() | Apply():
+            return 0, 0
+        case Number(text):
+            mantissa, _, exponent = text.lower().partition("e")
+            whole, _, fraction = mantissa.partition(".")
+            shift = int(exponent or 0)
+            return max(len(whole) + shift, 0), max(len(fraction) - shift, 0)
+        case Negate(argument):
+            return _digits(argument)
+        case Power(base, exponent):
+            before, after = _digits(base)
+            return before * max(exponent, 1), after * max(exponent, 1)
+        case Binary(operation, left, right):
+            (a, b), (c, d) = _digits(left), _digits(right)
+            return (a + c, b + d) if operation == "*" else (max(a, c), max(b, d))
+
+
 def quoted(name: str) -> str:
     """The name as a formula writes it: bare where that can be read back, else Q("…")."""
     return name if is_plain(name) else f"Q({text_literal(name)})"

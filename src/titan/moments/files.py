@@ -11,11 +11,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from titan.errors import FileError
-from titan.moments.sources import BATCH_ROWS, RawBatch, Source, check_distinct, from_arrow
+from titan.moments.sources import (
+    BATCH_ROWS,
+    RawBatch,
+    Source,
+    check_distinct,
+    from_arrow,
+    name_file,
+)
 
 _BLOCK_BYTES = 2 << 20  # of which Arrow reads up to 32 ahead
 _BUFFER_BYTES = 1 << 20
@@ -26,17 +34,19 @@ class CsvFile(Source):
 
     Cells may be quoted and hold line breaks; empty lines are skipped; a compressed file (.gz, .bz2)
     is read as it is. For a file that may have no header, `names` looks at the first record's cells
-    and returns names for the columns, or None where the cells are the names.
+    and returns names for the columns, or None where the cells are the names. Errors name the file,
+    and `label`, where given, besides.
     """
 
     def __init__(
         self,
         path: Path,
         *,
+        label: str = "",
         names: Callable[[Sequence[str]], Sequence[str] | None] = lambda first: None,
     ) -> None:
         self.path = path
-        self.label = path.name
+        self.label = name_file(path.name, label)
         suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
         self.delimiter = "\t" if ".tsv" in suffixes else ","
         first = self._read_header()
@@ -75,7 +85,8 @@ class CsvFile(Source):
                 for batch in reader:
                     yield batch.rename_columns(list(columns))
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeError):
-            raise self._diagnosis() from None
+            if not self._is_only_a_header():
+                raise self._diagnosis() from None
 
     # -- what is wrong, and where ---------------------------------------------------------------
 
@@ -90,6 +101,13 @@ class CsvFile(Source):
             return f"{self.label}, row {start + row + 1}"
 
         return place
+
+    def _is_only_a_header(self) -> bool:
+        """Arrow refuses a header whose line does not end: it lacks rows, and is not wrong."""
+        try:
+            return not self._named and len(list(islice(self._records(), 2))) == 1
+        except (csv.Error, OSError):
+            return False
 
     def _diagnosis(self) -> FileError:
         """Arrow refused the file: find the first record that is not as the header says."""
@@ -147,9 +165,9 @@ def _not_utf8(record: list[str]) -> bool:
 class ParquetFile(Source):
     """A Parquet file; its pages are read as they are needed."""
 
-    def __init__(self, path: Path, *, decimal: bool) -> None:
+    def __init__(self, path: Path, *, decimal: bool, label: str = "") -> None:
         self.path = path
-        self.label = path.name
+        self.label = name_file(path.name, label)
         self.decimal = decimal
         with self._open() as file:
             self.column_names = tuple(file.schema_arrow.names)

@@ -95,5 +95,5 @@ def _check(
         others = f", and {len(too_large) - 1} others are" if len(too_large) > 1 else ""
         raise NumberError(
             f'the moment of columns "{first}" and "{second}" is too large for the ring{others}',
-            hint="rescale these columns, or use more bits",
+            hint="rescale these columns: divide them by a power of ten",
         )

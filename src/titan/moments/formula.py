@@ -15,7 +15,7 @@ said. (Formula libraries were tried: formulaic expands `(a + b + … )**13` whil
 for ever, and imports pandas. Python's own parser knows neither `:` nor backquotes.)
 """
 
-# Rule 1: text, depth, terms, degree and columns are bounded before work is done on them.
+# Rule 1: text, depth, terms, degree, digits and columns are bounded before work is done on them.
 # Rule 2: nothing here looks at data, and nothing in a formula is looked up anywhere but in data.
 
 from __future__ import annotations
@@ -27,12 +27,23 @@ from fractions import Fraction
 from titan.errors import FormulaError
 from titan.moments import expressions
 from titan.moments.formula_arithmetic import ArithmeticParser
-from titan.moments.terms import Category, Factor, Level, Numeric, Polynomial, Term, count_columns
-from titan.moments.tokens import MOST_POWER, Token, tokens
+from titan.moments.terms import (
+    Category,
+    Factor,
+    Level,
+    Numeric,
+    Polynomial,
+    Term,
+    count_all_digits,
+    count_columns,
+    count_digits,
+)
+from titan.moments.tokens import MOST_DIGITS, MOST_POWER, Token, tokens
 
 MOST_TERMS = 10_000
 MOST_COLUMNS = 20_000
 MOST_FACTORS = 8
+MOST_DIGITS_OF_A_ROW = 5000
 
 
 @dataclass(frozen=True)
@@ -249,4 +260,20 @@ def _checked(formula: Formula) -> Formula:
         raise FormulaError("a formula without any term", hint="y ~ 1 has the intercept alone")
     if count_columns(formula.terms) > MOST_COLUMNS:
         raise FormulaError(f"a formula that makes more than {MOST_COLUMNS} columns")
+    _check_digits(formula)
     return formula
+
+
+def _check_digits(formula: Formula) -> None:
+    """Constants are the formula's own: whatever the data, they must not make numbers endless."""
+    most, found = MOST_DIGITS, max(map(count_digits, formula.terms))
+    if found <= most:
+        most = MOST_DIGITS_OF_A_ROW
+        found = count_all_digits([*formula.terms, (formula.response,)])
+    if found > most:
+        where = "in one term" if most == MOST_DIGITS else "in all columns together"
+        raise FormulaError(
+            f"a formula whose constants make numbers of {found} digits {where}, "
+            f"where {most} are the most",
+            hint="use shorter constants or smaller powers, or rescale the column in the data",
+        )

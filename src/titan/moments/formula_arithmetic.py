@@ -13,7 +13,7 @@ from __future__ import annotations
 from titan.moments import expressions
 from titan.moments.expressions import Apply, Binary, Expression, Name, Negate, Number, Power
 from titan.moments.functions import FUNCTIONS
-from titan.moments.tokens import MOST_POWER, Cursor
+from titan.moments.tokens import MOST_DIGITS, MOST_POWER, Cursor
 
 MOST_PARTS = 200
 _WORDS = ("C", "I", "Q", "poly", *FUNCTIONS)
@@ -30,6 +30,11 @@ class ArithmeticParser(Cursor):
             raise self.error(f"after an expression of more than {MOST_PARTS} parts")
         if expressions.degree(expression) > MOST_POWER:
             raise self.error(f"after a power beyond the {MOST_POWER}th")
+        if expressions.digits(expression) > MOST_DIGITS:
+            raise self.error(
+                f"after constants that make numbers of more than {MOST_DIGITS} digits",
+                hint="use shorter constants or smaller powers, or rescale the column in the data",
+            )
         return expression
 
     def arithmetic(self) -> Expression:

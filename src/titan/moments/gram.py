@@ -108,10 +108,14 @@ class _Batch:
         """Add the moments of rows start … stop - 1."""
         block = [numbers[start:stop] for numbers in self._numbers]
         self._cover(block, self._unseen())
-        layout = self._layout
-        if not by_slices(layout, stop - start):
-            self._add_to_total(layout, stop - start, _by_flint(block, layout.spans))
+        if not by_slices(self._layout, stop - start):
+            self._cover(
+                block, range(len(block))
+            )  # here nothing would tell that a span is too short
+            spans = self._layout.spans
+            self._add_to_total(self._layout, stop - start, _by_flint(block, spans))
             return
+        layout = self._layout
         products, failed = self._multiply(block, layout)
         if failed:
             self._cover(block, range(len(block)))

@@ -5,6 +5,7 @@ By convention the response is the last column, so that the rows are [A b].
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -75,7 +76,12 @@ class Model:
         intercept: bool = True,
         weights: str | None = None,
     ) -> Model:
-        """The model of these columns as they are, whatever their names."""
+        """The model of these columns as they are, whatever their names; none may come twice."""
+        twice = [name for name, times in Counter(predictors).items() if times > 1]
+        if twice:
+            raise FormulaError(
+                f'column "{twice[0]}" is chosen twice as a predictor', hint="name each column once"
+            )
         names = [expressions.quoted(name) for name in (response, *predictors)]
         sides = " + ".join(["1" if intercept else "0", *names[1:]])
         return cls(f"{names[0]} ~ {sides}", weights=weights)

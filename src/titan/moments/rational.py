@@ -61,6 +61,6 @@ class RationalMoments:
                 raise NumberError(
                     f'the moment of columns "{self.names[j]}" and "{self.names[k]}" '
                     "is too large for the ring",
-                    hint="rescale these columns, or use more bits",
+                    hint="rescale these columns: divide them by a power of ten",
                 )
         return ring.from_ints(codes)

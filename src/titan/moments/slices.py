@@ -174,13 +174,19 @@ def _put_slices(numbers: npt.NDArray[Any], layout: Layout, position: int, out: F
 
 
 def integers(numbers: npt.NDArray[Any], unit: int) -> list[int]:
-    """The numbers over 2^unit, of which they must be multiples."""
+    """The numbers over 2^unit; ValueError where one is not a finite multiple of it."""
     if numbers.dtype != np.float64:
         return [int(number) for number in numbers]  # whole numbers have the unit 1
+    if not np.isfinite(numbers).all():
+        raise ValueError("a number that is not finite has no whole part")
     mantissas, exponents = whole_parts(numbers)
+    shifts = exponents.astype(np.int64) - unit
+    below = (np.int64(1) << np.clip(-shifts, 0, 62)) - 1  # a mantissa is below 2^53
+    if (mantissas & below).any():
+        raise ValueError("a number has bits below the unit of its column")
     return [
         mantissa << shift if shift >= 0 else mantissa >> -shift
-        for mantissa, shift in zip(mantissas.tolist(), (exponents - unit).tolist(), strict=True)
+        for mantissa, shift in zip(mantissas.tolist(), shifts.tolist(), strict=True)
     ]
 
 

@@ -70,11 +70,12 @@ def open_source(
 
     `names` are the columns of a two-dimensional array. With `decimal` a float stands for the
     shortest decimal that rounds to it (37.2 is 372/10); without, for the binary number it is.
+    `label` is what errors call a table, and what they add to the name of a file.
     """
     if isinstance(data, Source):
         return data
     if isinstance(data, str | PathLike):
-        return _open_file(Path(fspath(data)), decimal)
+        return _open_file(Path(fspath(data)), decimal, label)
     label = label or "the table"
     if isinstance(data, np.ndarray):
         return Table(_array_columns(data, names), decimal=decimal, label=label)
@@ -101,7 +102,7 @@ def split_by(source: Source, column: str) -> dict[str, Source]:
     parties: dict[str, None] = {}
     for batch in source.batches([column]):
         cells = batch.cells[column]
-        text = cells.text()
+        text = cells.text("name the parties by text or by whole numbers")
         missing = decimal_text.is_missing(text)
         if missing.any():
             raise cells.error(int(missing.argmax()), "no party is named")
@@ -161,6 +162,7 @@ class ArrowTable(Source):
 
     def __init__(self, data: Any, *, decimal: bool, label: str) -> None:
         self.data, self.decimal, self.label = data, decimal, label
+        self._was_read = False
         schema = getattr(data, "schema", None)
         names = getattr(schema, "names", None)
         if not isinstance(names, list):  # as Arrow's own have it, whose streams are read only once
@@ -170,12 +172,39 @@ class ArrowTable(Source):
     def _reader(self) -> Any:
         import pyarrow as pa
 
-        return pa.RecordBatchReader.from_stream(self.data)
+        try:
+            return pa.RecordBatchReader.from_stream(self.data)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise _not_arrow(self.data, self.label) from None
 
     def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
         self.check(columns)
         return from_arrow(
-            self._reader(), columns, size, lambda start: _row_from(start, self.label), self.decimal
+            self._record_batches(),
+            columns,
+            size,
+            lambda at: _row_from(at, self.label),
+            self.decimal,
+        )
+
+    def _record_batches(self) -> Iterator[Any]:
+        """A reader of Arrow's forgets what it has read, and would have no rows the next time."""
+        import pyarrow as pa
+
+        once = isinstance(self.data, pa.RecordBatchReader)
+        if once and self._was_read:
+            raise self._read_before(f"{self.label} was read before")
+        empty, self._was_read = True, True
+        for batch in self._reader():
+            empty = False
+            yield batch
+        if once and empty:
+            raise self._read_before(f"{self.label} has no rows, or was read before")
+
+    def _read_before(self, found: str) -> DataError:
+        return DataError(
+            f"{found}: a stream of Arrow's can be read only once",
+            hint="pass a table: reader.read_all()",
         )
 
 
@@ -216,7 +245,29 @@ def _resized(batches: Any, size: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def _open_file(path: Path, decimal: bool) -> Source:
+def name_file(name: str | Path, label: str) -> str:
+    """How errors speak of a file; `label` says whose it is, where that is known."""
+    return f"{name} ({label})" if label else str(name)
+
+
+def _not_arrow(data: Any, label: str) -> DataError:
+    """The table has a column of a type (such as Polars' Int128) that Arrow does not know."""
+    import pyarrow as pa
+
+    for name in getattr(data, "columns", []):
+        try:
+            pa.chunked_array(data[name])
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return DataError(
+                f'column "{name}" of {label} holds {data[name].dtype}, which Arrow does not know',
+                hint="turn it into decimals, text or shorter integers, or leave it out",
+            )
+        except (TypeError, LookupError, AttributeError):
+            break
+    return DataError(f"{label} holds columns that Arrow does not know")
+
+
+def _open_file(path: Path, decimal: bool, label: str) -> Source:
     from titan.moments.files import CsvFile, ParquetFile
 
     try:
@@ -224,10 +275,10 @@ def _open_file(path: Path, decimal: bool) -> Source:
             start = file.read(4)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise FileError(f"{path} cannot be read: {reason.lower()}") from None
+        raise FileError(f"{name_file(path, label)} cannot be read: {reason.lower()}") from None
     if start == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
-        return ParquetFile(path, decimal=decimal)
-    return CsvFile(path)
+        return ParquetFile(path, decimal=decimal, label=label)
+    return CsvFile(path, label=label)
 
 
 def _array_columns(data: np.ndarray[Any, Any], names: Sequence[str] | None) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from math import prod
 from titan.moments import expressions
 from titan.moments.expressions import Expression, Name
 
+_INT64_DIGITS = 18
+
 
 @dataclass(frozen=True)
 class Level:
@@ -118,6 +120,25 @@ def design(terms: Sequence[Term]) -> list[DesignColumn]:
 def count_columns(terms: Sequence[Term]) -> int:
     """An upper bound on how many columns there will be, before any is made."""
     return sum(prod(_size(factor) for factor in term) for term in terms)
+
+
+def count_digits(term: Term) -> int:
+    """A bound on the digits that the constants add to each number of the term's columns."""
+    return sum(expressions.digits(f.expression) * _size(f) for f in _numeric(term))
+
+
+def count_all_digits(terms: Sequence[Term]) -> int:
+    """About how many digits the constants add to one row, in all columns, beyond an int64's."""
+    total = 0
+    for term in terms:
+        powers = ((expressions.digits(f.expression), 1 + _size(f)) for f in _numeric(term))
+        mean = sum(digits * twice // 2 for digits, twice in powers)  # of the powers 1 … size
+        total += count_columns([term]) * max(mean - _INT64_DIGITS, 0)
+    return total
+
+
+def _numeric(term: Term) -> Iterator[Numeric | Polynomial]:
+    return (factor for factor in term if not isinstance(factor, Category))
 
 
 def name_of(column: DesignColumn) -> str:

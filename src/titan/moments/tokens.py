@@ -15,6 +15,8 @@ from titan.errors import FormulaError
 MOST_CHARACTERS = 200_000
 MOST_DEPTH = 40
 MOST_POWER = 64
+MOST_DIGITS = 2000
+"""That the constants of one term may add to a number: see `expressions.digits`."""
 _MOST_NUMBER = 40  # characters of a number in a formula
 _MOST_EXPONENT = 308
 
