@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +21,7 @@ from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
+from titan.leastsquares.dependence import unproven_residual
 from titan.leastsquares.goodness import f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Named, Quantity, error_of
@@ -28,6 +30,9 @@ from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
 from titan.leastsquares.robust import CovType, Robust, normal_quantile, normal_two_sided
 
 Constant = str | Mapping[str, Exact] | None
+
+EXACT_FIT = Fraction(1, 2**64)
+"""A residual sum of squares below this part of the total may be called zero, if it may be zero."""
 
 
 def fit_pooled(
@@ -68,7 +73,10 @@ def fit_pooled(
                 "the square of their sum is not the number of rows",
                 hint="give the intercept's name, or None",
             )
-    return Regression(certificate, constant if vector is not None else None, weighted)
+    fit = Regression(certificate, constant if vector is not None else None, weighted)
+    if fit.residual_sum.lower <= 0 and not fit.exact_fit:
+        raise unproven_residual(moments, fit.residual_sum, fit.smallest_residual)
+    return fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +204,24 @@ class Regression:
 
     @property
     def exact_fit(self) -> bool:
-        """Whether the residuals may all be zero: their sum of squares is not provably positive."""
-        return self.residual_sum.lower <= 0
+        """Whether the residuals may all be zero, and are next to nothing if they are not.
+
+        Their sum of squares is not provably positive, and provably below `smallest_residual`: a
+        large ball around zero says nothing. As many coefficients as rows leave no residual.
+        """
+        residual = self.residual_sum
+        return residual.lower <= 0 and (
+            self.df_resid == 0 or residual.upper <= self.smallest_residual
+        )
+
+    @property
+    def smallest_residual(self) -> Fraction:
+        """What counts as zero: 2^-64 of the total sum of squares, so 2^-32 of its root.
+
+        Of bᵀb where the response does not provably vary about its mean.
+        """
+        total = self.total_sum.lower
+        return EXACT_FIT * (total if total > 0 else self.moments.bb or Fraction(0))
 
     @property
     def ssr(self) -> float:
