@@ -21,7 +21,7 @@ from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contrac
 from titan.leastsquares.dependence import MANY, rank_error, suspects
 from titan.leastsquares.fast import solve_fast
 from titan.leastsquares.pooled import PooledMoments
-from titan.leastsquares.precise import solve_precisely
+from titan.leastsquares.precise import HIGH_PRECISION, solve_precisely
 
 _USELESS = 2.0**-20
 """Where nothing was rounded, a bound beyond this part of the solution is due to float64's range, so
@@ -107,6 +107,12 @@ class Certificate:
     @property
     def condition(self) -> float:
         return self.approximation.norm * float(self.contraction.inverse.sum(axis=0).max())
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether so many columns were to be solved in float64, and were not."""
+        many = len(self.moments.names) >= FAST_FROM
+        return many and self.approximation.method == HIGH_PRECISION
 
     def solution(self) -> Solution:
         balls = self.enclosures

@@ -23,6 +23,8 @@ from titan.leastsquares.slices import bit_length
 if TYPE_CHECKING:
     from flint import arb, arb_mat
 
+HIGH_PRECISION = "high precision"
+
 _GOOD_BITS = 72
 """Relative accuracy asked of the inverse, in the norm."""
 
@@ -132,7 +134,7 @@ def _refine(moments: PooledMoments, inverse: arb_mat, precision: int) -> Approxi
         defect=None,
         best=PreciseInverse(inverse),
         norm=float(np.abs(moments.gram).sum(axis=0).max() / moments.denominator),
-        method="high precision",
+        method=HIGH_PRECISION,
     )
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,7 +25,7 @@ from titan.leastsquares.certified import Certificate, Solution, certify, enough_
 from titan.leastsquares.dependence import unproven_residual
 from titan.leastsquares.goodness import f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
-from titan.leastsquares.named import Named, Quantity, error_of
+from titan.leastsquares.named import Named, Quantity, columns_by_name, error_of
 from titan.leastsquares.penalised import LassoPath, Ridge, lasso_path, ridge
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
 from titan.leastsquares.robust import CovType, Robust, normal_quantile, normal_two_sided
@@ -169,6 +170,8 @@ class Regression:
         """The confidence limits as enclosures."""
         if not 0 < alpha < 1:
             raise InputError(f"alpha is {alpha}", hint="between 0 and 1, as 0.05")
+        if alpha / 2 < sys.float_info.min:
+            raise InputError(f"alpha is {alpha}: half of it is no double", hint="as 0.05")
         if self.df_resid == 0:
             return [(math.nan, math.nan)] * len(self.names)
         if self.exact_fit:
@@ -299,8 +302,24 @@ class Regression:
         return [self.ridge(alpha) for alpha in alphas]
 
     def lasso_path(self, alphas: Sequence[float] | None = None, count: int = 100) -> LassoPath:
-        """‖b − Ax‖²/(2·rows) + alpha‖x‖₁, the intercept unpenalised: scikit-learn's `Lasso`."""
-        return lasso_path(self.moments, alphas, count, self.intercept)
+        """‖b − Ax‖²/(2·rows) + alpha‖x‖₁, the intercept unpenalised: scikit-learn's `Lasso`.
+
+        With weights their sum takes the place of the number of rows.
+        """
+        return lasso_path(self.moments, self._weight, alphas, count, self.intercept)
+
+    @property
+    def _weight(self) -> float:
+        """The number of rows, or the sum of their weights: ‖Ac‖² for the c with A c = 1."""
+        if not self.weighted:
+            return float(self.nobs)
+        vector = as_vector(self.constant, self.names)
+        if vector is None:
+            raise InputError(
+                "the sum of the weights is not known: no constant is in the model",
+                hint="a weighted lasso needs an intercept",
+            )
+        return float(inference.square_length(self.certificate, vector))
 
     @property
     def intercept(self) -> str | None:
@@ -312,9 +331,11 @@ class Regression:
     def predict(self, rows: Mapping[str, npt.ArrayLike] | npt.ArrayLike) -> Floats:
         """The fitted values of new rows: columns by name, or a matrix in the order of `names`.
 
-        An intercept that is missing among the names is taken as 1.
+        A table with named columns (pandas, polars, pyarrow) goes by name, in whatever order they
+        are. An intercept that is missing among the names is taken as 1.
         """
-        matrix = self._design(rows) if isinstance(rows, Mapping) else np.asarray(rows, np.float64)
+        named = columns_by_name(rows)
+        matrix = np.asarray(rows, np.float64) if named is None else self._design(named)
         if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(self.names):
             raise InputError(
                 f"rows of shape {matrix.shape} for {len(self.names)} coefficients",
@@ -325,11 +346,12 @@ class Regression:
 
     def _design(self, rows: Mapping[str, npt.ArrayLike]) -> Floats:
         columns = []
+        shape = np.broadcast_shapes(*(np.shape(column) for column in rows.values()))
         for name in self.names:
             if name in rows:
                 columns.append(np.asarray(rows[name], np.float64))
             elif name == self.intercept:
-                columns.append(np.ones(()))
+                columns.append(np.ones(shape))
             else:
                 raise InputError(f"the rows lack the column {name!r}")
         return np.stack(np.broadcast_arrays(*columns), axis=-1)

@@ -133,6 +133,8 @@ def _notes(fit: Regression, width: int) -> list[str]:
         f"Coefficients are proven to at least {digits} significant digits; "
         f"condition of the scaled Gram matrix {fit.certificate.condition:.2g}."
     )
+    if fit.certificate.fell_back:
+        notes.append("Solved in high precision: the columns are too ill-conditioned for float64.")
     if any(fit.dropped.values()):
         rows = ", ".join(f"{count} of {name}" for name, count in fit.dropped.items() if count)
         notes.append(f"Rows left out as incomplete: {rows}.")
