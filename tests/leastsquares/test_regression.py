@@ -420,3 +420,18 @@ def test_the_residual_needs_its_second_order_term() -> None:
     assert 1 in certificate.enclosures[0]
     with pytest.raises(RankError, match="not proven positive"):  # it may as well be 0.4
         fit_pooled(moments)
+
+
+def test_the_error_of_the_response_counts() -> None:
+    """G = g = 1 exactly and bᵀb = 2 ± 1/2: the residual sum of squares is 1 ± 1/2, no better."""
+    moments = dataclasses.replace(
+        PooledMoments.of_exact(["x"], [[1]], [1], rows=3, bb=2), bb_error=Fraction(1, 2)
+    )
+    fit = fit_pooled(moments)
+    for residual in (Fraction(1, 2), Fraction(3, 2)):
+        assert residual in fit.residual_sum
+        assert residual + 1 in fit.total_sum
+        ball = fit.statistics["rsquared"]
+        assert isinstance(ball, Ball)
+        assert 1 - residual / (residual + 1) in ball
+    assert fit.residual_sum.rad < Fraction(51, 100)
