@@ -138,6 +138,22 @@ def test_a_response_below_the_first_sums_unit_is_refused() -> None:
     assert not fit_pooled(problem.exact(), constant="Intercept").exact_fit
 
 
+def test_a_response_of_zeros() -> None:
+    """Exactly zero for one party; pooled, nobody can tell it from one that is very small."""
+    rows = [[Fraction(1), Fraction(i % 5)] for i in range(20)]
+    problem = Problem(("Intercept", "x"), rows, [Fraction(0)] * 20)
+    assert fit_pooled(problem.exact(), constant="Intercept").exact_fit
+    with pytest.raises(RankError, match="'y' is zero in all rows, or too small"):
+        fit_pooled(problem.pooled(), constant="Intercept")
+
+
+def test_a_constant_response_is_an_exact_fit() -> None:
+    rows = [[Fraction(1), Fraction(i % 5)] for i in range(20)]
+    problem = Problem(("Intercept", "x"), rows, [Fraction(22, 7)] * 20)
+    for moments in (problem.exact(), problem.pooled()):
+        assert fit_pooled(moments, constant="Intercept").exact_fit
+
+
 def test_no_residual_where_rows_are_as_many_as_coefficients() -> None:
     rows = [[Fraction(1), Fraction(i)] for i in range(2)]
     problem = Problem(("Intercept", "x"), rows, [Fraction(3), Fraction(5)])

@@ -71,6 +71,8 @@ def rank_error(moments: PooledMoments) -> RankError:
 def unproven_residual(moments: PooledMoments, residual: Ball, tiny: Fraction) -> RankError:
     """The error for a residual sum of squares that may be zero, and may be more than `tiny`."""
     message = "the residual sum of squares is not proven positive, nor next to zero"
+    if moments.bb is not None and moments.bb <= moments.bb_error:
+        message = f"the response {moments.response!r} is zero in all rows, or too small to tell"
     if moments.bits is None or moments.bb_error * 2 >= tiny:
         return RankError(message, hint="give the response in a smaller unit, or fewer columns")
     ratio = residual.upper / tiny
