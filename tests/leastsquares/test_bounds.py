@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from titan.leastsquares.balls import Ball, up
 from titan.leastsquares.bounds import Perturbation, contract, raised
 from titan.leastsquares.fast import Split, _approximate_inverse, _defect
 from titan.leastsquares.pooled import column_scales, integers
+from titan.leastsquares.precise import PreciseInverse
 from titan.leastsquares.slices import Slices, exact_width
 
 
@@ -88,6 +90,50 @@ def test_what_is_infinite_proves_nothing() -> None:
         assert proof is None
         assert theta == math.inf
     assert raised(np.array([0.0, math.nan, 1.0]), 1).tolist()[:2] == [0.0, math.inf]
+
+
+@pytest.mark.parametrize("terms", [1, 2, 10, 1000])
+def test_raised_makes_good_what_summation_loses(terms: int) -> None:
+    """One, and terms that vanish beside it one by one: a float64 sum loses all of them."""
+    lost = [1.0] + [2.0**-53] * terms
+    total = 0.0
+    for term in lost:
+        total += term
+    exact = sum(map(Fraction, lost))
+    assert Fraction(total) < exact
+    assert Fraction(float(raised(np.array(total), len(lost)))) >= exact
+    assert Fraction(float(raised(np.array(total), len(lost)))) < exact * (1 + Fraction(1, 2**40))
+
+
+def test_raised_makes_good_what_products_lose() -> None:
+    rng = np.random.default_rng(1)
+    below = 0
+    for _ in range(200):
+        u, v = rng.random(7), rng.random(7)
+        exact = sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(u, v, strict=True))
+        computed = u @ v
+        below += Fraction(float(computed)) < exact
+        assert Fraction(float(raised(np.array(computed), 7))) >= exact
+    assert below > 50
+
+
+def test_raised_keeps_what_is_tiny_from_vanishing() -> None:
+    tiny = raised(np.array([5e-324, 2.0**-600, 0.0]), 1)
+    assert tiny[0] * tiny[1] > 0
+    assert tiny[2] == 0
+
+
+def test_the_balls_of_an_inverse_count() -> None:
+    """Nothing rounded in the moments: what is left is the radius of the balls themselves."""
+    middle, radius = flint.arb(3), 2.0**-70
+    ball = flint.arb(3, radius)
+    inverse = PreciseInverse(flint.arb_mat(2, 2, [ball, middle, middle, ball]))
+    slack = inverse.slack(np.full((2, 2), 3.0), np.zeros((2, 2)))
+    assert (np.diagonal(slack) >= radius).all()
+    assert (np.diagonal(slack) < 1.01 * radius).all()
+    assert slack[0, 1] == slack[1, 0] == 0
+    wide = inverse.slack(np.full((2, 2), 3.0), np.full((2, 2), 2.0**-70))
+    assert (np.diagonal(wide) >= 2 * radius).all()
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

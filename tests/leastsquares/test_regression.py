@@ -15,7 +15,8 @@ import pytest
 
 from titan.errors import InputError, RankError
 from titan.leastsquares import Ball, PooledMoments, Regression, fit_pooled
-from titan.leastsquares.inference import quantile, two_sided, upper_tail
+from titan.leastsquares.certified import certify
+from titan.leastsquares.inference import quantile, residual_sum, two_sided, upper_tail
 from titan.leastsquares.penalised import ridge
 from titan.leastsquares.pooled import integers
 
@@ -127,9 +128,37 @@ def test_predict_takes_names_and_refuses_others(fit: Regression, problem: Proble
         fit.predict([[1.0, 2.0]])
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_predict_takes_the_columns_of_a_table_by_name(
+    fit: Regression, problem: Problem, library: str
+) -> None:
+    matrix = np.array(problem.A[:7], np.float64)
+    columns = dict(zip(problem.names, matrix.T, strict=True))
+    backwards = {name: columns[name] for name in reversed(problem.names[1:])}
+    module = pytest.importorskip(library)
+    table = module.table if library == "pyarrow" else module.DataFrame
+    expected = fit.predict(matrix)
+    np.testing.assert_array_equal(fit.predict(table(backwards)), expected)
+    np.testing.assert_array_equal(fit.predict(table({**backwards, "more": np.ones(7)})), expected)
+    del backwards["age"]
+    with pytest.raises(InputError, match="'age'"):
+        fit.predict(table({**backwards, "agee": np.ones(7)}))
+    only = fit.submodel(["Intercept"])
+    assert only.predict(table(backwards)).tolist() == [only.params["Intercept"]] * 7
+
+
+def test_predict_refuses_a_name_twice(fit: Regression) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(np.ones((3, len(fit.names))), columns=[*fit.names[1:], "age"])
+    with pytest.raises(InputError, match="two columns are called 'age'"):
+        fit.predict(table)
+
+
 def test_named_vectors(fit: Regression) -> None:
     assert list(fit.params) == list(fit.names)
     assert fit.params["age"] == fit.params[1] == np.asarray(fit.params)[1]
+    assert fit.params[np.int64(1)] == fit.params[-len(fit.names) + 1] == fit.params["age"]
+    assert fit.params[np.int8(-1)] == fit.params[fit.names[-1]]
     assert 0 < fit.error_bound["age"] < 1e-15
     with pytest.raises(KeyError):
         fit.params["nobody"]
@@ -203,12 +232,15 @@ def test_weights_as_statsmodels_wls(problem: Problem, rows: Any) -> None:
 
 def test_as_many_rows_as_coefficients() -> None:
     saturated = Problem(
-        ("Intercept", "x"), [[Fraction(1), Fraction(i)] for i in range(2)], [Fraction(3)] * 2
+        ("Intercept", "x"),
+        [[Fraction(1), Fraction(i)] for i in range(2)],
+        [Fraction(3), Fraction(5)],
     )
     fit = fit_pooled(saturated.exact(), constant="Intercept")
     assert fit.df_resid == 0
     assert math.isnan(fit.bse["x"])
     assert math.isnan(fit.pvalues["x"])
+    assert math.isnan(fit.rsquared_adj)
     assert fit.to_dict()["conf_int"]["x"] == [None, None]
     assert "nan" in fit.summary()
 
@@ -296,6 +328,34 @@ def test_lasso_without_intercept_and_chosen_alphas(problem: Problem, rows: Any) 
         fit.lasso_path([0.0])
 
 
+def weighted_lasso(names: tuple[str, ...]) -> tuple[Problem, Floats, Floats, Floats]:
+    rng = np.random.default_rng(8)
+    X = rng.integers(-9, 10, (50, 3)).astype(np.float64)
+    y = X @ [3.0, -2.0, 0.5] + rng.integers(-5, 6, 50) + 4
+    roots = rng.integers(1, 5, 50)
+    columns = np.column_stack([np.ones(50), X])[:, -len(names) :]
+    rows = [[Fraction(int(r * v)) for v in row] for r, row in zip(roots, columns, strict=True)]
+    b = [Fraction(float(r * v)) for r, v in zip(roots, y, strict=True)]
+    return Problem(names, rows, b), X, y, roots.astype(np.float64) ** 2
+
+
+def test_weighted_lasso_as_scikit_learn() -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    problem, X, y, weights = weighted_lasso(("Intercept", "a", "b", "c"))
+    fit = fit_pooled(problem.pooled(), constant="Intercept", weighted=True)
+    path = fit.lasso_path([0.3, 5.0])
+    for alpha, coefs in zip(path.alphas, path.coefs, strict=True):
+        theirs = linear_model.Lasso(alpha=alpha, tol=1e-13, max_iter=50_000)
+        theirs.fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(coefs, [theirs.intercept_, *theirs.coef_], atol=1e-8)
+
+
+def test_a_weighted_lasso_without_a_constant_is_refused() -> None:
+    problem = weighted_lasso(("a", "b", "c"))[0]
+    with pytest.raises(InputError, match="sum of the weights is not known"):
+        fit_pooled(problem.pooled(), weighted=True).lasso_path()
+
+
 # -- distributions ----------------------------------------------------------------------------
 
 
@@ -317,6 +377,31 @@ def test_quantiles_are_proven(freedom: int) -> None:
     assert ball.digits >= 8
 
 
+@pytest.mark.parametrize("alpha", [5e-324, 1e-310, 0.0, 1.0, math.nan])
+def test_levels_out_of_range_are_refused(fit: Regression, alpha: float) -> None:
+    with pytest.raises(InputError, match="alpha is"):
+        fit.conf_int(alpha)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 7, 845, 10**6])
+def test_the_least_levels_have_a_quantile_or_are_refused(freedom: int) -> None:
+    """SciPy's quantile is infinite for some of them."""
+    assert quantile(1e-200, freedom).mid > 30
+    try:
+        assert quantile(5e-308, freedom).mid > quantile(1e-200, freedom).mid
+    except InputError as error:
+        assert "no quantile is known" in error.message  # noqa: PT017
+
+
+def test_a_fall_back_is_noted() -> None:
+    """Thirty-three powers: enough columns for float64, which cannot solve them."""
+    rows = [[Fraction(i, 40) ** k for k in range(33)] for i in range(41)]
+    problem = Problem(tuple(f"t{k}" for k in range(33)), rows, [Fraction(i % 5) for i in range(41)])
+    whole = fit_pooled(problem.exact(), constant="t0")
+    assert "Solved in high precision: the columns are too" in " ".join(whole.summary().split())
+    assert "Solved in" not in whole.submodel(whole.names[:4]).summary()
+
+
 def test_the_residual_needs_its_second_order_term() -> None:
     """G = g = bᵀb = 1, an exact fit, seen as G̃ = 1.3 ± 0.3: first order alone would exclude it."""
     moments = PooledMoments(
@@ -330,7 +415,23 @@ def test_the_residual_needs_its_second_order_term() -> None:
         bb=Fraction(1),
         diagonal_error=(Fraction(3, 10),),
     )
+    certificate = certify(moments)
+    assert 0 in residual_sum(certificate)
+    assert 1 in certificate.enclosures[0]
+    with pytest.raises(RankError, match="not proven positive"):  # it may as well be 0.4
+        fit_pooled(moments)
+
+
+def test_the_error_of_the_response_counts() -> None:
+    """G = g = 1 exactly and bᵀb = 2 ± 1/2: the residual sum of squares is 1 ± 1/2, no better."""
+    moments = dataclasses.replace(
+        PooledMoments.of_exact(["x"], [[1]], [1], rows=3, bb=2), bb_error=Fraction(1, 2)
+    )
     fit = fit_pooled(moments)
-    assert 0 in fit.residual_sum
-    assert fit.exact_fit
-    assert 1 in fit.certificate.enclosures[0]
+    for residual in (Fraction(1, 2), Fraction(3, 2)):
+        assert residual in fit.residual_sum
+        assert residual + 1 in fit.total_sum
+        ball = fit.statistics["rsquared"]
+        assert isinstance(ball, Ball)
+        assert 1 - residual / (residual + 1) in ball
+    assert fit.residual_sum.rad < Fraction(51, 100)

@@ -67,8 +67,9 @@ def command(
     """Fit a linear regression to all parties' rows together; nobody shows a row.
 
     A party is called like its file. Decimal text is read exactly, and every digit that is printed
-    is proven (those of robust errors excepted). One FILE alone is read in batches, so that it may be larger than memory. Files made
-    by `titan moments` need no formula; with one, columns are chosen among theirs.
+    is proven (those of robust errors excepted). One FILE alone is read in batches, so that it may
+    be larger than memory. Files made by `titan moments` need no formula; with one, columns are
+    chosen among theirs.
 
     \b
     Example:

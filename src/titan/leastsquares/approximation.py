@@ -16,7 +16,7 @@ _SPARE_BITS = 30
 """x̃ is refined until its own residual counts for less than 2^-30 of the encoding's error."""
 
 _EXACT_BITS = 192
-"""Bits of x̃ relative to its largest entry where the moments are exact."""
+"""Bits of x̃ that are right where the moments are exact, relative to its least nonzero entry."""
 
 
 class Inverse(Protocol):
@@ -54,14 +54,20 @@ class System:
         numerators: Integers = (self.target << shift) - self.factor * product
         return numerators
 
-    def shift_for(self, size: float, smallest: float) -> int:
-        """Fractional bits that x̃ deserves, given ‖x̃‖₁ and the least nonzero |x̃_j|, roughly."""
+    def shift_for(self, size: float, smallest: float, inverse: Fraction) -> int:
+        """Fractional bits that x̃ deserves, given ‖x̃‖₁, the least nonzero |x̃_j| and max|G̃⁻¹|.
+
+        Where nothing was rounded only the fixed point is off: by 2^-shift in x̃, which is as much as
+        n · max|G̃| · 2^-shift in the residual, and n · max|G̃⁻¹| times that in the bound.
+        """
         n = len(self.moments.names)
         error = float(self.moments.gram_error) * size + max(map(float, self.moments.rhs_error))
         if error > 0:
             wanted = _SPARE_BITS + n.bit_length() - math.frexp(error)[1]
         else:
-            wanted = _EXACT_BITS - math.frexp(smallest or 1.0)[1]
+            largest = Fraction(int(np.abs(self.moments.gram).max()), self.moments.denominator)
+            growth = n * n * largest * inverse
+            wanted = _EXACT_BITS + _bits(growth) - math.frexp(smallest or 1.0)[1]
         return max(wanted, 0)
 
 
@@ -89,6 +95,11 @@ class Approximation:
     def absolute_residual(self) -> Floats:
         unit = self.residual_unit
         return raised(np.array([_ratio_up(abs(int(r)), unit) for r in self.residual]), 0)
+
+
+def _bits(number: Fraction) -> int:
+    """log2 of a positive number, rounded up; 0 below one."""
+    return max(0, number.numerator.bit_length() - number.denominator.bit_length() + 1)
 
 
 def _ratio_up(numerator: int, denominator: int) -> float:

@@ -21,7 +21,11 @@ from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contrac
 from titan.leastsquares.dependence import MANY, rank_error, suspects
 from titan.leastsquares.fast import solve_fast
 from titan.leastsquares.pooled import PooledMoments
-from titan.leastsquares.precise import solve_precisely
+from titan.leastsquares.precise import HIGH_PRECISION, solve_precisely
+
+_USELESS = 2.0**-20
+"""Where nothing was rounded, a bound beyond this part of the solution is due to float64's range, so
+the columns are too close to dependent. (The bound of rounded moments is theirs, and reported.)"""
 
 FAST_FROM = 32
 """Columns from which float64 with exact residuals is the faster way (measured)."""
@@ -104,6 +108,12 @@ class Certificate:
     def condition(self) -> float:
         return self.approximation.norm * float(self.contraction.inverse.sum(axis=0).max())
 
+    @property
+    def fell_back(self) -> bool:
+        """Whether so many columns were to be solved in float64, and were not."""
+        many = len(self.moments.names) >= FAST_FROM
+        return many and self.approximation.method == HIGH_PRECISION
+
     def solution(self) -> Solution:
         balls = self.enclosures
         return Solution(
@@ -175,6 +185,8 @@ def _certificate(
     spread = error.rhs + error.times(approximation.absolute_x())
     pull = raised(approximation.absolute_residual() + spread, 3)
     deviation = proof.enclose(raised(proof.inverse @ pull, len(pull)))
+    if moments.exact and deviation.max() > approximation.absolute_x().max() * _USELESS:
+        raise rank_error(moments)
     if not np.isfinite(deviation).all():
         raise RankError("the solution leaves the range of float64", hint="rescale the columns")
     return Certificate(moments, approximation, proof, deviation, pull)

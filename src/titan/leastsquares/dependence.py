@@ -17,13 +17,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from titan.errors import RankError
+from titan.leastsquares.balls import Ball
 from titan.leastsquares.pooled import Integers, PooledMoments, integers
+from titan.leastsquares.precise import singular
 
-_SMALL = 2.0**-20
+_SMALL_BITS = 20
+_SMALL = 2.0**-_SMALL_BITS
 """A column that carries less than this part of the dependence is not named."""
 
 _FLOAT_NOISE = 2.0**-38
@@ -64,7 +68,24 @@ def rank_error(moments: PooledMoments) -> RankError:
     )
 
 
+def unproven_residual(moments: PooledMoments, residual: Ball, tiny: Fraction) -> RankError:
+    """The error for a residual sum of squares that may be zero, and may be more than `tiny`."""
+    message = "the residual sum of squares is not proven positive, nor next to zero"
+    if moments.bb is not None and moments.bb <= moments.bb_error:
+        message = f"the response {moments.response!r} is zero in all rows, or too small to tell"
+    if moments.bits is None or moments.bb_error * 2 >= tiny:
+        return RankError(message, hint="give the response in a smaller unit, or fewer columns")
+    ratio = residual.upper / tiny
+    short = max(0, ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1)
+    bits = 64 * math.ceil((moments.bits + short + 1) / 64)
+    return RankError(
+        f"{message}, as far as {moments.bits} bits can tell", bits=bits, hint=f"try bits={bits}"
+    )
+
+
 def _message(moments: PooledMoments, found: Dependence) -> str:
+    if moments.exact and not found.cliff:
+        return f"{_columns(found.columns)} are too close to dependent for the range of float64"
     if moments.exact:
         return f"{_columns(found.columns)} are exactly dependent; no number of bits helps"
     like = "exactly dependent" if found.cliff else "too close to dependent"
@@ -161,12 +182,12 @@ def _log2(fixed: int, digits: int) -> float:
 def _dependence(
     moments: PooledMoments, pivots: list[float], expansion: Integers, noise: float, digits: int
 ) -> Dependence:
-    limit = int(np.abs(expansion).max() * _SMALL)
+    limit = int(np.abs(expansion).max()) >> _SMALL_BITS
     columns = tuple(
         name for name, c in zip(moments.names, expansion, strict=True) if abs(c) > limit
     )
     if moments.exact:
-        return Dependence(columns, cliff=True, bits=None)
+        return Dependence(columns, cliff=singular(moments), bits=None)
     seen, expected = pivots[:-1], _extrapolate(pivots[:-1], len(moments.names))
     fall = noise + _growth(expansion, digits)
     cliff = bool(seen) and _extrapolate(seen, len(seen) + 1) > fall + _CLIFF_BITS

@@ -173,7 +173,10 @@ def _shift(system: System, inverse: Floats, slices: Slices) -> int:
     scale = Fraction(system.moments.denominator, 1 << slices.bits)
     rhs = np.array([nearest(g * scale) for g in system.moments.rhs])
     guess = np.abs(inverse @ rhs)
-    return system.shift_for(float(guess.sum()), float(guess[guess > 0].min(initial=1.0)))
+    least = float(guess[guess > 0].min(initial=1.0))
+    return system.shift_for(
+        float(guess.sum()), least, Fraction(float(np.abs(inverse).max())) * scale
+    )
 
 
 def _whole(move: Floats, exponent: int, slices: Slices) -> tuple[npt.NDArray[np.int64], int]:

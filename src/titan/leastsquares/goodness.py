@@ -20,7 +20,8 @@ def r_squared(fit: Regression) -> dict[str, Quantity]:
     r2: Quantity = math.nan
     adjusted: Quantity = math.nan
     if fit.total_sum.lower > 0:
-        r2 = adjusted = 1.0
+        r2 = 1.0
+        adjusted = 1.0 if fit.df_resid else math.nan
         if not fit.exact_fit:
             r2 = compute(lambda r, t: 1 - r / t, fit.residual_sum, fit.total_sum)
     if isinstance(r2, Ball):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from titan.errors import InputError
 from titan.leastsquares.balls import Ball, of_arb
 from titan.leastsquares.bounds import Floats, raised
 from titan.leastsquares.certified import Certificate
@@ -144,7 +145,10 @@ def quantile(alpha: float, freedom: int) -> Ball:
     """t with P(|T| > t) = alpha: SciPy's value, proven by looking on both sides of it."""
     from scipy.special import stdtrit
 
-    guess = Fraction(-float(stdtrit(freedom, alpha / 2)))
+    limit = -float(stdtrit(freedom, alpha / 2))
+    if not math.isfinite(limit):  # SciPy finds none at some of the least levels
+        raise InputError(f"alpha is {alpha}: no quantile is known for it", hint="as 0.05")
+    guess = Fraction(limit)
     for exponent in (-45, -40, -30, -20):
         near = guess * Fraction(2) ** exponent
         below, above = (_tail_at((guess + side) ** 2, 1, freedom) for side in (-near, near))

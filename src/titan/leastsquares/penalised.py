@@ -43,7 +43,7 @@ class Ridge:
 
 @dataclass(frozen=True, eq=False)
 class LassoPath:
-    """The minimisers of ‖b − Ax‖²/(2·rows) + alpha‖x‖₁ for falling alphas, in float64."""
+    """The minimisers of ‖b − Ax‖²/(2·weight) + alpha‖x‖₁ for falling alphas, in float64."""
 
     alphas: Floats
     names: tuple[str, ...]
@@ -72,13 +72,20 @@ def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -
 
 
 def lasso_path(
-    moments: PooledMoments, alphas: Sequence[float] | None, count: int, intercept: str | None
+    moments: PooledMoments,
+    weight: float,
+    alphas: Sequence[float] | None,
+    count: int,
+    intercept: str | None,
 ) -> LassoPath:
-    """The path at `alphas`, or at `count` of them from the largest useful one to its 1/1000."""
+    """The path at `alphas`, or at `count` of them from the largest useful one to its 1/1000.
+
+    `weight` is the number of rows, or the sum of their weights.
+    """
     at = None if intercept is None else moments.index(intercept)
     gram, rhs, norms = _centred(moments, at)
     penalised = np.array([j for j in range(len(moments.names)) if j != at])
-    weights = moments.rows / norms
+    weights = weight / norms
     largest = float(np.max(np.abs(rhs) / weights, initial=0.0))
     grid = _grid(alphas, largest, count)
     points = minimise(gram, rhs, weights, grid)

@@ -23,10 +23,15 @@ from titan.leastsquares.slices import bit_length
 if TYPE_CHECKING:
     from flint import arb, arb_mat
 
+HIGH_PRECISION = "high precision"
+
 _GOOD_BITS = 72
 """Relative accuracy asked of the inverse, in the norm."""
 
-_SWEEPS = 40
+_CONTRACTION_BITS = 32
+"""Bits that a correction by the inverse must gain: ‖I − RG̃‖ is below 2^-32."""
+
+_SWEEPS = 200
 
 
 def solve_precisely(moments: PooledMoments) -> Approximation | None:
@@ -35,7 +40,7 @@ def solve_precisely(moments: PooledMoments) -> Approximation | None:
         inverse = _invert(moments, precision)
         if inverse is not None:
             return _refine(moments, inverse, precision)
-        if moments.exact and _singular(moments):
+        if moments.exact and singular(moments):
             return None
     return None
 
@@ -61,7 +66,11 @@ def _bits_below_one(error: Fraction) -> int:
 
 
 def _invert(moments: PooledMoments, precision: int) -> arb_mat | None:
-    """Balls around the entries of G̃⁻¹, all small, or None."""
+    """Balls around the entries of G̃⁻¹, or None where they are too large.
+
+    Small against the inverse is not enough for the corrections in `_refine` to converge: with R in
+    the middle of the balls, |I − RN| ≤ rad · n · max|N| must be small too.
+    """
     import flint
 
     n = len(moments.names)
@@ -75,12 +84,17 @@ def _invert(moments: PooledMoments, precision: int) -> arb_mat | None:
         entries = inverse.entries()
         size = max(entry.abs_lower() for entry in entries)
         radius = max(entry.rad() for entry in entries)
-        if not radius < size * flint.arb(2) ** -_GOOD_BITS:
+        defect = radius * n * flint.arb(int(np.abs(moments.gram).max()))
+        if not (
+            radius < size * flint.arb(2) ** -_GOOD_BITS
+            and defect < flint.arb(2) ** -_CONTRACTION_BITS
+        ):
             return None
         return inverse * scale
 
 
-def _singular(moments: PooledMoments) -> bool:
+def singular(moments: PooledMoments) -> bool:
+    """Whether G̃ itself is singular, decided in integers."""
     import flint
 
     n = len(moments.names)
@@ -95,7 +109,12 @@ def _refine(moments: PooledMoments, inverse: arb_mat, precision: int) -> Approxi
     with flint.ctx.workprec(precision):
         rhs = flint.arb_mat(n, 1, [_arb(g) for g in moments.rhs])
         guess = [abs(float(entry.mid())) for entry in (inverse * rhs).entries()]
-        shift = system.shift_for(sum(guess), min(filter(None, guess), default=0.0))
+        largest = max(entry.abs_upper() for entry in inverse.entries())
+        shift = system.shift_for(
+            sum(guess),
+            min(filter(None, guess), default=0.0),
+            fraction_of(largest.mid()),
+        )
         x = integers([0] * n)
         residual = system.residual(x, shift)
         for _ in range(_SWEEPS):
@@ -115,7 +134,7 @@ def _refine(moments: PooledMoments, inverse: arb_mat, precision: int) -> Approxi
         defect=None,
         best=PreciseInverse(inverse),
         norm=float(np.abs(moments.gram).sum(axis=0).max() / moments.denominator),
-        method="high precision",
+        method=HIGH_PRECISION,
     )
 
 

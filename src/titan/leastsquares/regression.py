@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -20,14 +22,18 @@ from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
+from titan.leastsquares.dependence import unproven_residual
 from titan.leastsquares.goodness import f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
-from titan.leastsquares.named import Named, Quantity, error_of
+from titan.leastsquares.named import Named, Quantity, columns_by_name, error_of
 from titan.leastsquares.penalised import LassoPath, Ridge, lasso_path, ridge
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
 from titan.leastsquares.robust import CovType, Robust, normal_quantile, normal_two_sided
 
 Constant = str | Mapping[str, Exact] | None
+
+EXACT_FIT = Fraction(1, 2**64)
+"""A residual sum of squares below this part of the total may be called zero, if it may be zero."""
 
 
 def fit_pooled(
@@ -68,7 +74,10 @@ def fit_pooled(
                 "the square of their sum is not the number of rows",
                 hint="give the intercept's name, or None",
             )
-    return Regression(certificate, constant if vector is not None else None, weighted)
+    fit = Regression(certificate, constant if vector is not None else None, weighted)
+    if fit.residual_sum.lower <= 0 and not fit.exact_fit:
+        raise unproven_residual(moments, fit.residual_sum, fit.smallest_residual)
+    return fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +170,8 @@ class Regression:
         """The confidence limits as enclosures."""
         if not 0 < alpha < 1:
             raise InputError(f"alpha is {alpha}", hint="between 0 and 1, as 0.05")
+        if alpha / 2 < sys.float_info.min:
+            raise InputError(f"alpha is {alpha}: half of it is no double", hint="as 0.05")
         if self.df_resid == 0:
             return [(math.nan, math.nan)] * len(self.names)
         if self.exact_fit:
@@ -196,8 +207,24 @@ class Regression:
 
     @property
     def exact_fit(self) -> bool:
-        """Whether the residuals may all be zero: their sum of squares is not provably positive."""
-        return self.residual_sum.lower <= 0
+        """Whether the residuals may all be zero, and are next to nothing if they are not.
+
+        Their sum of squares is not provably positive, and provably below `smallest_residual`: a
+        large ball around zero says nothing. As many coefficients as rows leave no residual.
+        """
+        residual = self.residual_sum
+        return residual.lower <= 0 and (
+            self.df_resid == 0 or residual.upper <= self.smallest_residual
+        )
+
+    @property
+    def smallest_residual(self) -> Fraction:
+        """What counts as zero: 2^-64 of the total sum of squares, so 2^-32 of its root.
+
+        Of bᵀb where the response does not provably vary about its mean.
+        """
+        total = self.total_sum.lower
+        return EXACT_FIT * (total if total > 0 else self.moments.bb or Fraction(0))
 
     @property
     def ssr(self) -> float:
@@ -275,8 +302,24 @@ class Regression:
         return [self.ridge(alpha) for alpha in alphas]
 
     def lasso_path(self, alphas: Sequence[float] | None = None, count: int = 100) -> LassoPath:
-        """‖b − Ax‖²/(2·rows) + alpha‖x‖₁, the intercept unpenalised: scikit-learn's `Lasso`."""
-        return lasso_path(self.moments, alphas, count, self.intercept)
+        """‖b − Ax‖²/(2·rows) + alpha‖x‖₁, the intercept unpenalised: scikit-learn's `Lasso`.
+
+        With weights their sum takes the place of the number of rows.
+        """
+        return lasso_path(self.moments, self._weight, alphas, count, self.intercept)
+
+    @property
+    def _weight(self) -> float:
+        """The number of rows, or the sum of their weights: ‖Ac‖² for the c with A c = 1."""
+        if not self.weighted:
+            return float(self.nobs)
+        vector = as_vector(self.constant, self.names)
+        if vector is None:
+            raise InputError(
+                "the sum of the weights is not known: no constant is in the model",
+                hint="a weighted lasso needs an intercept",
+            )
+        return float(inference.square_length(self.certificate, vector))
 
     @property
     def intercept(self) -> str | None:
@@ -288,9 +331,11 @@ class Regression:
     def predict(self, rows: Mapping[str, npt.ArrayLike] | npt.ArrayLike) -> Floats:
         """The fitted values of new rows: columns by name, or a matrix in the order of `names`.
 
-        An intercept that is missing among the names is taken as 1.
+        A table with named columns (pandas, polars, pyarrow) goes by name, in whatever order they
+        are. An intercept that is missing among the names is taken as 1.
         """
-        matrix = self._design(rows) if isinstance(rows, Mapping) else np.asarray(rows, np.float64)
+        named = columns_by_name(rows)
+        matrix = np.asarray(rows, np.float64) if named is None else self._design(named)
         if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(self.names):
             raise InputError(
                 f"rows of shape {matrix.shape} for {len(self.names)} coefficients",
@@ -301,11 +346,12 @@ class Regression:
 
     def _design(self, rows: Mapping[str, npt.ArrayLike]) -> Floats:
         columns = []
+        shape = np.broadcast_shapes(*(np.shape(column) for column in rows.values()))
         for name in self.names:
             if name in rows:
                 columns.append(np.asarray(rows[name], np.float64))
             elif name == self.intercept:
-                columns.append(np.ones(()))
+                columns.append(np.ones(shape))
             else:
                 raise InputError(f"the rows lack the column {name!r}")
         return np.stack(np.broadcast_arrays(*columns), axis=-1)

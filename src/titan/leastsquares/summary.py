@@ -133,6 +133,8 @@ def _notes(fit: Regression, width: int) -> list[str]:
         f"Coefficients are proven to at least {digits} significant digits; "
         f"condition of the scaled Gram matrix {fit.certificate.condition:.2g}."
     )
+    if fit.certificate.fell_back:
+        notes.append("Solved in high precision: the columns are too ill-conditioned for float64.")
     if fit.dropped:
         notes.append(f"{sum(fit.dropped.values())} rows were left out as incomplete.")
     if fit.exact_fit:
