@@ -10,7 +10,6 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import InputError
 from titan.leastsquares.balls import Ball
 
 Quantity = Ball | float
@@ -50,22 +49,3 @@ def error_of(quantity: Quantity) -> float:
     if isinstance(quantity, Ball):
         return quantity.error
     return math.nan if math.isnan(quantity) else 0.0
-
-
-def columns_by_name(rows: Any) -> Mapping[str, npt.ArrayLike] | None:
-    """The columns of a mapping or of any table that names them; None for a plain matrix.
-
-    pandas, polars and pyarrow all give a column by `table[name]`; the last has its names elsewhere.
-    """
-    if isinstance(rows, Mapping):
-        return rows
-    found = getattr(rows, "column_names", None)
-    if found is None:
-        found = getattr(rows, "columns", None)
-    if found is None:
-        return None
-    names = list(found)
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two columns are called {name!r}", hint="rename one of them")
-    return {name: rows[name] for name in names}

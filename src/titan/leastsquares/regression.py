@@ -23,9 +23,10 @@ from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
 from titan.leastsquares.dependence import unproven_residual
+from titan.leastsquares.design import design
 from titan.leastsquares.goodness import f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
-from titan.leastsquares.named import Named, Quantity, columns_by_name, error_of
+from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.penalised import LassoPath, Ridge, lasso_path, ridge
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
 from titan.leastsquares.robust import CovType, Robust, normal_quantile, normal_two_sided
@@ -334,27 +335,9 @@ class Regression:
         A table with named columns (pandas, polars, pyarrow) goes by name, in whatever order they
         are. An intercept that is missing among the names is taken as 1.
         """
-        named = columns_by_name(rows)
-        matrix = np.asarray(rows, np.float64) if named is None else self._design(named)
-        if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(self.names):
-            raise InputError(
-                f"rows of shape {matrix.shape} for {len(self.names)} coefficients",
-                hint=f"columns are {', '.join(self.names)}",
-            )
+        matrix = design(rows, self.names, self.intercept)
         fitted: Floats = matrix @ np.asarray(self.params)
         return fitted
-
-    def _design(self, rows: Mapping[str, npt.ArrayLike]) -> Floats:
-        columns = []
-        shape = np.broadcast_shapes(*(np.shape(column) for column in rows.values()))
-        for name in self.names:
-            if name in rows:
-                columns.append(np.asarray(rows[name], np.float64))
-            elif name == self.intercept:
-                columns.append(np.ones(shape))
-            else:
-                raise InputError(f"the rows lack the column {name!r}")
-        return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
     def summary(self, alpha: float = 0.05) -> str:
         """The table that statsmodels prints, with the digits that are proven."""
