@@ -1,0 +1,52 @@
+"""What a method for averages averages: the values themselves, or everybody's moments.
+
+Of equations, party i's summand is the upper triangle of A_iᵀA_i and then A_iᵀb_i: n(n+1)/2 + n
+numbers. From their average, exact or not yet, each party solves for x.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from titan.compare.case import Case
+from titan.compare.method import Method
+from titan.compare.problem import Floats
+
+
+def summands(case: Case) -> Floats:
+    """One vector per party, shape (m, d)."""
+    if case.problem.average:
+        return np.stack(case.problem.b)
+    upper = np.triu_indices(case.n)
+    return np.concatenate([case.gram[:, upper[0], upper[1]], case.moment], axis=1)
+
+
+def solved(case: Case, means: Floats) -> Floats:
+    """Each party's x from its own idea of the average summand; zero where it cannot solve yet."""
+    if case.problem.average:
+        return means
+    n, upper = case.n, np.triu_indices(case.n)
+    G = np.zeros((len(means), n, n))
+    G[:, upper[0], upper[1]] = G[:, upper[1], upper[0]] = means[:, : len(upper[0])]
+    x = np.zeros((len(means), n))
+    for i, (matrix, right) in enumerate(zip(G, means[:, len(upper[0]) :], strict=True)):
+        try:
+            x[i] = np.linalg.solve(matrix, right)
+        except np.linalg.LinAlgError:
+            continue
+    return x
+
+
+class Averaging(Method):
+    """A method that averages summands; it says what each party believes the average to be."""
+
+    @property
+    @abstractmethod
+    def means(self) -> Floats:
+        """Each party's estimate of the average summand, shape (m, d)."""
+
+    @property
+    def estimates(self) -> Floats:
+        return solved(self.case, self.means)
