@@ -14,9 +14,11 @@ from titan.cli.output import check_writable, progress_bar, show_json, show_rows,
 from titan.errors import InputError
 
 if TYPE_CHECKING:
-    from titan.compare import Results
+    from titan.compare import Record, Results
     from titan.compare.runner import Progress
     from titan.network import Network
+
+_HEADER = ("method", "", "rounds", "sent", "held", "bits", "error", "seconds", "step")
 
 
 def command(
@@ -145,30 +147,25 @@ def _show_list(json: bool) -> None:
 
 
 def _print(results: Results) -> None:
-    rows = [("method", "", "rounds", "sent", "held", "bits", "error", "seconds", "step")]
-    for record in results.records:
-        if record.status != "refused":
-            rows.append(
-                (
-                    record.method + ("*" if record.made_undirected else ""),
-                    record.status,
-                    str(record.rounds),
-                    str(record.sent_most),
-                    str(record.held_most),
-                    str(record.bits),
-                    _short(record.error),
-                    _short(record.seconds),
-                    _short(record.step_size),
-                )
-            )
-    if len(rows) > 1:
-        show_rows(rows)
+    ran = [record for record in results.records if record.status != "refused"]
+    if ran:
+        show_rows([_HEADER, *map(_row, ran)])
         print("sent, held: numbers of the busiest party; bits: of the largest number sent")
     if any(record.made_undirected for record in results.records):
         print("*: on the network with every link both ways")
     for record in results.records:
         if record.reason:
             print(f"{record.method}: {record.status}: {record.reason}")
+
+
+def _row(record: Record) -> tuple[str, ...]:
+    counts = (record.rounds, record.sent_most, record.held_most, record.bits)
+    return (
+        record.method + ("*" if record.made_undirected else ""),
+        record.status,
+        *map(str, counts),
+        *map(_short, (record.error, record.seconds, record.step_size)),
+    )
 
 
 def _short(number: float | None) -> str:

@@ -66,7 +66,7 @@ class Case:
     def metropolis(self) -> Floats:
         """W_ij = 1 / (1 + max(d_i, d_j)) between neighbours, W_ii the rest: doubly stochastic."""
         degree = self.network.in_degree
-        W = self.adjacency / (1 + np.maximum(degree[:, None], degree))
+        W = np.asarray(self.adjacency / (1 + np.maximum(degree[:, None], degree)))
         np.fill_diagonal(W, 0)
         np.fill_diagonal(W, 1 - W.sum(axis=1))
         return W
@@ -74,12 +74,12 @@ class Case:
     @cached_property
     def column_stochastic(self) -> Floats:
         """C_ji = 1 / (1 + d_out(i)) for i's out-neighbours j and for j = i."""
-        return self.adjacency / self.adjacency.sum(axis=0)
+        return np.asarray(self.adjacency / self.adjacency.sum(axis=0))
 
     @cached_property
     def row_stochastic(self) -> Floats:
         """The mean of oneself and one's in-neighbours: 1/|N_i| each."""
-        return self.adjacency / self.adjacency.sum(axis=1, keepdims=True)
+        return np.asarray(self.adjacency / self.adjacency.sum(axis=1, keepdims=True))
 
     # -- least squares ------------------------------------------------------------------------
 

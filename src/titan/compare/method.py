@@ -36,8 +36,6 @@ class Requires:
     consistent: bool = False
     contraction: bool = False
     """A square system, one equation per party, with ‖I − D⁻¹A‖∞ < 1."""
-    average: bool = False
-    """One vector per party to be averaged, and nothing else."""
     package: str | None = None
     unknowns: int | None = None
     """At most so many: m times n."""
@@ -49,7 +47,6 @@ class Requires:
         unknowns = self.unknowns and f"m·n at most {self.unknowns}"
         needs = {
             "an undirected network": self.undirected,
-            "one vector per party": self.average,
             "a system with a solution": self.consistent,
             "a dominant diagonal, one equation per party": self.contraction,
             f"the package {self.package}": self.package,
@@ -65,8 +62,6 @@ class Requires:
             return "needs a strongly connected network"
         if self.undirected and not is_undirected(network):
             return "needs an undirected network, and some link goes one way only"
-        if self.average and not problem.average:
-            return "averages one vector per party, and these are equations"
         if self.consistent and not problem.consistent:
             return "needs a system that has a solution, and A x = b has none"
         if self.contraction and not (problem.contraction or 1.0) < 1:

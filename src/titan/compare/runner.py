@@ -121,7 +121,7 @@ class Bench:
         default = self.method.default_step(self.case)
         if step is None and default is not None:
             step = default
-            if tune:
+            if tune and not self.method.about.finite:
                 step, trials = self._tuned(default), len(FACTORS)
         made = make_undirected and undirected
         return self._run(step, self.budget, trials=trials, made_undirected=made)
