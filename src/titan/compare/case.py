@@ -81,6 +81,11 @@ class Case:
         """The mean of oneself and one's in-neighbours: 1/|N_i| each."""
         return np.asarray(self.adjacency / self.adjacency.sum(axis=1, keepdims=True))
 
+    @staticmethod
+    def gap(weights: Floats) -> float:
+        """1 − the second largest |eigenvalue|: how fast mixing by these weights forgets."""
+        return float(1 - np.sort(np.abs(np.linalg.eigvals(weights)))[-2])
+
     # -- least squares ------------------------------------------------------------------------
 
     @cached_property

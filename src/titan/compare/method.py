@@ -181,6 +181,13 @@ class Method(ABC):
     def estimates(self) -> Floats:
         """Each party's estimate of x*, shape (m, n)."""
 
+    def surely_beyond(self, tolerance: float) -> bool:
+        """Whether some party's error is proven above the tolerance without computing estimates.
+
+        Only a short cut for methods whose estimates are costly.
+        """
+        return False
+
     @property
     def alpha(self) -> float:
         """The step size of a method that has one."""

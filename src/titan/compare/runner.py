@@ -146,23 +146,34 @@ class Bench:
         if needed is not None and needed > budget:
             reason = f"would take {needed} rounds"
             return self._record("budget", state, reason=reason, step_size=step, **facts)
-        trace: list[Point] = []
         error = self.case.problem.error(state.estimates)
-        while True:
-            status = self._status(state, error, budget)
-            if status or not trace or state.cost.rounds >= trace[-1].rounds * _THINNING:
-                trace.append(Point(state.cost.rounds, int(state.cost.sent.max()), error))
-                if self.progress is not None:
-                    self.progress(self.method.about.name, state.cost.rounds, budget)
-            if status:
-                break
+        trace = [self._point(state, error, budget)]
+        while not (status := self._status(state, error, budget)):
             state.step()
-            if state.finished or not self.method.about.finite:  # finite: no answer until the end
-                error = self.case.problem.error(state.estimates)
+            due = state.cost.rounds >= trace[-1].rounds * _THINNING
+            error = self._error(state, error, budget, due)
+            if due:
+                trace.append(self._point(state, error, budget))
+        if trace[-1].rounds < state.cost.rounds:
+            trace.append(self._point(state, error, budget))
         seconds = time.perf_counter() - start
         return self._record(
             status, state, error=error, seconds=seconds, step_size=step, trace=tuple(trace), **facts
         )
+
+    def _error(self, state: Method, before: float, budget: int, due: bool) -> float:
+        """The worst party's error, or that of before where looking would be a waste."""
+        last = state.finished or state.cost.rounds >= budget
+        if self.method.about.finite and not last:
+            return before  # it has no answer until the end
+        if not (last or due) and state.surely_beyond(self.tolerance):
+            return before
+        return self.case.problem.error(state.estimates)
+
+    def _point(self, state: Method, error: float, budget: int) -> Point:
+        if self.progress is not None:
+            self.progress(self.method.about.name, state.cost.rounds, budget)
+        return Point(state.cost.rounds, int(state.cost.sent.max()), error)
 
     def _status(self, state: Method, error: float, budget: int) -> str:
         """Empty while there is something left to do."""

@@ -28,8 +28,8 @@ class Diging(Method):
 
     @classmethod
     def default_step(cls, case: Case) -> float:
-        """An eighth of 1/L."""
-        return 1 / (8 * case.smoothness)
+        """1/(8L), and less where the network mixes slowly."""
+        return min(1 / 8, case.gap(case.metropolis) / 2) / case.smoothness
 
     def init(self) -> None:
         self.x = np.zeros((self.case.m, self.case.n))

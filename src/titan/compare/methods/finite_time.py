@@ -29,7 +29,7 @@ from titan.compare.methods.extra import Extra
 from titan.compare.methods.recurrence import annihilates, kernel, length
 from titan.compare.problem import Floats
 
-_MOST_UNKNOWNS = 30
+_MOST_UNKNOWNS = 40
 
 
 class FiniteTime(Method):

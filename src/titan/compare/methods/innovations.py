@@ -29,12 +29,12 @@ class ConsensusInnovations(Method):
         private="its neighbours' iterates, and their gradients from them",
         accuracy="sublinear",
     )
-    choices: ClassVar[dict[str, Any]] = {"tau1": 1.0, "tau2": 0.2}
+    choices: ClassVar[dict[str, Any]] = {"tau1": 0.75, "tau2": 0.1}
 
     @classmethod
     def default_step(cls, case: Case) -> float:
-        """1/L, so that the first innovations overshoot for nobody."""
-        return 1 / case.smoothness
+        """2/L: the first innovations overshoot for nobody."""
+        return 2 / case.smoothness
 
     def init(self) -> None:
         network = self.case.network

@@ -11,11 +11,14 @@ modulo of an inexact value near a multiple of M is off by a whole M.
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
 
 from titan.compare.method import About, Requires
 from titan.compare.problem import Floats
 from titan.compare.summands import Averaging, summands
+from titan.errors import PlanError
 
 
 class PrivateAverageConsensus(Averaging):
@@ -32,11 +35,15 @@ class PrivateAverageConsensus(Averaging):
         accuracy="linear, but for a modulo that may miss by m·a",
     )
 
+    choices: ClassVar[dict[str, Any]] = {"bound": None}
+    """The public a; without it the next power of two above every input."""
+
     def init(self) -> None:
         values = summands(self.case)
         self.signed = bool((values < 0).any())
-        largest = max(float(np.abs(values).max()), np.finfo(float).tiny)
-        bound = 2.0 ** np.ceil(np.log2(largest) + 1e-9)
+        bound = self.choice["bound"] or _bound(values)
+        if not bound > np.abs(values).max():
+            raise PlanError(f"bound={bound} is not above every input", hint="raise it")
         self.modulus = self.case.m * bound * (2 if self.signed else 1)
         self.x = self._masked(values)
         d = values.shape[1]
@@ -66,3 +73,7 @@ class PrivateAverageConsensus(Averaging):
         if self.signed:
             total = np.where(total >= self.modulus / 2, total - self.modulus, total)
         return np.asarray(total / self.case.m)
+
+
+def _bound(values: Floats) -> float:
+    return float(2.0 ** (np.floor(np.log2(np.abs(values).max() or 1.0)) + 1))
