@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from titan import Network, compare, datasets
-from titan.compare import METHODS, Problem
+from titan.compare import METHODS, Problem, named
 
-from .cases import NETWORKS, after
+from .cases import NETWORKS, after, case
 
 LEAST_SQUARES = ["extra", "diging", "push-diging", "sonata"]
 AVERAGES = [
@@ -65,13 +65,11 @@ def test_projections_reach_the_solution_of_a_consistent_system(method: str, netw
 def test_finite_methods_are_exact_in_the_rounds_they_announced(
     method: str, network: str, name: str
 ) -> None:
-    record = compare.run(compare.problem(name), NETWORKS[network], [method], tolerance=1e-14)[
-        method
-    ]
+    problem, net = compare.problem(name), NETWORKS[network]
+    record = compare.run(problem, net, [method], tolerance=1e-14)[method]
     assert record.status == "reached"
-    state = after(method, compare.problem(name), NETWORKS[network], 1)
-    if state.rounds_needed is not None:
-        assert record.rounds == state.rounds_needed
+    state = named(method)(case(problem, net, method))
+    assert state.rounds_needed == (None if method == "finite-time" else record.rounds)
 
 
 @on_two_networks

@@ -77,17 +77,18 @@ def test_projection_iterates_solve_their_own_equations_all_the_time() -> None:
 def test_the_modulo_of_an_inexact_average_may_be_off_by_all_of_it() -> None:
     """The paper, Section on comparison: a modulo after inexact consensus amplifies errors.
 
-    All inputs are 0 and a = 20: each party's average should be 0, and some party's is 20.
+    All inputs are 0 and a = 20: each party's average should be 0; some parties find 20, though
+    the iterates themselves agree to six digits.
     """
     zeros = Problem.averaging(np.zeros(5))
     errors = []
     for seed in range(4):
-        state = after("private-average", zeros, NETWORKS["cycle"], 60, bound=20.0, seed=seed)
+        state = after("private-average", zeros, NETWORKS["cycle"], 30, bound=20.0, seed=seed)
         errors += state.estimates[:, 0].tolist()
     off = np.array(errors) > 10
     assert 0 < off.sum() < len(errors)
-    assert np.array(errors)[off] == pytest.approx(20.0, abs=1e-10)
-    assert np.array(errors)[~off] == pytest.approx(0.0, abs=1e-10)
+    assert np.array(errors)[off] == pytest.approx(20.0, abs=1e-5)
+    assert np.array(errors)[~off] == pytest.approx(0.0, abs=1e-5)
     assert titan.average(np.zeros(5), NETWORKS["cycle"], bound=20).value == 0
 
 

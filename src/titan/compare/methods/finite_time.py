@@ -41,7 +41,7 @@ class FiniteTime(Method):
         requires=Requires(
             undirected=True, unknowns=_MOST_UNKNOWNS, knows="the neighbours' degrees, a step size"
         ),
-        finite=True,
+        finite=True,  # 2L + 1 ≤ 4mn + 1 rounds, though L is found on the way
         private="its neighbours' exact iterates, and their gradients from them",
         accuracy="exact",
     )

@@ -37,7 +37,7 @@ class Sonata(Method):
 
     @classmethod
     def default_step(cls, case: Case) -> float:
-        """γ = 1/32, the surrogates of parties with few rows being flat; less where mixing is slow."""
+        """γ = 1/32, since parties with few rows have flat surrogates; less if mixing is slow."""
         return min(1 / 32, case.gap(case.column_stochastic) / 6)
 
     def init(self) -> None:

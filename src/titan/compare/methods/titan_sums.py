@@ -85,7 +85,8 @@ def _about(recovery: str, title: str, knows: str) -> About:
     return About(
         name=f"titan-{recovery}",
         title=title,
-        reference="Gade, Liu, Vaidya, TITAN: private finite-time average consensus",
+        reference="Gade, Liu, Vaidya, A private and finite-time algorithm for solving a "
+        "distributed system of linear equations, 2020",
         requires=Requires(knows=knows),
         finite=True,
         private=_PRIVATE,
