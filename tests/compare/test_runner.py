@@ -11,7 +11,7 @@ import pytest
 
 from titan import Network, compare
 from titan.compare import Problem
-from titan.compare.runner import FACTORS
+from titan.compare.runner import COARSE, FINE
 from titan.errors import DataError, InputError, PlanError, TitanError
 
 CYCLE = Network.cycle(5)
@@ -121,22 +121,23 @@ def test_the_search_beats_the_default_and_says_how_many_it_tried() -> None:
         tuned = compare.run(SMALL, CYCLE, [method], budget=5000)[method]
         assert tuned.status == default.status == "reached"
         assert tuned.rounds < default.rounds
-        assert (default.trials, tuned.trials) == (0, len(FACTORS))
+        assert (default.trials, tuned.trials) == (0, 23)
         assert default.step_size is not None
-        assert tuned.step_size in [default.step_size * factor for factor in FACTORS]
+        coarse = [default.step_size * factor for factor in COARSE]
+        assert tuned.step_size in coarse + [step * factor for step in coarse for factor in FINE]
 
 
-def test_the_search_finds_the_best_of_its_grid() -> None:
+def test_the_search_finds_the_best_of_its_grid_or_better() -> None:
     """Against a dumb twin that tries all to the end."""
     tuned = compare.run(SMALL, CYCLE, ["extra"])["extra"]
     default = compare.run(SMALL, CYCLE, ["extra"], budget=1, tune=False)["extra"].step_size
     assert default is not None
     every = [
         compare.run(SMALL, CYCLE, ["extra"], step_sizes={"extra": default * factor}, budget=2000)
-        for factor in FACTORS
+        for factor in COARSE
     ]
     reached = [run["extra"].rounds for run in every if run["extra"].status == "reached"]
-    assert tuned.rounds == min(reached)
+    assert 0.8 * min(reached) < tuned.rounds <= min(reached)
 
 
 # -- results ------------------------------------------------------------------------------------

@@ -4,8 +4,9 @@ A run ends when the worst party's error is at most the tolerance ("reached"), wh
 would exceed the budget ("budget"), when the method has nothing left to do ("finished": its error
 stays), or when it diverges. What a method cannot do is a record too: "refused", with the reason.
 
-Step sizes: every method that has one gets the same search, `FACTORS` times its default, each trial
-of at most `TRIAL_ROUNDS` rounds; the fewest rounds to the tolerance win, or else the least error.
+Step sizes: every method that has one gets the same search, `COARSE` times its default, then `FINE`
+times the best of those, each trial of at most `TRIAL_ROUNDS` rounds; the fewest rounds to the
+tolerance win, or else the least error.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from titan.compare.records import Point, Record, Results
 from titan.errors import InputError, PlanError
 from titan.network import Network
 
-FACTORS = tuple(2.0 ** (half / 2) for half in range(-8, 9))
+COARSE = tuple(2.0 ** (halves / 2) for halves in sorted(range(-8, 9), key=abs))
+FINE = tuple(2.0 ** (eighths / 8) for eighths in (-3, -2, -1, 1, 2, 3))
 TRIAL_ROUNDS = 2000
 _DIVERGED = 1e9  # times the size of x*
 _THINNING = 1.02  # a trace keeps a point when the rounds have grown by this
@@ -122,21 +124,22 @@ class Bench:
         if step is None and default is not None:
             step = default
             if tune and not self.method.about.finite:
-                step, trials = self._tuned(default), len(FACTORS)
+                step, trials = self._tuned(default), len(COARSE) + len(FINE)
         made = make_undirected and undirected
         return self._run(step, self.budget, trials=trials, made_undirected=made)
 
     def _tuned(self, default: float) -> float:
         """The best step of the grid; a trial need not outlast the best one so far."""
         rounds, best, chosen = min(self.budget, TRIAL_ROUNDS), math.inf, default
-        for factor in sorted(FACTORS, key=lambda f: abs(math.log(f))):
-            trial = self._run(default * factor, rounds)
-            error = math.inf if trial.error is None else trial.error
-            if trial.status == "reached":
-                if trial.rounds < rounds or best > self.tolerance:
-                    rounds, best, chosen = trial.rounds, self.tolerance, default * factor
-            elif trial.status != "diverged" and error < best:
-                best, chosen = error, default * factor
+        for grid in (COARSE, FINE):
+            for step in [chosen * factor for factor in grid]:
+                trial = self._run(step, rounds)
+                error = math.inf if trial.error is None else trial.error
+                if trial.status == "reached":
+                    if trial.rounds < rounds or best > self.tolerance:
+                        rounds, best, chosen = trial.rounds, self.tolerance, step
+                elif trial.status != "diverged" and error < best:
+                    best, chosen = error, step
         return chosen
 
     def _run(self, step: float | None, budget: int, **facts: Any) -> Record:
