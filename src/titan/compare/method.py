@@ -90,7 +90,7 @@ class About:
     reference: str
     requires: Requires
     finite: bool
-    """Whether the number of rounds is known before the first."""
+    """Whether it ends, with the exact answer; before the end it has none."""
     private: str
     """What a curious party learns."""
     accuracy: str = "linear"

@@ -16,7 +16,6 @@ hopeless, so all is done in rationals: exact, with numbers that grow at every ro
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +25,14 @@ from titan.compare.case import Case
 from titan.compare.flooding import flood
 from titan.compare.method import About, Method, Requires
 from titan.compare.methods.extra import Extra
+from titan.compare.methods.rationals import (
+    as_float,
+    exact_moments,
+    exact_weights,
+    longest,
+    row,
+    zeros,
+)
 from titan.compare.methods.recurrence import annihilates, kernel, length
 from titan.compare.problem import Floats
 
@@ -41,7 +48,7 @@ class FiniteTime(Method):
         requires=Requires(
             undirected=True, unknowns=_MOST_UNKNOWNS, knows="the neighbours' degrees, a step size"
         ),
-        finite=True,  # 2L + 1 ≤ 4mn + 1 rounds, though L is found on the way
+        finite=True,
         private="its neighbours' exact iterates, and their gradients from them",
         accuracy="exact",
     )
@@ -53,10 +60,10 @@ class FiniteTime(Method):
 
     def init(self) -> None:
         case, n = self.case, self.case.n
-        self.W = _weights(case)
-        self.gram, self.moment = _exact_moments(case)
-        self.x, self.v = _zeros(case.m, n), _zeros(case.m, n)
-        self.own: list[list[Any]] = [_row(self.x, 0)]
+        self.W = exact_weights(case)
+        self.gram, self.moment = exact_moments(case)
+        self.x, self.v = zeros(case.m, n), zeros(case.m, n)
+        self.own: list[list[Any]] = [row(self.x, 0)]
         self.answer: Floats | None = None
 
     def step(self) -> None:
@@ -77,18 +84,18 @@ class FiniteTime(Method):
         from flint import fmpq, fmpq_mat
 
         case = self.case
-        self.cost.bits = max(self.cost.bits, _bits(self.x))
+        self.cost.bits = max(self.cost.bits, longest(self.x))
         mixed = self.W * self.x
         rows = [
-            (G * fmpq_mat(case.n, 1, _row(self.x, i)) - g).entries()
+            (G * fmpq_mat(case.n, 1, row(self.x, i)) - g).entries()
             for i, (G, g) in enumerate(zip(self.gram, self.moment, strict=True))
         ]
-        gradient = fmpq_mat(case.m, case.n, [entry for row in rows for entry in row])
+        gradient = fmpq_mat(case.m, case.n, list(itertools.chain(*rows)))
         alpha = fmpq(*Fraction(self.alpha).as_integer_ratio())
         new = mixed - gradient * alpha - self.v
         self.v = self.v + (self.x - mixed) * fmpq(1, 2)
         self.x = new
-        self.own.append(_row(new, 0))
+        self.own.append(row(new, 0))
         self.cost.rounds += 1
         self.cost.broadcast(case.n)
         held = np.full(case.m, 2 * case.n, np.int64)
@@ -106,7 +113,7 @@ class FiniteTime(Method):
                 beta = kernel(differences, lengths[c])
             terms = [weight * state[c] for weight, state in zip(beta, self.own, strict=False)]
             limit.append(sum(terms[1:], terms[0]) / sum(beta[1:], beta[0]))
-        self.answer = np.array([_as_float(x) for x in limit])
+        self.answer = np.array([as_float(x) for x in limit])
         self.finished = True
 
     @property
@@ -114,57 +121,4 @@ class FiniteTime(Method):
         """Before the end, the iterates."""
         if self.answer is not None:
             return np.tile(self.answer, (self.case.m, 1))
-        return np.array([[_as_float(x) for x in _row(self.x, i)] for i in range(self.case.m)])
-
-
-def _weights(case: Case) -> Any:
-    """The Metropolis weights, as fractions."""
-    from flint import fmpq, fmpq_mat
-
-    degree, W = case.network.in_degree.tolist(), fmpq_mat(case.m, case.m)
-    for i, j in zip(case.network.senders.tolist(), case.network.receivers.tolist(), strict=True):
-        W[i, j] = fmpq(1, 1 + max(degree[i], degree[j]))
-    for i in range(case.m):
-        W[i, i] = fmpq(1) - sum((W[i, j] for j in range(case.m) if j != i), fmpq(0))
-    return W
-
-
-def _exact_moments(case: Case) -> tuple[list[Any], list[Any]]:
-    """A_iᵀA_i and A_iᵀb_i of the floats as the exact numbers they are."""
-    from flint import fmpq_mat
-
-    grams, moments = [], []
-    for A, b in zip(case.problem.A, case.problem.b, strict=True):
-        matrix = fmpq_mat(len(b), case.n, _rationals(A))
-        grams.append(matrix.transpose() * matrix)
-        moments.append(matrix.transpose() * fmpq_mat(len(b), 1, _rationals(b)))
-    return grams, moments
-
-
-def _rationals(array: Floats) -> list[Any]:
-    from flint import fmpq
-
-    return [fmpq(*x.as_integer_ratio()) for x in array.reshape(-1).tolist()]
-
-
-def _zeros(rows: int, columns: int) -> Any:
-    from flint import fmpq_mat
-
-    return fmpq_mat(rows, columns)
-
-
-def _row(matrix: Any, i: int) -> list[Any]:
-    return [matrix[i, j] for j in range(matrix.ncols())]
-
-
-def _bits(matrix: Any) -> int:
-    """Of the longest numerator and denominator together."""
-    entries: Sequence[Any] = matrix.entries()
-    return max(int(x.p).bit_length() + int(x.q).bit_length() for x in entries)
-
-
-def _as_float(x: Any) -> float:
-    try:
-        return int(x.p) / int(x.q)
-    except OverflowError:
-        return float("inf")
+        return np.array([[as_float(x) for x in row(self.x, i)] for i in range(self.case.m)])
