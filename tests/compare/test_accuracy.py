@@ -9,6 +9,7 @@ import pytest
 
 from titan import Network, compare, datasets
 from titan.compare import METHODS, Problem, named
+from titan.compare.problems import gaussian
 
 from .cases import NETWORKS, after, case
 
@@ -61,11 +62,13 @@ def test_projections_reach_the_solution_of_a_consistent_system(method: str, netw
 
 @on_two_networks
 @pytest.mark.parametrize("method", EXACT)
-@pytest.mark.parametrize("name", ["average", "small"])
+@pytest.mark.parametrize(
+    "problem", [compare.problem("average"), gaussian("narrow", 1, 5, 3, 2)], ids=lambda p: p.name
+)
 def test_finite_methods_are_exact_in_the_rounds_they_announced(
-    method: str, network: str, name: str
+    method: str, network: str, problem: Problem
 ) -> None:
-    problem, net = compare.problem(name), NETWORKS[network]
+    net = NETWORKS[network]
     record = compare.run(problem, net, [method], tolerance=1e-14)[method]
     assert record.status == "reached"
     state = named(method)(case(problem, net, method))
