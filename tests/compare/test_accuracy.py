@@ -112,6 +112,7 @@ def test_paillier_is_exact(network: str) -> None:
         )
         assert run["paillier"].status == "reached"
         assert run["paillier"].bits == 512
+        assert "ms to encrypt an entry" in run["paillier"].note
 
 
 # -- problems -----------------------------------------------------------------------------------

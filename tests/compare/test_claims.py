@@ -115,6 +115,7 @@ def test_running_sums_survive_lost_packets(loss: float) -> None:
         choices={"robust-ratio": {"loss": loss}},
     )
     assert results["robust-ratio"].status == "reached"
+    assert results["robust-ratio"].note == f"{loss:.0%} of packets lost"
 
 
 def test_plain_ratio_consensus_does_not_survive_lost_packets() -> None:

@@ -156,6 +156,8 @@ def _print(results: Results) -> None:
     for record in results.records:
         if record.reason:
             print(f"{record.method}: {record.status}: {record.reason}")
+        elif record.note:
+            print(f"{record.method}: {record.note}")
 
 
 def _row(record: Record) -> tuple[str, ...]:

@@ -168,6 +168,9 @@ class Method(ABC):
     finished: bool = False
     """True where further steps would change nothing."""
 
+    note: str = ""
+    """What the table should say besides, such as the level of privacy."""
+
     @abstractmethod
     def init(self) -> None:
         """Every party's state before the first round."""

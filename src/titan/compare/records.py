@@ -47,6 +47,8 @@ class Record:
     made_undirected: bool = False
     """Whether it ran on the network with every link both ways."""
     reason: str = ""
+    note: str = ""
+    """What the method has to say besides."""
     trace: tuple[Point, ...] = field(default=(), repr=False)
 
     def as_dict(self) -> dict[str, Any]:

@@ -206,5 +206,6 @@ class Bench:
             held_most=0 if cost is None else int(cost.held.max()),
             bits=0 if cost is None else cost.bits,
             flops_most=flops,
+            note="" if state is None else state.note,
             **facts,
         )

@@ -58,6 +58,7 @@ class PrivateOptimisation(Method):
         steepest = case.smoothness * self.radius + np.linalg.norm(case.moment, axis=1).max()
         first = np.sqrt(case.n) * self.alpha
         self.noise = float(2 * steepest * first / (self.choice["epsilon"] * (p - q)))
+        self.note = f"epsilon = {self.choice['epsilon']:g}"
         self.cost.hold(case.n)
 
     def step(self) -> None:

@@ -39,6 +39,7 @@ class RobustRatioConsensus(Averaging):
         loss = self.choice["loss"]
         if not 0 <= loss < 1:
             raise PlanError(f"a loss of {loss}", hint="a probability, 0 or more and below 1")
+        self.note = f"{loss:.0%} of packets lost"
         network = self.case.network
         self.y = np.append(summands(self.case), np.ones((self.case.m, 1)), axis=1)
         self.sigma = np.zeros_like(self.y)
