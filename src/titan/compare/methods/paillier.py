@@ -1,4 +1,4 @@
-"""Paillier sums (as in Alexandru, Pappas 2017, and Zhang, Ahmad, Wang 2019), by `phe`.
+"""Paillier sums (as in Alexandru, Gatsis, Pappas 2017, and Zhang, Ahmad, Wang 2019), by `phe`.
 
 One party makes a key pair and publishes its public key. Everybody encrypts each entry of its
 summand; ciphertexts are multiplied, so that the numbers under them add, along the shortest paths to

@@ -1,4 +1,4 @@
-"""Private projection (Liu, Wu, Manchester, Shi 2018, part II).
+"""Private projection (Liu, Wu, Manchester, Shi 2018).
 
     x ← (1/m) Σ_i Π_i(x)
 
@@ -23,7 +23,7 @@ class PrivateProjection(Method):
         name="private-projection",
         title="Private projection (PPSC)",
         reference="Liu, Wu, Manchester, Shi, Gossip algorithms that preserve privacy for "
-        "distributed computation, part II, CDC 2018",
+        "distributed computation, parts I and II, CDC 2018",
         requires=Requires(undirected=True, consistent=True),
         finite=False,
         private="scrambled projections, and every average of them",
