@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from titan.cli import average, demo, fit, keys, moments, network, reproduce, solve, study
+from titan.cli import average, compare, demo, fit, keys, moments, network, reproduce, solve, study
 from titan.cli.output import fail, speak_plainly
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("average")(average.command)
+app.command("compare")(compare.command)
 app.command("demo")(demo.command)
 app.command("fit")(fit.command)
 app.command("moments")(moments.command)
