@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from titan.cli import average, demo, fit, moments, network, reproduce, solve
+from titan.cli import average, demo, fit, moments, network, privacy, reproduce, solve
 from titan.cli.output import fail, speak_plainly
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command("average")(average.command)
 app.command("demo")(demo.command)
 app.command("fit")(fit.command)
 app.command("moments")(moments.command)
+app.command("privacy")(privacy.command)
 app.command("solve")(solve.command)
 app.add_typer(network.app, name="network")
 app.add_typer(reproduce.app, name="reproduce")

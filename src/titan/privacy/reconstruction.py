@@ -6,8 +6,11 @@ coalition, which therefore knows it:
 
     Σ_C x_i = Σ_C x̃_i - Σ (masks from the coalition into C) + Σ (masks from C to the coalition)
 
-`topk` and `flood` show every x̃_i to everybody; what `tree` shows are sums of them, from which the
-same sum follows only where the trees happen to pass it by the coalition.
+`topk` and `flood` show every x̃_i to everybody. `tree` shows sums of them, which is enough: whatever
+enters or leaves C on its way to the root passes through the coalition, so
+
+    Σ_C x̃_i = Σ (partial sums from C to the coalition) - Σ (those from the coalition into C)
+              + the total, if the root is in C.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ import numpy.typing as npt
 
 from titan.errors import InputError
 from titan.privacy.view import Message, View
-from titan.protocol import Kind
+from titan.protocol import Kind, Plan
+from titan.protocol.recovery import Tree
 from titan.ring import Residues
 
 Indices = npt.NDArray[np.intp]
@@ -33,12 +37,16 @@ def partial_sums(view: View, sum_: int = 0) -> dict[Group, list[int]]:
     group only, this is the pooled sum without the coalition's own part: nothing more than everybody
     is meant to learn.
     """
-    ring = view.sums[sum_].ring
     messages = [message for message in view if message.sum == sum_]
-    masked = _masked_vectors(view, sum_, messages)
+    plan = view.sums[sum_].plan
+    ring = plan.ring
+    masked = {} if isinstance(plan.scheme, Tree) else _masked_vectors(view, sum_, messages)
     sums: dict[Group, list[int]] = {}
     for group in view.network.honest_components(view.coalition):
-        total = ring.sum((masked[party] for party in group), view.sums[sum_].plan.entries)
+        if isinstance(plan.scheme, Tree):
+            total = _passed_by(plan, plan.scheme.root, group, messages)
+        else:
+            total = ring.sum((masked[party] for party in group), plan.entries)
         for message in messages:
             if message.kind is Kind.MASK and message.receiver in group:
                 ring.subtract_into(total, message.residues)
@@ -62,9 +70,27 @@ def _masked_vectors(view: View, sum_: int, messages: list[Message]) -> dict[str,
     if absent:
         raise InputError(
             f"the view does not show the masked vectors of {len(absent)} honest parties",
-            hint=f"{plan.scheme.name} showed sums of them; topk and flood show each",
+            hint="it is not the view of a whole run",
         )
     return found
+
+
+def _passed_by(plan: Plan, root: int, group: Group, messages: list[Message]) -> Residues:
+    """Σ x̃ over a group, from the partial sums on the links between it and the coalition."""
+    ring, rooted = plan.ring, plan.network.parties[root] in group
+    total = ring.zeros(plan.entries)
+    for message in messages:
+        part = slice(message.entries.start, message.entries.stop)
+        if message.kind is Kind.PARTIAL and message.sender in group:
+            ring.add_into(total[:, part], message.residues)
+        elif message.kind is Kind.PARTIAL and message.receiver in group:
+            ring.subtract_into(total[:, part], message.residues)
+    if rooted:
+        whole = {m.entries: m for m in messages if m.kind is Kind.TOTAL}
+        for message in whole.values():
+            part = slice(message.entries.start, message.entries.stop)
+            ring.add_into(total[:, part], message.residues)
+    return total
 
 
 def _shown(messages: list[Message]) -> Iterator[tuple[str, Indices, Residues]]:
