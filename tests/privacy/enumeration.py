@@ -13,7 +13,7 @@ place; rows are packed exactly into one integer each, so equal views are equal i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, combinations
 
 import numpy as np
@@ -55,6 +55,7 @@ class Enumeration:
     inputs: Column  # (inputs, m)
     choices: int
     columns: dict[tuple[int, int], list[Column]]  # (sender, receiver) → what was sent, by entry
+    _last: dict[Coalition, Column] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -82,7 +83,13 @@ class Enumeration:
         return cls(plan, inputs, 1 << bits * edges, columns)
 
     def views(self, coalition: Coalition) -> Column:
-        """The view of every entry as one integer, (inputs, choices)."""
+        """The view of every entry as one integer, (inputs, choices); the last one is kept."""
+        if coalition not in self._last:
+            self._last.clear()
+            self._last[coalition] = self._views(coalition)
+        return self._last[coalition]
+
+    def _views(self, coalition: Coalition) -> Column:
         own = [np.repeat(self.inputs[:, i], self.choices) for i in coalition]
         links = (
             columns for ends, columns in self.columns.items() if not set(ends).isdisjoint(coalition)
