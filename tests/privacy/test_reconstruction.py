@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import titan
@@ -27,11 +27,12 @@ PATH = Network([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("c", "d"), ("d"
 
 
 @given(
-    networks(most=6),
+    networks(most=5),
     st.sampled_from(RECOVERIES),
     st.sampled_from(["sent", "seeded"]),
     st.integers(0, 2**32),
 )
+@settings(max_examples=60)
 def test_each_group_s_sum_follows_from_the_view(
     network: Network, recovery: RecoveryName, masks: MaskMode, seed: int
 ) -> None:
