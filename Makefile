@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test lint types unit bench clean
+.PHONY: help demo test lint types unit privacy bench clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -34,6 +34,9 @@ types: $(READY)  ## mypy, strict
 
 unit: $(READY)  ## every test
 	@$(BIN)/python -m pytest -n $(WORKERS)
+
+privacy: $(READY)  ## the proofs of privacy, the longer set included
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/privacy tests/privacy/longer_enumeration.py
 
 bench: $(READY)  ## the benchmarks; ratios measured side by side
 	@$(BIN)/python -m benchmarks

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
@@ -15,6 +15,8 @@ from titan.engines import local, vectorised
 from titan.engines.local import Outcome, Progress
 from titan.errors import InputError, NetworkError, NumberError, PlanError
 from titan.network import Network
+from titan.network.names import Party
+from titan.privacy.view import Record, RecordedSum, Sum, View, check_recordable, view_of
 from titan.protocol import Cost, MaskMode, Plan, RecoveryName
 from titan.ring import FixedPoint, Residues, Ring
 from titan.ring.whole import whole_number
@@ -44,6 +46,11 @@ class Average:
     fraction: int
     sums: tuple[int, ...] = field(repr=False)
     parties: int
+    record: Record | None = field(default=None, repr=False)
+
+    def view(self, coalition: Iterable[Party]) -> View:
+        """Exactly what these parties saw, of a run with record=True."""
+        return view_of(self.record, coalition)
 
     @property
     def exact(self) -> tuple[Fraction, ...]:
@@ -65,6 +72,7 @@ def average(
     tau: int | None = None,
     masks: MaskMode = "sent",
     progress: Progress | None = None,
+    record: bool = False,
 ) -> Average:
     """Average one scalar or array per party, in order of `network.parties` or as a mapping.
 
@@ -74,6 +82,7 @@ def average(
     tau       refuse unless any τ curious parties together learn nothing but the total
     masks     "sent" as they are, or "seeded": 32 bytes per edge, expanded at both ends
     engine    "local" drives real agents, "vectorised" whole-network arrays
+    record    keep every message ("local" only), so that `view` can show who saw what
     """
     run = engine_named(engine)
     numbers, shape = _by_party(values, network)
@@ -83,8 +92,13 @@ def average(
     )
     scale = _scale(plan.ring, bound, len(network))
     encoded = scale.encode(numbers, _where(network, shape))
-    outcome = run(plan, _per_party(encoded, len(network)), progress=progress)
-    return _present(outcome, plan, scale, shape)
+    secrets = _per_party(encoded, len(network))
+    if not record:
+        return _present(run(plan, secrets, progress=progress), plan, scale, shape)
+    check_recordable(plan, engine)
+    outcome = local.run(plan, secrets, progress=progress, record=True)
+    kept = RecordedSum(Sum("average", plan, scale.fraction), secrets, outcome.envelopes)
+    return replace(_present(outcome, plan, scale, shape), record=Record(network, (kept,)))
 
 
 def count(

@@ -30,7 +30,8 @@ from titan.moments.residuals import scores, summed_score
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.pooling import Release, SecretMoments, Sums, pool, pool_scaled
-from titan.protocol import Cost
+from titan.privacy.view import Record
+from titan.protocol import Cost, Envelope
 from titan.ring import Ring
 from titan.ring.fixed_point import exact_number
 
@@ -54,7 +55,7 @@ def solve(
     release="inference" bᵀb; nobody learns another's rows.
 
     `solver` names one party that solves and tells the others. `choices` are those of the private
-    sums: bits, tau, recovery, k, rounds, masks, engine, progress (see `titan.average`).
+    sums: bits, tau, recovery, k, rounds, masks, engine, progress, record (see `titan.average`).
     """
     sums = Sums.choose(_checked(network), choices)
     origin = None if solver is None else network.index(solver)
@@ -64,10 +65,11 @@ def solve(
     ]
     pooled, cost = pool(secrets, sums, release)
     solution = solve_pooled(pooled)
+    told: list[Envelope] = []
     if origin is not None:
         message = np.concatenate([solution.x, solution.error_bound]).astype("<f8").tobytes()
-        cost = cost + broadcast(network, origin, message)
-    return replace(solution, cost=cost)
+        cost = cost + broadcast(network, origin, message, told)
+    return replace(solution, cost=cost, record=_record(sums, told))
 
 
 def fit(
@@ -111,9 +113,10 @@ def fit(
     fitted = fit_pooled(pooled, constant=model.constant, weighted=model.weights is not None)
     fitted = replace(fitted, cov_type=cov_type, cost=cost, dropped=read.dropped)
     if cov_type == "nonrobust" or fitted.exact_fit:
-        return fitted
+        return replace(fitted, record=_record(sums))
     x = agreed_solution(fitted.certificate, fitted.residual_sum)
-    return _with_robust_errors(fitted, x, read.meats(cov_type, x), sums)
+    robust = _with_robust_errors(fitted, x, read.meats(cov_type, x), sums)
+    return replace(robust, record=_record(sums))
 
 
 def ridge(
@@ -189,6 +192,13 @@ class _Read:
         return meats
 
 
+def _record(sums: Sums | None, told: Sequence[Envelope] = ()) -> Record | None:
+    """What was kept of the run, if it was to be."""
+    if sums is None or not sums.record:
+        return None
+    return Record(sums.network, tuple(sums.kept), tuple(told))
+
+
 def exact(moments: Moments) -> PooledMoments:
     """The moments of one party alone: nothing is pooled, nothing rounded."""
     n = len(moments.names) - 1
@@ -219,7 +229,7 @@ def _with_robust_errors(
     if sums is None:
         lower = ring.to_signed(meats[0].fixed_point(ring, ring.bits - 2, pairs, scales))
     else:
-        lower, further = pool_scaled(meats, sums, ring, pairs, scales)
+        lower, further = pool_scaled("robust errors", meats, sums, ring, pairs, scales)
         cost = cost + further
     clusters = len(meats) if fitted.cov_type == "cluster" else None
     meat = symmetric(n, lower)

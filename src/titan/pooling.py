@@ -26,6 +26,7 @@ from titan.engines.local import Outcome, Progress
 from titan.errors import DataError, NumberError, PlanError
 from titan.leastsquares import PooledMoments, column_scales
 from titan.network import Network
+from titan.privacy.view import RecordedSum, Sum, check_recordable
 from titan.protocol import Cost, MaskMode, Plan, RecoveryName
 from titan.ring import Residues, Ring
 from titan.ring.whole import whole_number
@@ -60,7 +61,7 @@ class SecretMoments(Protocol):
 
 @dataclass(frozen=True)
 class Sums:
-    """How the private sums are to be made; all of it public."""
+    """How the private sums are to be made."""
 
     network: Network
     bits: int = 128
@@ -71,6 +72,9 @@ class Sums:
     masks: MaskMode = "sent"
     engine: EngineName = "local"
     progress: Progress | None = field(default=None, repr=False)
+    record: bool = False
+    kept: list[RecordedSum] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The sums made so far, where they are recorded: secret, unlike all the rest."""
 
     def __post_init__(self) -> None:
         if whole_number("bits", self.bits) < 8:
@@ -98,11 +102,17 @@ class Sums:
             tau=self.tau,
         )
 
-    def run(self, ring: Ring, secrets: list[Residues]) -> Outcome:
-        """One private sum of one vector per party, each (limbs, d)."""
+    def run(self, name: str, ring: Ring, secrets: list[Residues], fraction: int) -> Outcome:
+        """One private sum of one vector per party, each (limbs, d), in units of 2^-fraction."""
         engine: Callable[..., Outcome] = engine_named(self.engine)
         plan = self.plan(ring, secrets[0].shape[1])
-        return engine(plan, np.stack(secrets, axis=1), progress=self.progress)
+        stacked = np.stack(secrets, axis=1)
+        if not self.record:
+            return engine(plan, stacked, progress=self.progress)
+        check_recordable(plan, self.engine)
+        outcome = engine(plan, stacked, progress=self.progress, record=True)
+        self.kept.append(RecordedSum(Sum(name, plan, fraction), stacked, outcome.envelopes))
+        return outcome
 
 
 def plans(sums: Sums, coefficients: int, release: Release) -> list[Plan]:
@@ -169,7 +179,7 @@ def _first_sum(parts: Sequence[SecretMoments], sums: Sums, release: Release) -> 
         _refuse_vanished(party, part, encoded[:, :n])
         rows = WIDE.from_ints([part.rows << WIDE_FRACTION])
         secrets.append(np.append(encoded, rows, axis=1))
-    outcome = sums.run(WIDE, secrets)
+    outcome = sums.run("diagonal, Aᵀb, rows", WIDE, secrets, WIDE_FRACTION)
     *pooled, rows_sum = (Fraction(c, 1 << WIDE_FRACTION) for c in WIDE.to_signed(outcome.total))
     bb = pooled[2 * n] if release == "inference" else None
     return _First(pooled[:n], pooled[n : 2 * n], int(rows_sum), bb), outcome.cost
@@ -181,10 +191,11 @@ def _second_sum(
     """The upper triangle, row by row, in units of 2^-(bits-2)."""
     pairs = np.stack(np.triu_indices(len(scales), 1), axis=1)
     scaled = [*scales, 0]  # the response has no part in this sum
-    return pool_scaled(parts, sums, Ring(sums.bits), pairs, scaled)
+    return pool_scaled("off the diagonal", parts, sums, Ring(sums.bits), pairs, scaled)
 
 
 def pool_scaled(
+    name: str,
     parts: Sequence[SecretMoments],
     sums: Sums,
     ring: Ring,
@@ -196,7 +207,7 @@ def pool_scaled(
     The scales must bring every pooled entry into [-1, 1]; nobody's part need be in there.
     """
     secrets = [part.fixed_point(ring, ring.bits - 2, pairs, scales) for part in parts]
-    outcome = sums.run(ring, secrets)
+    outcome = sums.run(name, ring, secrets, ring.bits - 2)
     return ring.to_signed(outcome.total), outcome.cost
 
 

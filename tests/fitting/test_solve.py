@@ -322,9 +322,9 @@ def test_the_row_count_is_checked_before_the_rest_leaves(monkeypatch: pytest.Mon
     sums: list[int] = []
     run = Sums.run
 
-    def counted(self: Sums, ring: Ring, secrets: Any) -> Any:
+    def counted(self: Sums, name: str, ring: Ring, *rest: Any) -> Any:
         sums.append(ring.bits)
-        return run(self, ring, secrets)
+        return run(self, name, ring, *rest)
 
     monkeypatch.setattr(Sums, "run", counted)
     with pytest.raises(DataError, match="2 rows in all"):

@@ -6,7 +6,19 @@ import sys
 
 import typer
 
-from titan.cli import average, compare, demo, fit, keys, moments, network, reproduce, solve, study
+from titan.cli import (
+    average,
+    compare,
+    demo,
+    fit,
+    keys,
+    moments,
+    network,
+    privacy,
+    reproduce,
+    solve,
+    study,
+)
 from titan.cli.output import fail, speak_plainly
 
 app = typer.Typer(
@@ -23,6 +35,7 @@ app.command("compare")(compare.command)
 app.command("demo")(demo.command)
 app.command("fit")(fit.command)
 app.command("moments")(moments.command)
+app.command("privacy")(privacy.command)
 app.command("solve")(solve.command)
 app.add_typer(keys.app, name="keys")
 app.add_typer(network.app, name="network")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,9 @@ from titan.leastsquares.balls import at_most
 from titan.pooling import WIDE, Sums, pool
 
 if TYPE_CHECKING:
-    from titan.engines.local import Outcome
     from titan.leastsquares import Regression
     from titan.moments import Model, Moments
-    from titan.protocol import Plan
-    from titan.ring import Residues, Ring
+    from titan.privacy.view import View
 
 _CURIOUS = "Budapest"
 _SHOWN = {"Σ age²": ("age", "age"), "Σ age·thalach": ("age", "thalach")}
@@ -43,21 +41,6 @@ def command(json: options.Json = False) -> None:
         show_json(_as_dict(shown))
     else:
         _tell(shown)
-
-
-@dataclass(frozen=True)
-class _Recording(Sums):
-    """Sums that keep every envelope, as a curious party might."""
-
-    recorded: list[tuple[Plan, Outcome]] = field(default_factory=list)
-
-    def run(self, ring: Ring, secrets: list[Residues]) -> Outcome:
-        from titan.engines import local
-
-        plan = self.plan(ring, secrets[0].shape[1])
-        outcome = local.run(plan, np.stack(secrets, axis=1), record=True)
-        self.recorded.append((plan, outcome))
-        return outcome
 
 
 @dataclass(frozen=True)
@@ -103,6 +86,7 @@ def _run() -> _Shown:
     from titan.fitting import fit
     from titan.leastsquares import fit_pooled
     from titan.moments import Model, collect, open_source, split_by
+    from titan.privacy.view import Record
 
     facts, source = datasets.facts("heart_disease"), open_source(datasets.path("heart_disease"))
     model = Model.from_columns(facts["response"], facts["predictors"])
@@ -110,26 +94,23 @@ def _run() -> _Shown:
         hospital: collect(rows, model).moments
         for hospital, rows in split_by(source, facts["party_column"]).items()
     }
-    sums = _Recording(Network.cycle(list(moments)), tau=1, recovery="flood")
+    net = Network.cycle(list(moments))
+    sums = Sums(net, tau=1, recovery="flood", record=True)
     pooled, cost = pool(list(moments.values()), sums, "inference")
     out = replace(fit_pooled(pooled, constant=model.constant), cost=cost)
+    view = Record(net, tuple(sums.kept)).view([_CURIOUS])
     together = fit(source, formula=model.formula)
-    return _Shown(model, moments, _seen(*sums.recorded[0]), out, together, _lstsq(model))
+    return _Shown(model, moments, _seen(view), out, together, _lstsq(model))
 
 
-def _seen(plan: Plan, outcome: Outcome) -> dict[str, list[int]]:
-    """Of every other hospital, the masked vector that reached the curious one."""
-    from titan.protocol import Kind
-    from titan.protocol.recovery import Flood
-
-    network, scheme = plan.network, plan.scheme
-    assert isinstance(scheme, Flood)  # noqa: S101 - planned above
+def _seen(view: View) -> dict[str, list[int]]:
+    """Of every other hospital, the masked vector that reached the curious one in the first sum."""
     return {
-        network.parties[origin]: plan.ring.to_ints(plan.ring.from_bytes(vector, plan.entries))
-        for envelope in outcome.envelopes
-        if envelope.receiver == network.index(_CURIOUS) and envelope.kind is Kind.MASKED
-        for origin, vector in scheme.read(*envelope[:2], envelope.round, envelope.payload)
-        if network.parties[origin] != _CURIOUS
+        origin: vector.tolist()
+        for message in view.received_by(_CURIOUS)
+        if message.sum == 0
+        for origin, vector in zip(message.origins, message.numbers, strict=False)
+        if origin != _CURIOUS
     }
 
 

@@ -6,7 +6,7 @@ for float64, are solved in high precision; the others in float64 with exact resi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +22,8 @@ from titan.leastsquares.dependence import MANY, rank_error, suspects
 from titan.leastsquares.fast import solve_fast
 from titan.leastsquares.pooled import PooledMoments
 from titan.leastsquares.precise import HIGH_PRECISION, solve_precisely
+from titan.network.names import Party
+from titan.privacy.view import Record, View, view_of
 
 _USELESS = 2.0**-20
 """Where nothing was rounded, a bound beyond this part of the solution is due to float64's range, so
@@ -49,6 +51,11 @@ class Solution:
     """How it was solved: `float64 with exact residuals` or `high precision`."""
     cost: Any = None
     """What the sums cost, where there were any."""
+    record: Record | None = field(default=None, repr=False)
+
+    def view(self, coalition: Iterable[Party]) -> View:
+        """Exactly what these parties saw, of a run with record=True."""
+        return view_of(self.record, coalition)
 
     @property
     def digits(self) -> tuple[int, ...]:

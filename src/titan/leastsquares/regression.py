@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -30,6 +30,8 @@ from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.penalised import LassoPath, Ridge, lasso_path, ridge
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
 from titan.leastsquares.robust import CovType, Robust, normal_quantile, normal_two_sided
+from titan.network.names import Party
+from titan.privacy.view import Record, View, view_of
 
 Constant = str | Mapping[str, Exact] | None
 
@@ -94,6 +96,11 @@ class Regression:
     """The errors that `cov_type` asks for; None where they are not robust, or the fit is exact."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """How many rows of each table were left out as incomplete; not part of any sum."""
+    record: Record | None = field(default=None, repr=False)
+
+    def view(self, coalition: Iterable[Party]) -> View:
+        """Exactly what these parties saw, of a run with record=True."""
+        return view_of(self.record, coalition)
 
     # -- counts -------------------------------------------------------------------------------
 

@@ -1,0 +1,151 @@
+"""titan privacy: from which coalitions a network hides, and what the others learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from titan.cli import networks
+from titan.cli.output import check_writable, refuse_overwriting, show_json
+from titan.errors import InputError
+
+if TYPE_CHECKING:
+    from titan.network import Network
+    from titan.privacy.audit import Audit, Inference
+
+_NAMED = 12  # parties of a group that are named in text
+
+
+def command(
+    network: Annotated[str, typer.Argument(metavar="NETWORK", help=networks.HELP_SIZED)],
+    tau: Annotated[
+        int | None,
+        typer.Option(help="Largest coalitions to look at. [default: the smallest dangerous ones]"),
+    ] = None,
+    coalition: Annotated[
+        str | None, typer.Option(help="What these parties learn: names with commas.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Dangerous coalitions to name.")] = 20,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the network, honest groups coloured, to this file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Which coalitions of curious parties learn more than the pooled sum, and what they learn.
+
+    \b
+    Example:
+      titan privacy cycle:6 --tau 2
+      titan privacy links.csv --coalition north,east --plot network.png
+    """
+    from titan.privacy.audit import audit, infer
+
+    net = networks.sized(network)
+    if plot is not None:
+        refuse_overwriting(plot, force)
+        check_writable(plot)
+    learned = None if coalition is None else infer(net, _members(net, coalition))
+    audited = audit(net, tau, limit=limit) if coalition is None or tau is not None else None
+    if plot is not None:
+        _draw(net, learned, audited, plot)
+    if json:
+        show_json(_as_dict(net, learned, audited))
+        return
+    if learned is not None:
+        _print_coalition(learned)
+    if audited is not None:
+        _print_audit(net, audited)
+
+
+def _members(net: Network, text: str) -> list[str]:
+    """Names between commas; a name that holds a comma itself is taken whole."""
+    if text in net.parties:
+        return [text]
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise InputError(f"--coalition {text!r} has an empty name", hint="for example north,east")
+    return names
+
+
+def _draw(net: Network, learned: Inference | None, audited: Audit | None, file: Path) -> None:
+    from titan.privacy.picture import draw
+
+    if learned is None and audited is not None and audited.dangerous:
+        learned = audited.dangerous[0]
+    draw(net, learned, file)
+
+
+# -- JSON -------------------------------------------------------------------------------------
+
+
+def _as_dict(net: Network, learned: Inference | None, audited: Audit | None) -> dict[str, Any]:
+    answer: dict[str, Any] = {"parties": len(net)}
+    if learned is not None:
+        answer |= _inference(learned)
+    if audited is not None:
+        answer |= {
+            "tau": audited.tau,
+            "sizes": [
+                {"size": size, "harmless": harmless} for size, harmless in audited.harmless.items()
+            ],
+            "dangerous": [_inference(each) for each in audited.dangerous],
+            "more": audited.more,
+        }
+    return answer
+
+
+def _inference(learned: Inference) -> dict[str, Any]:
+    return {
+        "coalition": list(learned.coalition),
+        "harmless": learned.harmless,
+        "components": [list(group) for group in learned.components],
+    }
+
+
+# -- text -------------------------------------------------------------------------------------
+
+
+def _print_coalition(learned: Inference) -> None:
+    who = _listed(learned.coalition)
+    if learned.harmless:
+        print(f"{who}: harmless")
+        print(f"  learns the pooled sum and nothing else of {_counted(learned.components[0])}")
+        return
+    print(f"{who}: not harmless")
+    for group in learned.components:
+        what = "the very input" if len(group) == 1 else "the sum"
+        print(f"  learns {what} of {_listed(group)}")
+
+
+def _print_audit(net: Network, audited: Audit) -> None:
+    if not audited.harmless:
+        print(f"{len(net)} parties: nothing hides one's input from " + _the_other(net))
+        return
+    for size, harmless in audited.harmless.items():
+        what = "party learns" if size == 1 else "parties together learn"
+        verdict = f"no {size} {what}" if harmless else f"some {size} {what}"
+        print(f"{verdict} {'anything but the pooled sum' if harmless else 'more'}")
+    if not audited.dangerous:
+        return
+    print("smallest coalitions that learn more, and the sums they learn:")
+    for each in audited.dangerous:
+        groups = "; ".join(_listed(group) for group in each.components)
+        print(f"  {_listed(each.coalition)}: {groups}")
+    if audited.more:
+        print("  and there are more (--limit)")
+
+
+def _the_other(net: Network) -> str:
+    return "the other" if len(net) == 2 else "all others together"
+
+
+def _counted(group: tuple[str, ...]) -> str:
+    return f"the other {len(group)} parties"
+
+
+def _listed(group: tuple[str, ...]) -> str:
+    named = ", ".join(group[:_NAMED])
+    return named + (f" and {len(group) - _NAMED} more" if len(group) > _NAMED else "")

@@ -1,0 +1,166 @@
+"""A picture: the coalition inside, the honest parties around it, each connected group in a colour.
+
+Colours are those of Okabe and Ito, told apart by colour-blind eyes, and every group has a marker of
+its own besides. Links of the coalition are grey: without them the groups are what is left.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from titan.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from titan.network import Network
+    from titan.privacy.audit import Inference
+
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+_MARKERS = ("o", "^", "D", "v", "p", "h")
+_CURIOUS = "#000000"
+_FAINT = "#9A9A9A"
+_LABELLED = 60  # parties up to which names can be read
+_MOST_LINKS = 20_000
+_IN_LEGEND = 6
+
+Place = tuple[float, float]
+
+
+def draw(network: Network, learned: Inference | None, file: Path) -> None:
+    """Write a picture of what a coalition learns; the file's ending says in which format."""
+    pyplot = _pyplot()
+    if len(network.senders) > _MOST_LINKS:
+        raise InputError(
+            f"a picture of {len(network.senders)} links would be black",
+            hint=f"at most {_MOST_LINKS} links are drawn",
+        )
+    groups = learned.components if learned is not None else (network.parties,)
+    coalition = learned.coalition if learned is not None else ()
+    places = _places(groups, coalition)
+    figure, axes = pyplot.subplots(figsize=(8, 8))
+    try:
+        group_of = {party: g for g, group in enumerate(groups) for party in group}
+        _links(axes, network, places, group_of)
+        _parties(axes, groups, coalition, places)
+        _finish(axes, learned)
+        figure.savefig(file, dpi=150, bbox_inches="tight", pad_inches=0.3)
+    except (ValueError, OSError) as error:
+        raise FileError(
+            f"{file} cannot be drawn: {str(error).splitlines()[0]}", hint="end it in .png or .svg"
+        ) from None
+    finally:
+        pyplot.close(figure)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError(
+            "matplotlib is not installed, and pictures need it",
+            hint="install it: python -m pip install 'titan-consensus[plot]'",
+        ) from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _places(groups: tuple[tuple[str, ...], ...], coalition: tuple[str, ...]) -> dict[str, Place]:
+    """Honest parties on a circle, a gap between two groups; the coalition on a smaller one."""
+    gaps = len(groups) if len(groups) > 1 else 0
+    slots = sum(map(len, groups)) + gaps
+    places: dict[str, Place] = {}
+    at = 0.0
+    for group in groups:
+        for party in group:
+            places[party] = _on_circle(at / slots, 1.0)
+            at += 1
+        at += 1 if gaps else 0
+    inner = 0.42 if len(coalition) > 1 else 0.0
+    for i, party in enumerate(coalition):
+        places[party] = _on_circle((i + 0.5) / len(coalition), inner)
+    return places
+
+
+def _on_circle(turn: float, radius: float) -> Place:
+    angle = math.pi / 2 - 2 * math.pi * turn
+    return radius * math.cos(angle), radius * math.sin(angle)
+
+
+def _links(axes: Any, network: Network, places: dict[str, Place], group_of: dict[str, int]) -> None:
+    """One arrow for each link; bent, so that links both ways are seen as two."""
+    small = len(network) <= _LABELLED
+    for sender, receiver in network.edges:
+        inside = sender in group_of and receiver in group_of
+        axes.annotate(
+            "",
+            xy=places[receiver],
+            xytext=places[sender],
+            arrowprops={
+                "arrowstyle": "-|>" if small else "-",
+                "color": _COLOURS[group_of[sender] % len(_COLOURS)] if inside else _FAINT,
+                "linewidth": (1.8 if inside else 1.0) if small else 0.4,
+                "linestyle": "-" if inside else (0, (4, 3)),
+                "shrinkA": 13 if small else 2,
+                "shrinkB": 13 if small else 2,
+                "connectionstyle": "arc3,rad=0.12",
+            },
+        )
+
+
+def _parties(
+    axes: Any,
+    groups: tuple[tuple[str, ...], ...],
+    coalition: tuple[str, ...],
+    places: dict[str, Place],
+) -> None:
+    size = 320 if len(places) <= _LABELLED else 18
+    for g, group in enumerate(groups):
+        name = f"learned: sum of {_some(group)}" if len(groups) > 1 or len(group) == 1 else "honest"
+        style = {"color": _COLOURS[g % len(_COLOURS)], "marker": _MARKERS[g % len(_MARKERS)]}
+        label = name if g < _IN_LEGEND else None
+        axes.scatter(*_columns(group, places), s=size, label=label, zorder=3, **style)
+    if coalition:
+        name = f"coalition: {_some(coalition)}"
+        xs, ys = _columns(coalition, places)
+        axes.scatter(xs, ys, s=size, color=_CURIOUS, marker="s", label=name, zorder=3)
+    if len(places) <= _LABELLED:
+        _names(axes, places, set(coalition))
+
+
+def _names(axes: Any, places: dict[str, Place], coalition: set[str]) -> None:
+    """Honest names outside the circle, the coalition's beneath: neither on a link."""
+    for party, (x, y) in places.items():
+        inside = party in coalition
+        spot = (x, y - 0.085) if inside else (1.1 * x, 1.1 * y)
+        across = "center" if inside or abs(x) < 0.2 else "left" if x > 0 else "right"
+        axes.text(
+            *spot, party, ha=across, va="center", fontsize=10, zorder=4,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8},
+        )  # fmt: skip
+
+
+def _columns(group: tuple[str, ...], places: dict[str, Place]) -> tuple[list[float], list[float]]:
+    return [places[party][0] for party in group], [places[party][1] for party in group]
+
+
+def _finish(axes: Any, learned: Inference | None) -> None:
+    if learned is None:
+        title = "no coalition"
+    elif learned.harmless:
+        title = "harmless: the honest parties stay connected without the coalition"
+    else:
+        title = "not harmless: the coalition learns the sum of each group"
+    axes.set_title(title, fontsize=12)
+    axes.set_aspect("equal")
+    axes.set_xlim(-1.35, 1.35)
+    axes.set_ylim(-1.25, 1.25)
+    axes.axis("off")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False, markerscale=0.6)
+
+
+def _some(group: tuple[str, ...]) -> str:
+    named = ", ".join(group[:5])
+    return named + (f" and {len(group) - 5} more" if len(group) > 5 else "")

@@ -1,0 +1,265 @@
+"""The view: exactly what some parties saw of a run, and nothing else.
+
+A run that is recorded keeps every envelope and every party's encoded input. The view of a coalition
+is the part of it that its members hold: each message one of them sent or received, round by round,
+and their own inputs. The masks they drew are among the messages they sent. The network and the
+plans are public.
+"""
+
+# Rule 1: a View holds no reference to the record it was taken from: what its members did not see
+#         cannot be reached from it.
+# Rule 2: nothing that was seen is printed, by `repr` or in an error.
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import InputError, PlanError
+from titan.network import Network
+from titan.network.names import Party, listing
+from titan.protocol import Envelope, Kind, Plan
+from titan.protocol.recovery.topk import EMPTY
+from titan.protocol.recovery.tree import Tree
+from titan.ring import Residues, Ring
+
+Integers = npt.NDArray[np.object_]
+MOST_BYTES_KEPT = 1 << 30
+"""Payloads of a run that may be kept in memory; large Top-k runs have more."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """One private sum, as everybody knows it: an encoded unit is 2^-fraction."""
+
+    name: str
+    plan: Plan
+    fraction: int
+
+    @property
+    def ring(self) -> Ring:
+        return self.plan.ring
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Message:
+    """One message of a view. `sum` says in which of the view's sums; None: a result told to all."""
+
+    kind: Kind
+    sender: str
+    receiver: str
+    round: int
+    sum: int | None
+    payload: bytes
+    _envelope: Envelope
+    _plan: Plan | None
+
+    @cached_property
+    def _read(self) -> Any:
+        assert self._plan is not None  # noqa: S101 - results told are not read by a plan
+        kind, sender, _, round_, payload = self._envelope
+        return self._plan.read(kind, sender, round_, payload)
+
+    @cached_property
+    def residues(self) -> Residues:
+        """What was sent, modulo 2^bits: (limbs, entries), or (limbs, vectors, entries).
+
+        A mask (its expansion, where a seed was sent), a chunk of a sum, the masked vectors of
+        `flood`, or the k slots of `topk`. The last entry of a vector is the carried 1.
+        """
+        if self._plan is None:
+            raise InputError("a result told to all holds floats", hint="see `numbers`")
+        if self.kind is Kind.LIST:
+            values: Residues = self._read[0]
+            return values
+        if self.kind is Kind.MASKED:
+            ring, d = self._plan.ring, self._plan.entries
+            vectors = [ring.from_bytes(vector, d) for _, vector in self._read]
+            return np.stack(vectors, axis=1) if vectors else ring.zeros(0, d)
+        residues: Residues = self._read
+        return residues
+
+    @cached_property
+    def numbers(self) -> Integers:
+        """The residues as integers from 0 to 2^bits - 1; of a result told to all, its floats."""
+        if self._plan is None:
+            return np.frombuffer(self.payload, "<f8").astype(object)
+        x = self.residues
+        flat = self._plan.ring.to_ints(x.reshape(x.shape[0], -1))
+        return np.array([*flat, None], object)[:-1].reshape(x.shape[1:])
+
+    @cached_property
+    def origins(self) -> npt.NDArray[np.object_]:
+        """Whose masked numbers these are: one name per vector (`flood`) or per slot and entry
+        (`topk`; None in an empty slot). Empty for other kinds."""
+        if self._plan is None or self.kind not in (Kind.LIST, Kind.MASKED):
+            return np.empty(0, object)
+        names = self._plan.network.parties
+        if self.kind is Kind.MASKED:
+            return np.array([names[origin] for origin, _ in self._read] + [None], object)[:-1]
+        ids = self._read[1]
+        table = np.array([*names, None], object)
+        return table[np.where(ids == EMPTY, len(names), ids)]
+
+    @property
+    def entries(self) -> range:
+        """Which entries of the vector the numbers are; all, unless `tree` sent a chunk."""
+        if self._plan is None:
+            return range(len(self.payload) // 8)
+        scheme = self._plan.scheme
+        if isinstance(scheme, Tree) and self.kind is not Kind.MASK:
+            part = scheme.part(self.kind, self._envelope.sender, self.round)
+            assert part is not None  # noqa: S101 - the agent would not have sent it
+            return range(part.start, part.stop)
+        return range(self._plan.entries)
+
+    def __repr__(self) -> str:
+        where = "told to all" if self.sum is None else f"sum {self.sum}"
+        return (
+            f"<Message {self.kind.name} {self.sender}->{self.receiver}, {where}, "
+            f"round {self.round}, {len(self.payload)} bytes>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class View:
+    """What `coalition` saw. Iterating gives the messages, sum by sum, round by round."""
+
+    network: Network
+    coalition: tuple[str, ...]
+    sums: tuple[Sum, ...]
+    messages: tuple[Message, ...]
+    inputs: Mapping[str, tuple[Integers, ...]]
+    """Each member's own encoded inputs, one array of residues per sum, without the carried 1."""
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self.messages)
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def received_by(self, party: Party) -> tuple[Message, ...]:
+        """What one member received."""
+        name = self._member(party)
+        return tuple(message for message in self.messages if message.receiver == name)
+
+    def sent_by(self, party: Party) -> tuple[Message, ...]:
+        """What one member sent."""
+        name = self._member(party)
+        return tuple(message for message in self.messages if message.sender == name)
+
+    def _member(self, party: Party) -> str:
+        name = self.network.parties[self.network.index(party)]
+        if name not in self.coalition:
+            raise InputError(
+                f"this view is not that of {name!r}", hint=f"it is that of {self._listed}"
+            )
+        return name
+
+    @property
+    def _listed(self) -> str:
+        return listing(self.coalition)
+
+    def __repr__(self) -> str:
+        return f"<View of {self._listed}: {len(self)} messages in {len(self.sums)} sums>"
+
+
+# -- recording --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordedSum:
+    """One sum with everything that happened in it: for views only, it holds everybody's secrets."""
+
+    sum: Sum
+    secrets: Residues
+    envelopes: tuple[Envelope, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Record:
+    """A whole run: its sums, and what one party told all others afterwards."""
+
+    network: Network
+    sums: tuple[RecordedSum, ...]
+    told: tuple[Envelope, ...] = ()
+
+    def view(self, coalition: Iterable[Party]) -> View:
+        """What these parties saw; not everybody, for whom there is nobody left to be curious of."""
+        coalition = coalition if isinstance(coalition, str) else list(coalition)
+        self.network.honest_components(coalition)  # refuses what is no coalition
+        members = sorted({self.network.index(party) for party in coalition})
+        if not members:
+            raise InputError("a coalition of nobody sees nothing", hint="name at least one party")
+        names = self.network.parties
+        inputs = {
+            names[i]: tuple(_integers(kept.sum.ring, kept.secrets[:, i]) for kept in self.sums)
+            for i in members
+        }
+        messages = [
+            message
+            for at, kept in enumerate(self.sums)
+            for message in _seen(members, kept.envelopes, names, at, kept.sum.plan)
+        ] + _seen(members, self.told, names, None, None)
+        return View(
+            self.network,
+            tuple(names[i] for i in members),
+            tuple(kept.sum for kept in self.sums),
+            tuple(messages),
+            MappingProxyType(inputs),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Record of {len(self.sums)} sums among {len(self.network)} parties>"
+
+
+def view_of(record: Record | None, coalition: Iterable[Party]) -> View:
+    """The view of a result that may have been recorded or not."""
+    if record is None:
+        raise InputError(
+            "nothing was recorded of this run, so nobody's view can be shown",
+            hint='run it again with record=True and engine="local"',
+        )
+    return record.view(coalition)
+
+
+def check_recordable(plan: Plan, engine: str) -> None:
+    """Refuse, before anything runs, to record what cannot be kept."""
+    if engine != "local":
+        raise PlanError(
+            f"the {engine} engine sends no messages, so there is nothing to record",
+            hint='record=True needs engine="local"',
+        )
+    size = plan.cost.bytes_sent.total
+    if size > MOST_BYTES_KEPT:
+        raise PlanError(
+            f"the messages of this run have {size} bytes; at most {MOST_BYTES_KEPT} are recorded",
+            hint='fewer entries, or recovery="tree", which sends the least',
+        )
+
+
+def _seen(
+    members: list[int],
+    envelopes: Iterable[Envelope],
+    names: tuple[str, ...],
+    at: int | None,
+    plan: Plan | None,
+) -> list[Message]:
+    """The envelopes that members sent or received, in order of rounds."""
+    inside = frozenset(members)
+    seen = [e for e in envelopes if e.sender in inside or e.receiver in inside]
+    seen.sort(key=lambda e: (e.round, e.kind, e.sender, e.receiver))
+    return [
+        Message(e.kind, names[e.sender], names[e.receiver], e.round, at, bytes(e.payload), e, plan)
+        for e in seen
+    ]
+
+
+def _integers(ring: Ring, x: Residues) -> Integers:
+    return np.array([*ring.to_ints(x), None], object)[:-1]
