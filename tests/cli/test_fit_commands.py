@@ -209,6 +209,20 @@ def test_moments_remember_their_weights_and_their_constant(parties: Path) -> Non
     )
 
 
+def test_moments_without_a_model_leave_the_choice_to_fit(parties: Path) -> None:
+    numbers = "a,b,y\n" + "".join(f"{i},{i * i % 7},{3 * i % 5}\n" for i in range(12))
+    (parties / "numbers.csv").write_text(numbers)
+    made = answer("moments", "numbers.csv", cwd=parties)
+    assert made["names"] == ["Intercept", "a", "b", "y"]
+    chosen = ["--response", "b", "--columns", "y"]
+    assert answer("fit", "numbers.moments", *chosen, cwd=parties) == answer(
+        "fit", "numbers.csv", *chosen, cwd=parties
+    )
+    done = titan("moments", "all.csv", "--out", "text.moments", cwd=parties)
+    assert done.returncode == 1
+    assert "all.csv" in done.stderr
+
+
 def test_ridge_where_ordinary_least_squares_fails(parties: Path) -> None:
     formula = "thalach ~ age + I(2*age)"
     failed = titan("fit", *FILES, "--formula", formula, cwd=parties)
@@ -312,7 +326,7 @@ def test_solve_takes_numbers_as_names_when_told(tmp_path: Path) -> None:
         ("fit north.csv east.csv --formula thalach~age --bits 4", "4 bits are too few"),
         ("fit north.csv east.csv --formula thalach~age --engine steam", "--engine 'steam'"),
         ("fit all.csv --formula thalach~age+I(age*2)", "age"),
-        ("moments north.csv", "no model is given"),
+        ("moments north.csv", "text where a number was expected"),
         ("moments nowhere.csv --formula y~x", "nowhere.csv cannot be read"),
         ("moments north.csv --formula thalach~age --out folder", "it is a directory"),
         ("moments north.csv east.csv --formula thalach~age", "need a name for their sum"),

@@ -104,7 +104,7 @@ def test_decaying_steps_converge_as_a_power_of_the_rounds(method: str, network: 
 
 @on_two_networks
 def test_paillier_is_exact(network: str) -> None:
-    pytest.importorskip("phe")
+    pytest.importorskip("phe", reason="Paillier is an optional extra: peers")
     choices = {"paillier": {"key_bits": 256}}
     for name in ("average", "small"):
         run = compare.run(

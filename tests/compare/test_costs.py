@@ -129,7 +129,7 @@ def test_paillier() -> None:
 
     The public key goes 2 → 3 → 1, ciphertexts 2 → 3 → 1, their product 1 → 2, the sum 2 → 3 → 1.
     """
-    pytest.importorskip("phe")
+    pytest.importorskip("phe", reason="Paillier is an optional extra: peers")
     state = after("paillier", tiny(), TRIANGLE, 7, key_bits=256)
     assert state.cost.rounds == state.rounds_needed == 2 + 2 + 1 + 2
     assert state.cost.sent.tolist() == [5, 1 + 5 + 5, 1 + 5 + 5]

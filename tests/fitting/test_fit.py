@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +63,10 @@ def in_form(form: str, i: int, folder: Path) -> Any:
     if form == "arrays":
         return {name: np.array(values) for name, values in part(i).items()}
     if form == "pandas":
-        return pytest.importorskip("pandas").DataFrame(part(i))
+        return import_module("pandas").DataFrame(part(i))
     if form == "polars":
-        return pytest.importorskip("polars").DataFrame(part(i))
-    pyarrow = pytest.importorskip("pyarrow")
+        return import_module("polars").DataFrame(part(i))
+    pyarrow = import_module("pyarrow")
     table = pyarrow.table(part(i))
     if form == "arrow":
         return table
@@ -119,8 +120,8 @@ def test_list_mapping_and_one_table_agree(tmp_path: Path) -> None:
 
 def test_one_file_divided_by_a_column() -> None:
     """Four hospitals on a directed network, against statsmodels on all their rows."""
-    api = pytest.importorskip("statsmodels.formula.api")
-    pandas = pytest.importorskip("pandas")
+    api = import_module("statsmodels.formula.api")
+    pandas = import_module("pandas")
     path = datasets.path("heart_disease")
     hospitals = split_by(open_source(path), "hospital")
     network = titan.Network(

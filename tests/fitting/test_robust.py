@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ from titan.leastsquares.robust import agreed_solution, meat_scales
 from titan.moments import Model, collect
 from titan.moments.residuals import scores, summed_score
 
-api = pytest.importorskip("statsmodels.api")
+api = import_module("statsmodels.api")
 
 Kind = Literal["HC0", "cluster"]
 NET = titan.Network.cycle(5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from titan.leastsquares import Regression
 from titan.moments import Accumulator, Column
 from titan.moments.gram import weighted
 
-api = pytest.importorskip("statsmodels.api")
+api = import_module("statsmodels.api")
 
 NET = titan.Network.cycle(3)
 

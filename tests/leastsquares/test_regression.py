@@ -7,6 +7,7 @@ import json
 import math
 import warnings
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def rows(problem: Problem) -> tuple[Floats, Floats]:
 
 @pytest.fixture(scope="module")
 def reference(rows: tuple[Floats, Floats]) -> Any:
-    api = pytest.importorskip("statsmodels.api")
+    api = import_module("statsmodels.api")
     return api.OLS(rows[1], rows[0]).fit()
 
 
@@ -135,7 +136,7 @@ def test_predict_takes_the_columns_of_a_table_by_name(
     matrix = np.array(problem.A[:7], np.float64)
     columns = dict(zip(problem.names, matrix.T, strict=True))
     backwards = {name: columns[name] for name in reversed(problem.names[1:])}
-    module = pytest.importorskip(library)
+    module = import_module(library)
     table = module.table if library == "pyarrow" else module.DataFrame
     expected = fit.predict(matrix)
     np.testing.assert_array_equal(fit.predict(table(backwards)), expected)
@@ -148,7 +149,7 @@ def test_predict_takes_the_columns_of_a_table_by_name(
 
 
 def test_predict_refuses_a_name_twice(fit: Regression) -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = import_module("pandas")
     table = pandas.DataFrame(np.ones((3, len(fit.names))), columns=[*fit.names[1:], "age"])
     with pytest.raises(InputError, match="two columns are called 'age'"):
         fit.predict(table)
@@ -176,7 +177,7 @@ def test_to_dict_is_json(fit: Regression) -> None:
 
 
 def test_without_a_constant_r_squared_is_about_zero(problem: Problem, rows: Any) -> None:
-    api = pytest.importorskip("statsmodels.api")
+    api = import_module("statsmodels.api")
     names = problem.names[1:6]
     ours = fit_pooled(problem.pooled().subset(names))
     theirs = api.OLS(rows[1], rows[0][:, 1:6], hasconst=False).fit()
@@ -214,7 +215,7 @@ def test_inference_needs_the_square_of_the_response(problem: Problem) -> None:
 
 def test_weights_as_statsmodels_wls(problem: Problem, rows: Any) -> None:
     """Rows multiplied by √w; with w = k² the roots are exact."""
-    api = pytest.importorskip("statsmodels.api")
+    api = import_module("statsmodels.api")
     roots = [Fraction(1 + i % 3) for i in range(len(problem.A))]
     scaled = Problem(
         problem.names,
@@ -249,7 +250,7 @@ def test_as_many_rows_as_coefficients() -> None:
 
 
 def test_submodel_as_statsmodels(fit: Regression, rows: Any) -> None:
-    api = pytest.importorskip("statsmodels.api")
+    api = import_module("statsmodels.api")
     ours = fit.submodel(["Intercept", "oldpeak", "age"])
     theirs = api.OLS(rows[1], rows[0][:, [0, 5, 1]]).fit()
     np.testing.assert_allclose(np.asarray(ours.params), theirs.params, rtol=1e-10)
@@ -258,7 +259,7 @@ def test_submodel_as_statsmodels(fit: Regression, rows: Any) -> None:
 
 
 def test_ridge_as_scikit_learn(fit: Regression, rows: Any) -> None:
-    linear_model = pytest.importorskip("sklearn.linear_model")
+    linear_model = import_module("sklearn.linear_model")
     for ours in fit.ridge_path([0.5, 10, 3000]):
         theirs = linear_model.Ridge(alpha=ours.alpha).fit(rows[0][:, 1:], rows[1])
         expected = [theirs.intercept_, *theirs.coef_]
@@ -280,7 +281,7 @@ def test_ridge_solves_what_is_dependent() -> None:
 
 
 def assert_lasso(fit: Regression, X: Floats, y: Floats, at: list[int]) -> None:
-    linear_model = pytest.importorskip("sklearn.linear_model")
+    linear_model = import_module("sklearn.linear_model")
     path = fit.lasso_path()
     assert path.violation < 1e-10
     assert len(path.alphas) == 100
@@ -317,7 +318,7 @@ def test_lasso_of_correlated_columns() -> None:
 
 
 def test_lasso_without_intercept_and_chosen_alphas(problem: Problem, rows: Any) -> None:
-    linear_model = pytest.importorskip("sklearn.linear_model")
+    linear_model = import_module("sklearn.linear_model")
     fit = fit_pooled(problem.pooled().subset(problem.names[1:]))
     path = fit.lasso_path([0.5, 20.0])
     assert path.alphas.tolist() == [20.0, 0.5]
@@ -340,7 +341,7 @@ def weighted_lasso(names: tuple[str, ...]) -> tuple[Problem, Floats, Floats, Flo
 
 
 def test_weighted_lasso_as_scikit_learn() -> None:
-    linear_model = pytest.importorskip("sklearn.linear_model")
+    linear_model = import_module("sklearn.linear_model")
     problem, X, y, weights = weighted_lasso(("Intercept", "a", "b", "c"))
     fit = fit_pooled(problem.pooled(), constant="Intercept", weighted=True)
     path = fit.lasso_path([0.3, 5.0])
@@ -362,7 +363,7 @@ def test_a_weighted_lasso_without_a_constant_is_refused() -> None:
 @pytest.mark.parametrize("freedom", [1, 7, 845, 10**6])
 @pytest.mark.parametrize("t", [0.0, 0.067, 2.5, 26.4])
 def test_tails_as_scipy(t: float, freedom: int) -> None:
-    stats = pytest.importorskip("scipy.stats")
+    stats = import_module("scipy.stats")
     ours = two_sided(Ball(Fraction(t), Fraction(1, 10**20)), freedom)
     assert float(ours) == pytest.approx(2 * stats.t.sf(t, freedom), rel=1e-9)
     ours = upper_tail(Ball(Fraction(t)), 3, freedom)
@@ -371,7 +372,7 @@ def test_tails_as_scipy(t: float, freedom: int) -> None:
 
 @pytest.mark.parametrize("freedom", [1, 7, 845, 10**6])
 def test_quantiles_are_proven(freedom: int) -> None:
-    stats = pytest.importorskip("scipy.stats")
+    stats = import_module("scipy.stats")
     ball = quantile(0.05, freedom)
     assert float(ball) == pytest.approx(stats.t.isf(0.025, freedom), rel=1e-12)
     assert ball.digits >= 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_refusals(words: list[Any], said: str) -> None:
               ["cycle:80", "--tau", 2]],
 )  # fmt: skip
 def test_a_picture(words: list[str], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    import_module("matplotlib")
     file = tmp_path / "network.png"
     done = titan("privacy", *words, "--plot", file)
     assert done.returncode == 0, done.stderr
@@ -80,7 +81,7 @@ def test_a_picture(words: list[str], tmp_path: Path) -> None:
 
 
 def test_a_picture_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
+    import_module("matplotlib")
     done = titan("privacy", "cycle:5", "--plot", tmp_path / "network.nonsense")
     assert done.returncode == 1
     assert ".png or .svg" in done.stderr

@@ -273,7 +273,7 @@ def test_addresses_have_one_form() -> None:
 @pytest.mark.parametrize(
     "address",
     ["", ":", "north", "north:", "north:0", "north:65536", "north:07", "north:٣", ":7443",
-     "unix:/tmp/x:1", "unix:1x", "dns://8.8.8.8/x:1", "http://north:1", "a b:1", "nörth:1",
+     "unix:/x:1", "unix:1x", "dns://8.8.8.8/x:1", "http://north:1", "a b:1", "nörth:1",
      "-north:1", "north-:1", "a..b:1", "300.1.1.1:1", "1.2.3:1", "[::1:1", "::1:1",
      "[fe80::1%e]:1", "[::g]:1", "a" * 64 + ":1", "north:1\n", "north,east:1", "user@north:1",
      ".:1"],

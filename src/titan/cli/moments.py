@@ -16,7 +16,7 @@ from titan.cli.output import check_writable, refuse_inputs, show_json, show_rows
 from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from titan.moments import Model, Moments
+    from titan.moments import Model, Moments, Source
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,13 @@ def command(
 
     Rows are read in batches, so that a file may be larger than memory. What is saved (readable by
     you alone) is the sum of products of every two columns; it is as secret as such sums are, and
-    none of them is printed.
+    none of them is printed. Without a model all columns are taken, and `titan fit` chooses.
 
     \b
     Example:
-      titan moments big.parquet --formula "y ~ a + b"
-      titan fit big.moments
+      titan moments big.parquet
+      titan fit big.moments --response y --columns a,b
+      titan moments big.parquet --formula "y ~ a + log(b)" --out log.moments
     """
     model = options.model(
         formula, response, options.columns_named(columns), not no_intercept, weights
@@ -103,9 +104,19 @@ def _read(
         return _Made(file, moments if model is None else moments.select(model.names), 0)
     source = inputs.open_rows(file, decimal=decimal, watch=watch)
     if model is None:
-        raise options.no_model()
+        model = _all_columns(source)
     found = collect(source, model, missing=missing)  # type: ignore[arg-type]  # checked there
     return _Made(file, found.moments, found.dropped)
+
+
+def _all_columns(source: Source) -> Model:
+    """Without a model all columns count, the last as the response, and any may be chosen later."""
+    from titan.moments import Model
+
+    if len(source.column_names) < 2:
+        raise InputError(f"{source.label} has one column only", hint="two are needed at least")
+    *explaining, response = source.column_names
+    return Model.from_columns(response, explaining)
 
 
 def _print(made: Sequence[_Made], total: Moments, target: Path) -> None:
