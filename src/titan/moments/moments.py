@@ -165,7 +165,7 @@ class Moments:
         """Which columns are zero in every row."""
         at = np.arange(len(self.names))
         diagonal = self.gram[:, triangle.place(at, at)]
-        return np.array([not entry.any() for entry in diagonal.T], bool)
+        return np.asarray(np.bitwise_or.reduce(diagonal, axis=0) == 0, bool)
 
     # -- out ----------------------------------------------------------------------------------
 
