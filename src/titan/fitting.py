@@ -58,18 +58,41 @@ def solve(
     sums: bits, tau, recovery, k, rounds, masks, engine, progress, record (see `titan.average`).
     """
     sums = Sums.choose(_checked(network), choices)
-    origin = None if solver is None else network.index(solver)
     secrets = [
         _moments_of(party, part, names)
         for party, part in zip(network.parties, by_party(parts, network), strict=True)
     ]
+    return solve_moments(secrets, sums, release=release, solver=solver)
+
+
+def solve_moments(
+    secrets: Sequence[SecretMoments],
+    sums: Sums,
+    *,
+    release: Release = "solution",
+    solver: str | None = None,
+) -> Solution:
+    """The same from the parties' moments, in order of the network's parties."""
+    origin = None if solver is None else sums.network.index(solver)
     pooled, cost = pool(secrets, sums, release)
     solution = solve_pooled(pooled)
+    further, told = _tell(sums.network, origin, solution.x, solution.error_bound)
+    return replace(solution, cost=_added(cost, further), record=_record(sums, told))
+
+
+def _tell(
+    network: Network, origin: int | None, *answer: npt.ArrayLike
+) -> tuple[Cost | None, list[Envelope]]:
+    """The party that solved, if only one did, tells all others its answer."""
     told: list[Envelope] = []
-    if origin is not None:
-        message = np.concatenate([solution.x, solution.error_bound]).astype("<f8").tobytes()
-        cost = cost + broadcast(network, origin, message, told)
-    return replace(solution, cost=cost, record=_record(sums, told))
+    if origin is None:
+        return None, told
+    message = np.concatenate([np.asarray(x, "<f8") for x in answer]).tobytes()
+    return broadcast(network, origin, message, told), told
+
+
+def _added(cost: Cost, further: Cost | None) -> Cost:
+    return cost if further is None else cost + further
 
 
 def fit(
@@ -85,6 +108,7 @@ def fit(
     decimal: bool = False,
     release: Release = "inference",
     cov_type: CovType = "nonrobust",
+    solver: str | None = None,
     **choices: Any,
 ) -> Regression:
     """Linear regression on all parties' rows together.
@@ -104,14 +128,21 @@ def fit(
                together can tell the other two vectors, though not whose is which.
 
     If the fit is exact there is no such sum. Digits of these errors are not claimed as proven.
+
+    `solver` names one party that solves and tells the others; robust errors need everyone to.
     """
     model = model_of(formula, response, columns, intercept, weights)
     _check_choices(release, cov_type, network, choices)
+    origin = _origin(solver, network, cov_type)
     read = _Read.of(data, network, model, missing, decimal)
     sums = None if network is None else Sums.choose(network, choices)
     pooled, cost = read.pooled(sums)
     fitted = fit_pooled(pooled, constant=model.constant, weighted=model.weights is not None)
     fitted = replace(fitted, cov_type=cov_type, cost=cost, dropped=read.dropped)
+    if origin is not None and network is not None:
+        answer = fitted.params, fitted.error_bound, fitted.bse
+        further, told = _tell(network, origin, *map(np.asarray, answer))
+        return replace(fitted, cost=_added(fitted.cost, further), record=_record(sums, told))
     if cov_type == "nonrobust" or fitted.exact_fit:
         return replace(fitted, record=_record(sums))
     x = agreed_solution(fitted.certificate, fitted.residual_sum)
@@ -274,6 +305,20 @@ def _check_choices(
         _refuse_choices(choices)
     elif cov_type == "cluster":
         _check_clusters(len(_checked(network)), choices.get("tau"))
+
+
+def _origin(solver: str | None, network: Network | None, cov_type: CovType) -> int | None:
+    """The number of the party that solves for all; None where everyone does."""
+    if solver is None:
+        return None
+    if network is None:
+        _refuse_choices({"solver": solver})
+    if cov_type != "nonrobust":
+        raise PlanError(
+            f"cov_type={cov_type!r} needs the solution at every party, not at {solver!r} alone",
+            hint="leave solver out",
+        )
+    return _checked(network).index(solver)
 
 
 def _refuse_choices(choices: Mapping[str, Any]) -> None:

@@ -209,6 +209,23 @@ def test_moments_remember_their_weights_and_their_constant(parties: Path) -> Non
     )
 
 
+def test_one_party_solves_for_all(parties: Path) -> None:
+    words = ["fit", *FILES, "--formula", FORMULA]
+    everyone, one = answer(*words, cwd=parties), answer(*words, "--solver", "east", cwd=parties)
+    assert one["cost"]["messages"] > everyone["cost"]["messages"]
+    assert {**one, "cost": None} == {**everyone, "cost": None}
+    for name in ("a", "b", "c"):
+        (parties / f"{name}.csv").write_text(f"1,{ord(name)},2\n1,3,{ord(name)}\n")
+    solve = ["solve", "a.csv", "b.csv", "c.csv"]
+    everyone, one = answer(*solve, cwd=parties), answer(*solve, "--solver", "c", cwd=parties)
+    assert one["x"] == everyone["x"]
+    assert one["cost"]["messages"] > everyone["cost"]["messages"]
+    for command in (words, solve):
+        refused = titan(*command, "--solver", "nobody", cwd=parties)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "nobody" in refused.stderr
+
+
 def test_moments_without_a_model_leave_the_choice_to_fit(parties: Path) -> None:
     numbers = "a,b,y\n" + "".join(f"{i},{i * i % 7},{3 * i % 5}\n" for i in range(12))
     (parties / "numbers.csv").write_text(numbers)

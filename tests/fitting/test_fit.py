@@ -197,6 +197,25 @@ def test_missing_values_are_refused_and_counted() -> None:
     assert "drop" in caught.value.hint
 
 
+def test_one_party_may_solve_and_tell_the_others() -> None:
+    tables = [part(i) for i in range(3)]
+    everyone = titan.fit(tables, NET, formula="y ~ a")
+    one = titan.fit(tables, NET, formula="y ~ a", solver="2", record=True)
+    assert one.params.enclosures == everyone.params.enclosures
+    assert one.bse.enclosures == everyone.bse.enclosures
+    assert one.cost.messages > everyone.cost.messages
+    told = [m for m in one.view(["1"]) if m.kind.name == "RESULT"]
+    assert told, "the answer reached a party that did not solve"
+    for choices, complaint in (
+        ({"solver": "nobody"}, "nobody"),
+        ({"solver": "2", "cov_type": "HC0"}, "needs the solution at every party"),
+    ):
+        with pytest.raises(InputError, match=complaint):
+            titan.fit(tables, NET, formula="y ~ a", **choices)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="solver without a network"):
+        titan.fit(tables[0], formula="y ~ a", solver="2")
+
+
 def test_dropped_rows_are_reported() -> None:
     fit = titan.fit([part(0), with_gaps(1), part(2)], NET, formula="y ~ a", missing="drop")
     whole = titan.fit([part(i) for i in range(3)], NET, formula="y ~ a", missing="drop")

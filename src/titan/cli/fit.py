@@ -61,6 +61,7 @@ def command(
     bits: options.Bits = None,
     masks: options.Masks = None,
     engine: options.Engine = None,
+    solver: options.Solver = None,
     save: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
     json: options.Json = False,
 ) -> None:
@@ -90,11 +91,12 @@ def command(
     with waiting() as wait:
         parts = _parts(files, party, decimal, wait.rows)
         if len(files) == 1 and party is None:
-            options.refuse_without_network(options.given(network=network) | sums)
+            options.refuse_without_network(options.given(network=network, solver=solver) | sums)
             net, out = None, reading.alone(next(iter(parts.values())))
         else:
             net = networks.among(network or "cycle", list(parts))
-            out = reading.together(parts, net, sums | {"progress": wait.rounds})
+            sums |= options.given(solver=solver) | {"progress": wait.rounds}
+            out = reading.together(parts, net, sums)
     answer = _as_dict(out, net)
     if json:
         show_json(answer)
@@ -178,6 +180,8 @@ class _Reading:
 
         if not any(isinstance(part, Moments) for part in parts.values()):
             return self._fitted(parts, net, sums)
+        if "solver" in sums:
+            raise InputError("--solver needs rows, and moments were given", hint="leave it out")
         secrets = [self._moments(parts[party]) for party in net.parties]
         pooled, cost = pool(secrets, Sums(net, **sums), "inference")
         return replace(self._regression(pooled, secrets[0]), cost=cost)

@@ -26,6 +26,9 @@ Bits = Annotated[
 ]
 Masks = Annotated[str | None, typer.Option(help="sent or seeded. [default: sent]")]
 Engine = Annotated[str | None, typer.Option(help="local or vectorised. [default: local]")]
+Solver = Annotated[
+    str | None, typer.Option(help="One party that solves and tells the others. [default: all do]")
+]
 
 Formula = Annotated[
     str | None, typer.Option(help='The model, as "y ~ a + b + C(site, levels=[1, 2])".')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +33,7 @@ def command(
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Whether a CSV begins with names. [default: if its first line is not all numbers]",
+            help="Whether a CSV begins with names. [default: if its first line has no number]",
         ),
     ] = None,
     decimal: options.Decimal = False,
@@ -46,6 +45,7 @@ def command(
     bits: options.Bits = None,
     masks: options.Masks = None,
     engine: options.Engine = None,
+    solver: options.Solver = None,
     json: options.Json = False,
 ) -> None:
     """Solve A x = b in the least squares sense, every FILE holding some of the rows [A b].
@@ -67,12 +67,12 @@ def command(
             for party, path in paths.items()
         }
         if len(files) == 1:
-            options.refuse_without_network(options.given(network=network) | sums)
+            options.refuse_without_network(options.given(network=network, solver=solver) | sums)
             net = None
         else:
             net = networks.among(network or "cycle", list(paths))
             sums["progress"] = wait.rounds
-        out = _solve(sources, response, net, sums)
+        out = _solve(sources, response, net, solver, sums)
     if json:
         show_json(_as_dict(out, net))
     else:
@@ -80,18 +80,21 @@ def command(
 
 
 def _solve(
-    sources: dict[str, Source], response: str | None, net: Network | None, sums: dict[str, Any]
+    sources: dict[str, Source],
+    response: str | None,
+    net: Network | None,
+    solver: str | None,
+    sums: dict[str, Any],
 ) -> Solution:
-    from titan.fitting import exact
+    from titan.fitting import exact, solve_moments
     from titan.leastsquares import solve_pooled
-    from titan.pooling import Sums, pool
+    from titan.pooling import Sums
 
     if net is None:
         return solve_pooled(exact(_moments(next(iter(sources.values())), response)))
     _same_columns(sources)
     secrets = [_moments(sources[party], response) for party in net.parties]
-    pooled, cost = pool(secrets, Sums(net, **sums), "solution")
-    return replace(solve_pooled(pooled), cost=cost)
+    return solve_moments(secrets, Sums(net, **sums), solver=solver)
 
 
 def _same_columns(sources: dict[str, Source]) -> None:
