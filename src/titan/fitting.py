@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from titan.averaging import as_array, by_party
+from titan.averaging import by_party
 from titan.engines.broadcasting import broadcast
 from titan.errors import DataError, InputError, NetworkError, NotPrivateError, PlanError
 from titan.leastsquares import (
@@ -23,9 +23,8 @@ from titan.leastsquares import (
     solve_pooled,
 )
 from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales, symmetric
-from titan.moments import Collected, Column, Model, Moments, Source, collect, open_source
-from titan.moments.gram import gram
-from titan.moments.rational import RationalMoments
+from titan.matrices import moments_of
+from titan.moments import Collected, Model, Moments, Source, collect, open_source
 from titan.moments.residuals import scores, summed_score
 from titan.moments.rows import Missing
 from titan.network import Network
@@ -33,7 +32,6 @@ from titan.pooling import Release, SecretMoments, Sums, pool, pool_scaled
 from titan.privacy.view import Record
 from titan.protocol import Cost, Envelope
 from titan.ring import Ring
-from titan.ring.fixed_point import exact_number
 
 Parts = Sequence[Any] | Mapping[str, Any]
 
@@ -59,7 +57,7 @@ def solve(
     """
     sums = Sums.choose(_checked(network), choices)
     secrets = [
-        _moments_of(party, part, names)
+        moments_of(party, part, names)
         for party, part in zip(network.parties, by_party(parts, network), strict=True)
     ]
     return solve_moments(secrets, sums, release=release, solver=solver)
@@ -357,57 +355,3 @@ def _sources(data: Any, network: Network | None, decimal: bool) -> dict[str, Sou
         party: open_source(part, decimal=decimal, label=f"the table of {party!r}")
         for party, part in zip(network.parties, by_party(data, network), strict=True)
     }
-
-
-def _moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMoments:
-    """The moments of one pair (A, b)."""
-    try:
-        A, b = part
-    except (TypeError, ValueError):
-        raise DataError(f"{party!r} has no pair (A, b) of arrays") from None
-    A, b = as_array(A), as_array(b)
-    if A.ndim != 2 or b.shape != A.shape[:1]:
-        raise DataError(
-            f"{party!r} has A of shape {A.shape} and b of shape {b.shape}",
-            hint="A has one row per equation, b one entry per row of A",
-        )
-    names = names or [f"x{j}" for j in range(1, A.shape[1] + 1)]
-    if len(names) != A.shape[1]:
-        raise DataError(f"{party!r} has {A.shape[1]} columns for {len(names)} names")
-    labels = [*names, _response(names)]
-    if A.dtype == object or b.dtype == object:
-        return RationalMoments.of(labels, _fractions(party, A, b))
-    try:
-        return gram(labels, [Column(x) for x in _plain(party, A, b)])
-    except DataError as error:
-        raise DataError(f"{party!r}: {error.message}", hint=error.hint) from None
-
-
-def _response(names: Sequence[str]) -> str:
-    """b, unless a column of A is called so."""
-    response = "b"
-    while response in names:
-        response += "'"
-    return response
-
-
-def _plain(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-    """The columns of [A b] as a Column wants them, each contiguous."""
-    columns = []
-    for array in (*np.ascontiguousarray(A.T), b):
-        if array.dtype.kind in "biu":
-            fits = int(array.min(initial=0)) > -(2**63) and int(array.max(initial=0)) < 2**63
-            columns.append(array.astype(np.int64 if fits else object))
-        elif array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-            columns.append(array.astype(np.float64))
-        else:
-            raise DataError(
-                f"{party!r} has numbers of type {array.dtype}",
-                hint="hand in floats, integers, Fractions or Decimals",
-            )
-    return columns
-
-
-def _fractions(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[list[Fraction]]:
-    where = f"an entry of {party!r}"
-    return [[Fraction(exact_number(x, where)) for x in column] for column in (*A.T, b)]
