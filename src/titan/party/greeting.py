@@ -20,9 +20,7 @@ class Greeting:
     plan: str
 
     def hello(self, role: Role, peer: str, expects: int = 0) -> Hello:
-        return Hello(
-            role, self.study, self.run, self.nonce, expects, self.name, peer, self.plan
-        )
+        return Hello(role, self.study, self.run, self.nonce, expects, self.name, peer, self.plan)
 
     def refusal(self, hello: Hello, peer: str, role: Role, journal: Journal) -> Refusal | None:
         """Why `hello`, under the certificate of `peer`, is not the other end of this link."""

@@ -76,6 +76,8 @@ class Session:
         self.run = run
         self.totals: list[Residues] = []
         self.agreed: str | None = None
+        self.stopped: TitanError | None = None
+        """Why the job would not go on; what was sent before is still served."""
         self._job = job
         self._keys = keys
         self._signer = signer
@@ -105,6 +107,15 @@ class Session:
             return None
         told = self._answers.heard.get(self.run.solver)
         return None if told is None else told.content
+
+    @property
+    def everybody_is_here(self) -> bool:
+        return not self._nonces.missing
+
+    @property
+    def pooled(self) -> bool:
+        """All sums are here, not yet compared with the others'."""
+        return len(self.totals) == len(self._job.plans)
 
     @property
     def complete(self) -> bool:
@@ -228,7 +239,11 @@ class Session:
         if number == len(self._job.plans):
             return self._announce()
         plan = self._job.plans[number]
-        secret = self._job.secret(number, self.totals)
+        try:
+            secret = self._job.secret(number, self.totals)
+        except TitanError as error:
+            self.stopped = error
+            return []
         context = self._identity + bytes([number])
         self._vouching = Vouching(self._network, plan, party, self._signer, context)
         self._agent = Agent(plan, party, secret, JournaledMasks(self._keys[number]))
