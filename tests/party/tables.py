@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 from titan import Network
 from titan.errors import InputError, TitanError
@@ -20,6 +22,7 @@ from titan.party.links import Incoming, Outgoing
 from titan.party.session import Run, Session
 from titan.protocol import Plan, RecoveryName
 from titan.ring import Residues, Ring
+from titan.study import database
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 
@@ -116,8 +119,7 @@ class Table:
             party, self.network, self.plans, solver=self.solver, nonce=nonce, stop=self.stop
         )
         path = self.folder / f"{name}.db"
-        journal = Journal.open(path)
-        journal._do("PRAGMA synchronous = OFF")  # no power is cut here, and fsync takes its time
+        journal = _opened(path)
         journal.begin(
             study=STUDY.hex(), run=1, party=name, parties=self.network.parties,
             nonce=new.run.nonce, keys=[fixed("key", party, n) for n in range(2)],
@@ -191,6 +193,21 @@ class Table:
     def totals(self, name: str) -> list[list[int]]:
         ring = self.plans[0].ring
         return [ring.to_ints(total) for total in self.seats[name].session.totals]
+
+
+def _opened(path: Path) -> Journal:
+    """Nothing waits for the disk: no power is cut here, and thousands of messages are taken."""
+
+    def settle(connection: sqlite3.Connection, exclusive: bool) -> None:
+        database_settle(connection, exclusive)
+        connection.execute("PRAGMA synchronous = OFF")
+
+    database_settle = database._settle
+    with (
+        patch.object(database, "_settle", settle),
+        patch.object(database, "_sync_directory", lambda _: None),
+    ):
+        return Journal.open(path)
 
 
 def reframed(peer: str, number: int, message: bytes) -> Frame:
