@@ -69,6 +69,10 @@ def rows() -> Iterator[AnyRow]:
                 ours,
                 f"τ={of}{remark}; {parties} processes, plain TCP; TITAN in one process",
             )
+
+
+def process_rows() -> Iterator[AnyRow]:
+    need("mpyc")
     yield against_processes()
 
 
