@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -49,8 +50,13 @@ def sums_over_tls(values: Floats, tau: int, repeats: int) -> list[float]:
         results = collect(folder, len(values))
     if any(r["found"] != results[0]["found"] for r in results):
         raise AssertionError("the parties do not agree on the sum")
-    reached = [max(times) for times in zip(*(r["reached"] for r in results), strict=True)]
-    return [after - before for before, after in zip(reached, reached[1:], strict=False)]
+    return durations([r["reached"] for r in results])
+
+
+def durations(reached: Sequence[Sequence[float]]) -> list[float]:
+    """From every party's moments to how long each sum took all of them."""
+    last = [max(times) for times in zip(*reached, strict=True)]
+    return [after - before for before, after in pairwise(last)]
 
 
 def _make_study(folder: Path, parties: int, tau: int) -> None:
