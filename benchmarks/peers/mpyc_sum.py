@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Row, ratio
+from benchmarks.parties import sums_over_tls
 from benchmarks.peers.inputs import MAGNITUDE, Floats, error, exact_sum, vectors
 from benchmarks.peers.mpyc_parties import Work, be_a_party, run_parties
 from benchmarks.peers.processes import until_all_know
 from benchmarks.peers.report import AnyRow, Measured, NotMeasuredError, PeerRow, need
-from benchmarks.peers.titan_party import sums_over_tls
 from benchmarks.peers.titan_runs import titan_sum
 
 PARTIES, ENTRIES, TAU = 10, 5151, 2

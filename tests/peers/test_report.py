@@ -13,13 +13,13 @@ import pytest
 from benchmarks.__main__ import main as bench
 from benchmarks.__main__ import report
 from benchmarks.measure import Row, tables
+from benchmarks.parties import durations
 from benchmarks.peers import mpyc_sum, processes
 from benchmarks.peers import report as peer_report
 from benchmarks.peers.__main__ import main as peers
 from benchmarks.peers.everyone import PEERS, rows
 from benchmarks.peers.inputs import Equations, Floats, error, exact_sum, vectors
 from benchmarks.peers.report import Measured, MissingRow, NotMeasuredError, PeerRow
-from benchmarks.peers.titan_party import durations
 from benchmarks.peers.titan_runs import titan_solve, titan_sum
 
 FIGURES = Measured(2.0, 300, 1e-12), Measured(0.5, 200, 0.0)

@@ -12,10 +12,14 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from benchmarks.peers.inputs import Floats
 from benchmarks.peers.mpyc_parties import free_ports
@@ -40,17 +44,26 @@ WAIT = 300.0
 
 def sums_over_tls(values: Floats, tau: int, repeats: int) -> list[float]:
     """Seconds of each of some sums of the same vectors, until the slowest party has it."""
+    scaled = [[round(x * 2**FRACTION) for x in vector] for vector in values.tolist()]
+    results = run(np.stack([RING.from_ints(vector) for vector in scaled]), tau, repeats)
+    return durations([r["reached"] for r in results])
+
+
+def run(secrets: npt.NDArray[np.uint64], tau: int, repeats: int) -> list[dict[str, Any]]:
+    """What every party measured; `secrets` are residues of shape (parties, limbs, d)."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        hand_out(folder, values)
-        _make_study(folder, len(values), tau)
-        module = "benchmarks.peers.titan_party"
-        commands = [python_module(module, name, str(repeats), str(i)) for i in range(len(values))]
+        hand_out(folder, secrets)
+        _make_study(folder, len(secrets), tau)
+        commands = [
+            python_module("benchmarks.parties", name, str(repeats), str(i))
+            for i in range(len(secrets))
+        ]
         run_all(commands, folder / "log")
-        results = collect(folder, len(values))
+        results = collect(folder, len(secrets))
     if any(r["found"] != results[0]["found"] for r in results):
         raise AssertionError("the parties do not agree on the sum")
-    return durations([r["reached"] for r in results])
+    return results
 
 
 def durations(reached: Sequence[Sequence[float]]) -> list[float]:
@@ -90,8 +103,8 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
     study = Study.load(folder / "study.toml")
     card = study.parties[place]
     identity = Identity.load(folder / f"{card.name}.key", card)
-    scaled = [round(x * 2**FRACTION) for x in own_input(folder, place).tolist()]
-    encoded = RING.from_ints(scaled)
+    before = resident_bytes("VmRSS")
+    encoded = own_input(folder, place)
     plan = Plan.make(study.network, RING, encoded.shape[1], tau=study.tau)
     job = Sums(plan, encoded, repeats)
     run = Run(bytes.fromhex(study.digest), 1, study.network, place, fresh_key())
@@ -125,15 +138,25 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
             await engine.until(lambda: session.pooled, WAIT)
             job.reached.append(time.monotonic())
             await engine.until(lambda: session.ended and not desk.unacknowledged(), WAIT)
-    found = [str(x) for x in RING.to_signed(session.totals[-1])]
-    leave(folder, place, reached=job.reached, found=found, scheme=plan.scheme.name)
+    leave(
+        folder,
+        place,
+        reached=job.reached,
+        found=sha256(session.totals[-1].tobytes()).hexdigest(),
+        scheme=plan.scheme.name,
+        written=engine.bytes_written,
+        planned=repeats * plan.cost.bytes_sent[card.name],
+        memory=resident_bytes("VmHWM") - before,
+        processor=time.process_time(),
+    )
+
+
+def resident_bytes(which: str) -> int:
+    """The kernel's own mark of this process: VmRSS now, VmHWM at most so far."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    (found,) = (line for line in lines if line.startswith(which))
+    return 1024 * int(found.split()[1])
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        from benchmarks.peers.inputs import vectors
-
-        took = sums_over_tls(vectors(10, 5151), 2, int(sys.argv[1]))
-        print([round(t, 3) for t in took], median(took))
-    else:
-        asyncio.run(be_a_party(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
+    asyncio.run(be_a_party(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
