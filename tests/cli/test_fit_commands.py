@@ -216,7 +216,7 @@ def test_one_party_solves_for_all(parties: Path) -> None:
     assert {**one, "cost": None} == {**everyone, "cost": None}
     for name in ("a", "b", "c"):
         (parties / f"{name}.csv").write_text(f"1,{ord(name)},2\n1,3,{ord(name)}\n")
-    solve = ["solve", "a.csv", "b.csv", "c.csv"]
+    solve = ["solve", "a.csv", "b.csv", "c.csv", "--allow-small"]
     everyone, one = answer(*solve, cwd=parties), answer(*solve, "--solver", "c", cwd=parties)
     assert one["x"] == everyone["x"]
     assert one["cost"]["messages"] > everyone["cost"]["messages"]
@@ -275,20 +275,21 @@ def test_solve_with_and_without_names(tmp_path: Path) -> None:
         (tmp_path / f"{name}.named.csv").write_text(
             "one,t,y\n" + "\n".join(rows[2 * at : 2 * at + 2]) + "\n"
         )
-    out = answer("solve", "a.csv", "b.csv", "c.csv", "--tau", 1, cwd=tmp_path)
+    words = ["solve", "a.csv", "b.csv", "c.csv", "--tau", 1, "--allow-small"]
+    out = answer(*words, cwd=tmp_path)
     # Σt = 23, Σt² = 129, Σy = 5.3, Σty = 28.2, 6 rows: y = 35.1/245 + 47.3/245 t
     assert out["x"] == pytest.approx({"x1": 35.1 / 245, "x2": 47.3 / 245}, rel=1e-15)
     assert max(out["error_bound"].values()) < 1e-16
     assert min(out["digits"].values()) > 30
     assert out["rows"] == 6
     assert out["cost"]["messages"] > 0
-    files = ["a.named.csv", "b.named.csv", "c.named.csv"]
+    files = ["a.named.csv", "b.named.csv", "c.named.csv", "--allow-small"]
     named = answer("solve", *files, "--response", "y", cwd=tmp_path)
     assert list(named["x"]) == ["one", "t"]
     assert list(named["x"].values()) == list(out["x"].values())
     swapped = answer("solve", *files, "--response", "one", cwd=tmp_path)
     assert list(swapped["x"]) == ["t", "y"]
-    text = titan("solve", "a.csv", "b.csv", "c.csv", "--tau", 1, cwd=tmp_path).stdout
+    text = titan(*words, cwd=tmp_path).stdout
     assert "proven within" in text
     assert "pooled AᵀA (2×2), Aᵀb, 6 rows; nothing else." in text
 
