@@ -347,6 +347,22 @@ def test_moments_of_few_rows_are_few_rows(parties: Path) -> None:
     assert answer(*words, "--allow-small", cwd=parties)["nobs"] == 29
 
 
+def test_rows_of_weight_zero_beside_moments_do_not_count(parties: Path) -> None:
+    for name in FILES:
+        weights = ["w", *["0" if i == 4 and name == "east.csv" else "1.5" for i in range(10)]]
+        lines = (parties / name).read_text().splitlines()
+        joined = (f"{line},{weight}" for line, weight in zip(lines, weights, strict=True))
+        (parties / name).write_text("\n".join(joined) + "\n")
+    model = ["--formula", FORMULA, "--weights", "w"]
+    titan("moments", "north.csv", *model, cwd=parties)
+    for first in ("north.csv", "north.moments"):
+        done = titan("fit", first, *FILES[1:], *model, cwd=parties)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "'east' has 9 rows without 1 of weight zero" in done.stderr
+        allowed = ["fit", first, *FILES[1:], *model, "--allow-small"]
+        assert answer(*allowed, cwd=parties)["nobs"] == 30
+
+
 def test_solve_refuses_too_few_rows_unless_allowed(tmp_path: Path) -> None:
     for name, count in (("a", 10), ("b", 9), ("c", 10)):
         rows = [f"1,{i},{(ord(name) * i) % 7}" for i in range(count)]

@@ -163,6 +163,22 @@ def test_a_row_of_great_weight_is_one_row(sums: list[int]) -> None:
     assert sums == []
 
 
+def test_nobody_hides_behind_rows_of_weight_zero(sums: list[int]) -> None:
+    parts: list[dict[str, Any]] = [
+        table | {"w": [0.5] * len(table["y"])} for table in tables([10, 12, 10], 2)
+    ]
+    parts[1]["w"] = [0.0, 0, 0, *parts[1]["w"][3:]]
+    says = "'east' has 9 rows without 3 of weight zero, and a party needs at least 10"
+    with pytest.raises(DataError, match=says):
+        titan.fit(parts, NET, formula="y ~ a0", weights="w")
+    with pytest.raises(DataError, match=says):
+        titan.ridge(parts, NET, formula="y ~ a0", alpha=1.0, weights="w")
+    assert sums == []
+    titan.fit(parts, NET, formula="y ~ a0", weights="w", allow_small=True)
+    parts[1]["w"][0] = 1e-9
+    assert titan.fit(parts, NET, formula="y ~ a0", weights="w").nobs == 32
+
+
 # -- the rows of all --------------------------------------------------------------------------
 
 
