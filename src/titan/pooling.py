@@ -9,6 +9,9 @@ The paper bounds every entry by a number `a` that somebody would have to guess. 
    fixed-point one. That bounds the sum, not any party's part of it; modular sums do not mind.
 
 The diagonal is not sent twice: that would reveal the sum of the parties' rounding errors.
+
+Before the first sum every party looks at its own row count, and between the two at that of all:
+where there are fewer than the limits ask for (`titan.privacy.limits`), the rest does not leave.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from titan.engines.local import Outcome, Progress
 from titan.errors import DataError, NumberError, PlanError
 from titan.leastsquares import PooledMoments, column_scales
 from titan.network import Network
+from titan.privacy.limits import DEFAULT, Limits
 from titan.privacy.view import RecordedSum, Sum, check_recordable
 from titan.protocol import Cost, MaskMode, Plan, RecoveryName
 from titan.ring import Residues, Ring
@@ -129,15 +133,24 @@ def plans(sums: Sums, coefficients: int, release: Release) -> list[Plan]:
 
 
 def pool(
-    parts: Sequence[SecretMoments], sums: Sums, release: Release, *, penalised: bool = False
+    parts: Sequence[SecretMoments],
+    sums: Sums,
+    release: Release,
+    *,
+    penalised: bool = False,
+    limits: Limits = DEFAULT,
 ) -> tuple[PooledMoments, Cost]:
     """The pooled normal equations, with proven bounds on their rounding, and what that cost.
 
-    Fewer rows than coefficients are refused between the sums, unless a penalty makes up for them.
+    Fewer rows than the limits ask for are refused: a party's own before the first sum, those of all
+    between the sums. So are fewer rows than coefficients, unless a penalty makes up for them.
     """
     _check_choices(sums, release)
     names = _common_names(parts, sums.network)
+    for party, part in zip(sums.network.parties, parts, strict=True):
+        limits.check_own(part.rows, party)
     first, cost = _first_sum(parts, sums, release)
+    limits.check_pooled(first.rows, len(names) - 1, len(parts))
     if not penalised:
         _enough_rows(first.rows, len(names) - 1)
     off_diagonal: list[int] = []
