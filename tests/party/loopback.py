@@ -41,7 +41,7 @@ def rows(name: str, count: int = 12) -> str:
     lines = [
         f"{rng.randrange(999)},{rng.randrange(999)},{rng.randrange(999)}" for _ in range(count)
     ]
-    return "\n".join(["x,z,y", *map(",".join, cells)]) + "\n"
+    return "\n".join(["x,z,y", *lines]) + "\n"
 
 
 @dataclass

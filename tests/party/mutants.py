@@ -126,8 +126,8 @@ def _content(chunk: bytes) -> bytes:
     return bytes(piece.content)
 
 
-def bodies_told(messages: Sequence[bytes]) -> list[bytes]:
-    return [m[HEAD_BYTES:] for m in messages if m[0] in (16, 17, 18)]
+def told_to_all(messages: Sequence[bytes]) -> list[bytes]:
+    return [m for m in messages if m[0] in (16, 17, 18)]
 
 
 def envelopes(messages: Sequence[bytes]) -> list[bytes]:

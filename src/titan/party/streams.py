@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import grpc
@@ -49,6 +51,14 @@ _SERVER = [
 ]
 
 
+class StreamEndedError(Exception):
+    """The stream ended under the hands of whoever was reading or writing."""
+
+
+# What gRPC raises, besides AioRpcError, for a stream that is over.
+_OVER = (asyncio.InvalidStateError, _aio.BaseError)
+
+
 class Stream(Protocol):
     """One end of an open stream."""
 
@@ -63,6 +73,14 @@ class Stream(Protocol):
         ...
 
 
+@contextmanager
+def _ending() -> Iterator[None]:
+    try:
+        yield
+    except _OVER:
+        raise StreamEndedError("the connection was lost") from None
+
+
 class _End:
     """A client's call or a server's context: both read and write.
 
@@ -74,15 +92,18 @@ class _End:
         self._finish = finish
 
     async def read(self) -> bytes | None:
-        chunk = await self._end.read()
+        with _ending():
+            chunk = await self._end.read()
         return None if chunk is _aio.EOF else chunk
 
     async def write(self, chunk: bytes) -> None:
-        await self._end.write(chunk)
+        with _ending():
+            await self._end.write(chunk)
 
     async def finish(self) -> None:
         if self._finish is not None:  # a server's stream ends with its handler
-            await self._finish()
+            with _ending():
+                await self._finish()
 
 
 class Dialler:
