@@ -113,7 +113,7 @@ class Gathering:
         return dict(zip(self.names, done, strict=True))
 
 
-async def until(condition: Callable[[], bool], seconds: float = WAIT) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
     """Wait for something that will be so; TimeoutError is a failed test."""
     async with asyncio.timeout(seconds):
         while not condition():
