@@ -21,7 +21,7 @@ from titan.party.taking_part import Choices, Outcome, Party
 from titan.study import Identity, Link, Study
 
 NAMES = ("north", "east", "south")
-WAIT = 60.0  # seconds; far more than any of these runs takes
+WAIT = 30.0  # seconds; far more than any of these runs takes
 
 
 def free_ports(count: int) -> list[int]:
@@ -111,6 +111,20 @@ class Gathering:
     async def all(self, **choices: Any) -> dict[str, Outcome]:
         done = await asyncio.gather(*(self.join(name, **choices) for name in self.names))
         return dict(zip(self.names, done, strict=True))
+
+
+_ROUNDED = {"condition", "error_bound"}  # float64 bounds: their last digit is the machine's
+
+
+def answers_agree(g: Gathering) -> None:
+    """Everybody has the answer, and it is the same."""
+    results = [
+        {key: value for key, value in g.shown[name].result.items() if key not in _ROUNDED}
+        for name in g.names
+    ]
+    for result in results:
+        assert result == results[0]
+    assert "error" not in results[0]
 
 
 async def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
