@@ -8,9 +8,12 @@ other's nonces) until all have this one; the clock is the machine's, common to a
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
@@ -21,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.measure import Row
 from benchmarks.peers.inputs import Floats
 from benchmarks.peers.mpyc_parties import free_ports
 from benchmarks.peers.processes import collect, hand_out, leave, own_input, python_module, run_all
@@ -36,10 +40,94 @@ from titan.protocol import Plan
 from titan.protocol.masking import fresh_key
 from titan.ring import Residues, Ring
 from titan.study import Identity, Link, Study
+from titan.study.certificates import SERVER_NAME
 from titan.study.journal import Journal
 
 RING, FRACTION = Ring(128), 64
 WAIT = 300.0
+UNKNOWNS = 1000
+ENTRIES = UNKNOWNS * (UNKNOWNS + 1) // 2 + UNKNOWNS
+MOST_VECTORS = 10
+MOST_BYTES = 1.05
+
+
+def rows() -> Iterator[Row]:
+    yield from _large()
+    yield _many(50, 5151)
+
+
+def _large() -> Iterator[Row]:
+    """Five parties with the moments of a thousand unknowns each."""
+    small, large = run(_drawn(5, 1), 1, 1), run(_drawn(5, ENTRIES), 1, 1)
+    what = f"private sum, 5 processes, d={ENTRIES}, mutual TLS"
+    sent = max(r["written"] / r["planned"] for r in large)
+    yield Row(
+        f"{what}: bytes written to links against the plan",
+        f"{sent:.4f}x",
+        f"at most {MOST_BYTES:g}x",
+        sent <= MOST_BYTES,
+    )
+    vector = RING.width * ENTRIES
+    held = max(b["memory"] - a["memory"] for a, b in zip(small, large, strict=True)) / vector
+    yield Row(
+        f"{what}, {large[0]['scheme']}: peak memory beyond that of d=1",
+        f"{held:.1f} vectors",
+        f"below {MOST_VECTORS} vectors",
+        held < MOST_VECTORS,
+    )
+    (took,) = durations([r["reached"] for r in large])
+    speed = sum(r["planned"] for r in large) / took
+    busy = sum(r["busy"] for r in large) / took / len(os.sched_getaffinity(0))
+    yield Row(
+        f"{what}: all parties together",
+        f"{speed / 1e6:.0f} MB/s in {took:.2f} s, {speed / tls_bandwidth():.0%} of what one core "
+        f"can encrypt and decrypt; processors {busy:.0%} busy",
+        "",
+        None,
+    )
+
+
+def _many(parties: int, entries: int) -> Row:
+    results = run(_drawn(parties, entries), 1, 1)
+    (took,) = durations([r["reached"] for r in results])
+    return Row(
+        f"private sum, {parties} processes, d={entries}, mutual TLS", f"{took:.2f} s", "", None
+    )
+
+
+def _drawn(parties: int, entries: int) -> npt.NDArray[np.uint64]:
+    rng = np.random.default_rng(20260104)
+    return rng.integers(0, 2**64, (parties, RING.limbs, entries), dtype=np.uint64)
+
+
+def tls_bandwidth(size: int = 1 << 28) -> float:
+    """Bytes a second through TLS from end to end, both ends in this one thread."""
+    client, server = _tls_pair()
+    piece, start = bytes(1 << 20), time.perf_counter()
+    for _ in range(size // len(piece)):
+        client.write(piece)
+        got = 0
+        while got < len(piece):
+            got += len(server.read(1 << 20))
+    return size / (time.perf_counter() - start)
+
+
+def _tls_pair() -> tuple[ssl.SSLObject, ssl.SSLObject]:
+    """Two ends that have shaken hands, connected through memory."""
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    identity = Identity.create("both", "127.0.0.1:1", now=datetime.now(UTC))
+    with TemporaryDirectory() as name:
+        key, _ = identity.save(name)
+        (Path(name) / "cert").write_text(identity.card.certificate, encoding="ascii")
+        ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        ours.load_cert_chain(Path(name) / "cert", key)
+    theirs = ssl.create_default_context(cadata=identity.card.certificate)
+    client = theirs.wrap_bio(back, there, server_hostname=SERVER_NAME)
+    server = ours.wrap_bio(there, back, server_side=True)
+    for end in (client, server, client, server):
+        with suppress(ssl.SSLWantReadError):
+            end.do_handshake()
+    return client, server
 
 
 def sums_over_tls(values: Floats, tau: int, repeats: int) -> list[float]:
@@ -92,11 +180,16 @@ class Sums:
     def __init__(self, plan: Plan, secret: Residues, repeats: int) -> None:
         self.plans: Sequence[Plan] = [plan] * repeats
         self.reached: list[float] = []
+        self.busy: list[float] = []
         self._secret = secret
 
     def secret(self, number: int, totals: Sequence[Residues]) -> Residues:
-        self.reached.append(time.monotonic())
+        self.note()
         return self._secret
+
+    def note(self) -> None:
+        self.reached.append(time.monotonic())
+        self.busy.append(time.process_time())
 
 
 async def be_a_party(folder: Path, repeats: int, place: int) -> None:
@@ -136,7 +229,7 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
             standing=lambda: session.standing,
         ) as engine:
             await engine.until(lambda: session.pooled, WAIT)
-            job.reached.append(time.monotonic())
+            job.note()
             await engine.until(lambda: session.ended and not desk.unacknowledged(), WAIT)
     leave(
         folder,
@@ -147,7 +240,7 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
         written=engine.bytes_written,
         planned=repeats * plan.cost.bytes_sent[card.name],
         memory=resident_bytes("VmHWM") - before,
-        processor=time.process_time(),
+        busy=job.busy[-1] - job.busy[0],
     )
 
 
