@@ -117,7 +117,8 @@ def test_any_column_may_stand_beside_the_used_ones(ledger: Ledger) -> None:
     used = {"y": [1.0, 2.0], "age": [3, 4], "sex": ["f", "m"]}
     beside = {
         "day": pa.array([0, 1], pa.date32()), "raw": pa.array([b"\xff", None]),
-        "list": pa.array([[1], None]), "nothing": pa.nulls(2), "wide": pa.array([Decimal("1.5"), None]),
+        "list": pa.array([[1], None]), "nothing": pa.nulls(2),
+        "wide": pa.array([Decimal("1.5"), None]),
     }  # fmt: skip
     table = pa.table({**used, **beside})
     assert len(entry_of(STUDY, 1, table, ledger).rows[RECORD]) == 2
