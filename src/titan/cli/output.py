@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 # What the library calls k=3 is typed -k 3 or --k 3 here, and what it calls allow_…=True a word.
 _CHOICE = re.compile(
-    r"\b(allow_differencing|allow_small|bits|bound|cov_type|engine|k|masks|missing|recovery|rounds|tau)=([^\s,;)]+)"
+    r"\b(allow_differencing|allow_small|bits|bound|cov_type|engine|k|masks|missing|recovery"
+    r"|rounds|tau)=([^\s,;)]+)"
 )
 
 
