@@ -52,7 +52,7 @@ def running(pid: int) -> bool:
 def test_one_answer_and_everybodys_times(tmp_path: Path) -> None:
     said: list[tuple[str, str]] = []
     out = played(
-        tmp_path, f"say waiting for east\n{ANSWER}", ANSWER, f"sleep 0.2\n{ANSWER}",
+        tmp_path, f"say titan: waiting for east\n{ANSWER}", ANSWER, f"sleep 0.2\n{ANSWER}",
         progress=lambda *line: said.append(line),
     )  # fmt: skip
     assert out.answer == {"params": {"x": 1.5}, "dropped": 6, "cost": {"rounds": 3}}

@@ -85,7 +85,7 @@ def command(
     ] = False,
     wait: Annotated[
         float | None,
-        typer.Option(min=0, help="Seconds to wait for a party. [default: 60, and 3 per party]"),
+        typer.Option(min=0.1, help="Seconds to wait for a party. [default: 60, and 3 per party]"),
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
     json: options.Json = False,

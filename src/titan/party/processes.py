@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn
 
 from titan.errors import TitanError
@@ -26,7 +27,8 @@ from titan.errors import TitanError
 Progress = Callable[[str, str], None]
 """Called with a child's name and a line that it said."""
 
-_ERROR, _HINT = "titan: error: ", "titan: hint: "
+_SELF = "titan: "
+_ERROR, _HINT = f"{_SELF}error: ", f"{_SELF}hint: "
 _SECONDS_TO_END = 5.0
 _LINES = 50  # of which an error is made
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -49,7 +51,7 @@ class _Child:
             if text:
                 self.lines.append(text)
                 if progress is not None and not text.startswith((_ERROR, _HINT)):
-                    progress(self.name, text)
+                    progress(self.name, text.removeprefix(_SELF))
 
 
 def run_all(commands: Mapping[str, Sequence[str]], progress: Progress | None) -> dict[str, str]:
@@ -82,7 +84,11 @@ def _started(words: Sequence[str]) -> subprocess.Popen[bytes]:
 
 def _environment() -> dict[str, str]:
     """Several processes share the processors: each has one thread for its arithmetic."""
-    return dict.fromkeys(_ONE_THREAD, "1") | os.environ
+    found = dict.fromkeys(_ONE_THREAD, "1") | os.environ
+    if "PYTHONPATH" in found:  # which may be relative to another place than this one by now
+        here = Path(__file__).resolve().parents[2]
+        found["PYTHONPATH"] = os.pathsep.join([str(here), found["PYTHONPATH"]])
+    return found
 
 
 def _listen(children: Sequence[_Child], progress: Progress | None) -> None:
