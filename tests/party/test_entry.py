@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from tests.study.studies import study
+from titan.cli.output import show_error
 from titan.errors import DataError, InputError
 from titan.moments import Column
 from titan.party import entry as entries
@@ -148,7 +149,9 @@ def test_rows_that_cannot_be_read_are_refused(tmp_path: Path, ledger: Ledger) ->
         entry_of(STUDY, 1, {"y": [1], "sex": ["f"]}, ledger)
 
 
-def test_a_model_that_leaves_one_row_more_out_is_refused(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_model_that_leaves_one_row_more_out_is_refused(
+    tmp_path: Path, ledger: Ledger, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Both release the sums of y and age; their difference would be that row."""
     rows = [f"{row}" for row in ROWS[:-1]] + [ROWS[-1].replace(",m,", ",,")]
     smaller = study(missing="drop", formula="y ~ age")
@@ -157,6 +160,8 @@ def test_a_model_that_leaves_one_row_more_out_is_refused(tmp_path: Path, ledger:
     with pytest.raises(InputError, match="only a few of this party's rows differ") as refused:
         ledger.record(larger)
     assert "allow_differencing=True" in refused.value.hint
+    show_error(refused.value)
+    assert "say so: --allow-differencing\n" in capsys.readouterr().err, "as it is typed"
     ledger.record(larger, allow_differencing=True)
 
 
