@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable
 
 from titan.experiments.nist import DEFAULT, FAVOURABLE, SETS, Result, Score
+from titan.experiments.report import Report, Table, as_markdown
 
 Figure = Callable[[Score], float | None]
 
@@ -22,10 +21,10 @@ FIGURES: dict[str, Figure] = {
 _INTRODUCTION = """\
 # NIST's linear regressions: correct digits
 
-Made by `titan reproduce nist`. NIST certifies 15 digits of every coefficient, standard deviation
-and R² of these eleven regressions, some of them made to be hard. A figure is the number of correct
-digits, −log₁₀ of the relative error (of the absolute error where zero is certified), cut to one
-decimal; within one unit of the last certified digit all 15 are right.
+NIST certifies 15 digits of every coefficient, standard deviation and R² of these eleven
+regressions, some of them made to be hard. A figure is the number of correct digits, −log₁₀ of the
+relative error (of the absolute error where zero is certified), cut to one decimal; within one unit
+of the last certified digit all 15 are right.
 
 **TITAN** reads the decimal text, split over three parties row by row, and pools it by the full
 protocol on a directed cycle, τ = 1, all settings at their defaults. What is compared are the
@@ -48,21 +47,23 @@ def cut(digits: float | None) -> str:
     return "15" if digits == 15 else f"{math.floor(digits * 10) / 10:.1f}"
 
 
-def as_csv(result: Result) -> str:
+def report(result: Result) -> Report:
+    """All figures as one table, and a page of three tables."""
+    return Report("nist", _page(result), {"nist": _figures(result)}, versions=result.versions)
+
+
+def _figures(result: Result) -> Table:
     """One line for each set, program and setting; `treatment` is that of the coefficients."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(
-        ["dataset", "program", "setting", "treatment", "coefficients", "deviations", "r_squared"]
-    )
+    rows: list[tuple[str, ...]] = []
     for s in result.scores:
-        figures = [cut(s.coefficients), "" if s.deviations is None else cut(s.deviations)]
-        lines.writerow([s.dataset, s.program, s.setting, s.treatment, *figures, cut(s.rsquared)])
-    return text.getvalue()
+        figures = cut(s.coefficients), "" if s.deviations is None else cut(s.deviations)
+        rows.append((s.dataset, s.program, s.setting, s.treatment, *figures, cut(s.rsquared)))
+    columns = "dataset", "program", "setting", "treatment"
+    return Table((*columns, "coefficients", "deviations", "r_squared"), tuple(rows))
 
 
-def as_markdown(result: Result) -> str:
-    """Three tables, the versions, and what was left out."""
+def _page(result: Result) -> str:
+    """Three tables, and what was left out."""
     parts = [_INTRODUCTION]
     for title, figure in FIGURES.items():
         parts.append(f"## {title}\n\n{_table(result, figure)}")
@@ -81,9 +82,8 @@ def cells(result: Result, dataset: str, figure: Figure) -> list[str]:
 
 def _table(result: Result, figure: Figure) -> str:
     """The others as "default / most favourable"."""
-    lines = [["set", *result.programs], ["---", *["--:"] * len(result.programs)]]
-    lines += [[name, *cells(result, name, figure)] for name in SETS]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    rows = [[name, *cells(result, name, figure)] for name in SETS]
+    return as_markdown(["set", *result.programs], rows)
 
 
 def _notes(result: Result) -> list[str]:
@@ -96,9 +96,7 @@ def _notes(result: Result) -> list[str]:
         )
     if result.skipped:
         notes.append(f"Not installed, so left out: {', '.join(result.skipped)}.")
-    versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     notes.append(
-        f"Versions: {versions}. The others' last digits depend on the machine's linear algebra "
-        "library; TITAN's do not."
+        "The others' last digits depend on the machine's linear algebra library; TITAN's do not."
     )
     return notes
