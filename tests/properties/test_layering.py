@@ -12,7 +12,7 @@ import titan
 ROOT = Path(titan.__file__).parent
 ORDER = [
     "errors", "ring", "network", "protocol", "privacy", "moments", "leastsquares", "datasets",
-    "engines", "averaging", "pooling", "matrices", "study", "fitting", "compare", "experiments",
+    "engines", "averaging", "pooling", "matrices", "study", "fitting", "party", "compare", "experiments",
     "cli", "__main__",
 ]  # fmt: skip
 NO_IO = {"asyncio", "logging", "socket", "threading", "multiprocessing", "subprocess", "grpc"}

@@ -103,6 +103,11 @@ class Agent:
         return self.plan.ring.to_ints(self._recovery.total()[:, -1:])[0]
 
     @property
+    def awaited(self) -> frozenset[int]:
+        """Whose envelopes it needs before it can leave this round."""
+        return frozenset(sender for sender, _ in self._missing)
+
+    @property
     def numbers_held(self) -> int:
         """How many numbers the recovery keeps, in the paper's units."""
         return 0 if self._recovery is None else self._recovery.numbers_held
