@@ -76,7 +76,8 @@ def test_networks_tolerate_the_same(result: Result) -> None:
 
 
 def test_time_and_memory_are_measured(result: Result) -> None:
-    assert all(run.seconds > 0 and run.peak_bytes > 0 for run in result.runs)
+    assert all(run.seconds > 0 and run.cpu_seconds > 0 for run in result.runs)
+    assert all(run.peak_bytes > 16 * SMALL.m * D for run in result.runs if run.recovery != "tree")
 
 
 def test_recoveries_that_differ_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

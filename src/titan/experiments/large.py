@@ -15,7 +15,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class Run:
     """Of these numbers, those of the obfuscation."""
     bytes_sent: int
     held: int
+    cpu_seconds: float
+    """Of all threads; unlike `seconds` it hardly depends on what else the machine does."""
     seconds: float
     peak_bytes: int
     """Of this process, for all nodes together."""
@@ -79,7 +81,7 @@ class Counted:
     envelopes: int
     sent: int
     """Per node and entry."""
-    seconds: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +167,12 @@ def _counted(
     name: str, network: Network, k: int, T: int, sums: SingleSum
 ) -> tuple[Counted, Residues]:
     plan = Plan.make(network, sums.scale.ring, 1, recovery="topk", k=k, rounds=T, tau=TAU)
-    start = perf_counter()
+    start = process_time()
     outcome = local.run(plan, sums.secrets[..., :1])
-    seconds = perf_counter() - start
+    cpu_seconds = process_time() - start
     cost = outcome.cost
     sent = cost.numbers_sent.largest // plan.entries
-    found = Counted(name, cost.recovery_rounds, cost.messages, sent, seconds)
+    found = Counted(name, cost.recovery_rounds, cost.messages, sent, cpu_seconds)
     return found, outcome.total
 
 
@@ -196,6 +198,7 @@ def _run(
         int(network.out_degree[busiest]) * mask_numbers,
         cost.bytes_sent.largest,
         cost.numbers_held.largest,
+        meter.cpu_seconds,
         meter.seconds,
         meter.peak_bytes,
     )
@@ -204,16 +207,17 @@ def _run(
 class _Meter:
     """Seconds, and the most memory that was allocated meanwhile."""
 
-    seconds = 0.0
+    cpu_seconds = seconds = 0.0
     peak_bytes = 0
 
     def __enter__(self) -> _Meter:
         tracemalloc.start()
-        self._start = perf_counter()
+        self._start = perf_counter(), process_time()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.seconds = perf_counter() - self._start
+        self.seconds = perf_counter() - self._start[0]
+        self.cpu_seconds = process_time() - self._start[1]
         self.peak_bytes = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
 
