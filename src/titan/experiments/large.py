@@ -4,7 +4,7 @@ m = 100 nodes on a directed cycle, p = 10,000 equations in n = 100 unknowns, T =
 entry by entry, the paper's single sum over the upper triangle of A_iᵀA_i and A_iᵀb_i. Then `flood`
 and `tree`, all three on a designed network that tolerates as many adversaries, and `titan.solve`.
 
-Flood and tree run by real agents, and every envelope is counted. So many lists of Top-k (92 GB on
+Flood and tree run by real agents, and every envelope is counted. So many lists of Top-k (93 GB on
 the cycle) are computed as whole-network arrays, every party's list in every round; what they would
 have cost is known from the plan. Beside that real agents run Top-k on one entry, envelope by
 envelope: rounds do not depend on the number of entries, and numbers sent are proportional to it.

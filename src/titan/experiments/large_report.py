@@ -36,7 +36,8 @@ that real agents ran it on one entry:
 
 {counted}
 titan.solve takes two sums and needs no bound a = {bound}; its numbers are of 512 bits in the first
-sum ({first} entries) and of 128 in the second, as those of all other lines.
+sum ({first} entries) and of 128 in the second, as those of all other lines. Its time includes
+forming the moments and solving; that of the others is the sum's alone.
 """
 
 
