@@ -29,7 +29,8 @@ REPORT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 NOTES = {
     "peers": "What people would use instead: each peer's figure divided by TITAN's, on the same"
-    " inputs, time as the median of several runs. `python -m benchmarks.peers NAME` runs one of "
+    " inputs. Times are medians; TITAN's is taken anew before each peer's. Errors are relative to"
+    " the largest entry of the exact answer. `python -m benchmarks.peers NAME` runs one of "
     + ", ".join(everyone.PEERS)
     + "; the extra `peers` installs them.",
 }

@@ -15,7 +15,7 @@ import numpy as np
 import titan
 from benchmarks.measure import seconds
 from benchmarks.peers.inputs import Equations, Floats, error, exact_sum
-from benchmarks.peers.report import Measured, NotMeasuredError
+from benchmarks.peers.report import Measured
 
 REPEATS = 5
 
@@ -43,15 +43,3 @@ def titan_solve(equations: Equations, tau: int, engine: str = "local") -> Measur
     network = titan.Network.design(len(parts), tau=tau)
     took, solution = timed(lambda: titan.solve(parts, network, tau=tau, engine=engine))
     return Measured(took, solution.cost.bytes_sent.largest, error(solution.x, equations.exact()))
-
-
-def titan_sum_over_tls(parties: int, entries: int, tau: int) -> list[float]:
-    """One private sum of `vectors(parties, entries)`, one process per party, mutual TLS, loopback.
-
-    Seconds at each party from "all connected" to the total, on a designed network that tolerates
-    `tau`.
-    """
-    raise NotMeasuredError(
-        f"TITAN does not run {parties} parties as processes of their own yet "
-        f"({entries} entries, τ = {tau})"
-    )

@@ -81,3 +81,4 @@ def test_pooled_rows_give_the_solution(name: str) -> None:
     pytest.importorskip(package, reason=f"{package} is not installed")
     found = pooled.measured(fit, Equations.draw(3, 20, 3))
     assert found.error < 1e-12
+    assert found.sent == 20 * (3 + 1) * 8  # one party's rows

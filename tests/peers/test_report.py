@@ -13,6 +13,7 @@ import pytest
 from benchmarks.__main__ import main as bench
 from benchmarks.__main__ import report
 from benchmarks.measure import Row, tables
+from benchmarks.parties import durations
 from benchmarks.peers import mpyc_sum, processes
 from benchmarks.peers import report as peer_report
 from benchmarks.peers.__main__ import main as peers
@@ -144,14 +145,18 @@ def test_a_repetition_lasts_until_the_slowest_party_knows() -> None:
 # -- TITAN's processes against MPyC's --------------------------------------------------------
 
 
-def test_the_ratio_to_mpyc_takes_the_slowest_party_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ours(parties: int, entries: int, tau: int) -> list[float]:
-        return [0.1] * (parties - 1) + [0.3]
+def test_a_sum_lasts_from_all_having_the_last_to_all_having_this() -> None:
+    assert durations([[0.0, 2.0, 5.0], [1.0, 1.5, 6.0]]) == [1.0, 4.0]
+
+
+def test_the_ratio_to_mpyc_is_that_of_medians(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ours(values: Floats, tau: int, repeats: int) -> list[float]:
+        return [0.1, 0.3, 0.9]
 
     def theirs(values: Floats, tau: int) -> Measured:
         return Measured(1.0, 1, 0.0)
 
-    monkeypatch.setattr(mpyc_sum, "titan_sum_over_tls", ours)
+    monkeypatch.setattr(mpyc_sum, "sums_over_tls", ours)
     monkeypatch.setattr(mpyc_sum, "measured", theirs)
     row = mpyc_sum.against_processes()
     assert row.measured.startswith("0.30x")
@@ -161,10 +166,10 @@ def test_the_ratio_to_mpyc_takes_the_slowest_party_of_both(monkeypatch: pytest.M
 def test_without_titans_processes_the_target_is_neither_met_nor_missed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def ours(parties: int, entries: int, tau: int) -> Sequence[float]:
+    def ours(values: Floats, tau: int, repeats: int) -> Sequence[float]:
         raise NotMeasuredError("not today")
 
-    monkeypatch.setattr(mpyc_sum, "titan_sum_over_tls", ours)
+    monkeypatch.setattr(mpyc_sum, "sums_over_tls", ours)
     row = mpyc_sum.against_processes()
     assert row.skipped == "not today"
     assert row.met is None

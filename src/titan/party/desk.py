@@ -131,7 +131,7 @@ class Desk:
     def _put_out(self, frames: Iterable[Frame]) -> None:
         for frame in frames:
             self.journal.sending(frame)
-            self.outgoing[frame.peer].add(messages.encode(frame))
+            self.outgoing[frame.peer].add(frame.body)
             self._frames[frame.peer].append(frame)
 
     def _forget(self, peer: str) -> None:

@@ -206,7 +206,7 @@ class _Work:
             state.nonce,
             None if study.solver is None else network.index(study.solver),
         )
-        self._session = Session(self._run, self._job, state.keys, _Signatures(study, identity))
+        self._session = Session(self._run, self._job, state.keys, Signatures(study, identity))
         most = self._session.largest_message
         self._desk = Desk(
             self._session,
@@ -295,7 +295,7 @@ class _Work:
 
 
 @dataclass(frozen=True)
-class _Signatures:
+class Signatures:
     """Signs with the identity, checks with the study's cards."""
 
     study: Study
