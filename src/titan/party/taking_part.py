@@ -99,7 +99,8 @@ class Party:
     def _collect(self) -> Collected:
         study = self.study
         found = collect(self.source, study.model, missing=study.missing, check=study.check_rows)
-        study.limits.check_own(found.moments.rows, self.identity.name)
+        rows, name = found.moments.rows, self.identity.name
+        study.limits.check_own(rows, name, weightless=found.weightless)
         return found
 
     def _begin(self, journal: Journal, collected: Collected) -> RunState:
