@@ -12,6 +12,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +26,7 @@ from benchmarks.peers.inputs import Floats
 from benchmarks.peers.mpyc_parties import free_ports
 from benchmarks.peers.processes import collect, hand_out, leave, own_input, python_module, run_all
 from titan import Network
+from titan.errors import PeerError
 from titan.party.desk import Desk
 from titan.party.engine import Engine, Watch
 from titan.party.greeting import Greeting
@@ -40,6 +42,7 @@ from titan.study.journal import Journal
 
 RING, FRACTION = Ring(128), 64
 WAIT = 300.0
+GRACE = 5.0
 
 
 def encoded(values: Floats) -> npt.NDArray[np.uint64]:
@@ -141,7 +144,9 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
             standing=lambda: session.standing,
         ) as engine:
             await engine.until(lambda: session.pooled, WAIT)
-            await engine.until(lambda: session.ended and not desk.unacknowledged(), WAIT)
+            await engine.until(lambda: session.complete, WAIT)
+            with suppress(PeerError):  # a last acknowledgement that nobody is left to give
+                await engine.until(lambda: session.ended and not desk.unacknowledged(), GRACE)
     leave(
         folder,
         place,
