@@ -235,7 +235,7 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
             await engine.until(lambda: session.pooled, WAIT)
             await engine.until(lambda: session.complete, WAIT)
             with suppress(PeerError):  # a last acknowledgement that nobody is left to give
-                await engine.until(lambda: session.ended and not desk.unacknowledged(), GRACE)
+                await engine.until(lambda: engine.closed, GRACE)
     leave(
         folder,
         place,

@@ -63,12 +63,15 @@ class Desk:
         self.incoming = incoming
         self.refused = 0
         self._known: set[str] = set()
+        self._ended: set[str] = set()  # to whom the last message was put out
+        self._ended_by: set[str] = set()  # and by whom
         self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
         with journal.batch():
             self._put_out(session.start())
             for frame in journal.incoming():
                 self._put_out(session.receive(frame))
                 incoming[frame.peer].expected = frame.sequence + 1
+                self._note_end(frame)
             self._note_nonces()
         for peer, link in outgoing.items():
             link.acknowledged(journal.acknowledged_by(peer) + 1)
@@ -98,11 +101,20 @@ class Desk:
         due = self.session.receive(frame)
         self.journal.record_incoming(frame)
         self._put_out(due)
+        self._note_end(frame)
         self._accepted[arrival.peer] += 1
 
     def accepted(self, peer: str) -> int:
         """All messages from `peer` below this number are on disk."""
         return self._accepted[peer]
+
+    def said_all(self, peer: str) -> bool:
+        """Nothing more will be sent to `peer`, and it has confirmed everything."""
+        return peer in self._ended and not self.outgoing[peer]
+
+    def heard_all(self, peer: str) -> bool:
+        """Nothing more will come from `peer`."""
+        return peer in self._ended_by
 
     def put_out(self, frames: Iterable[Frame]) -> None:
         """Send frames that follow from no message."""
@@ -133,6 +145,12 @@ class Desk:
             self.journal.sending(frame)
             self.outgoing[frame.peer].add(frame.body)
             self._frames[frame.peer].append(frame)
+            if frame.kind == messages.END:
+                self._ended.add(frame.peer)
+
+    def _note_end(self, frame: Frame) -> None:
+        if frame.kind == messages.END:
+            self._ended_by.add(frame.peer)
 
     def _forget(self, peer: str) -> None:
         first = self.outgoing[peer].first
