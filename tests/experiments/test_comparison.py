@@ -121,6 +121,7 @@ def test_extrapolation_is_exact_where_the_error_falls_exactly_linearly() -> None
     assert extrapolated_rounds(record([(0, 1.0), (50, 0.5), (100, 0.5)])) is None
     assert extrapolated_rounds(record([(0, 1.0), (50, 0.5), (100, 0.49)])) is None
     assert extrapolated_rounds(record([(0, 1.0), (50, 0.5), (100, 0.1)], "reached")) is None
+    assert extrapolated_rounds(record([(0, 1e6), (50, 1e5), (100, 1e4)])) is None
 
 
 # -- bytes, and what is not run ---------------------------------------------------------------
@@ -154,6 +155,7 @@ def test_faim_counted_is_faim_run() -> None:
     real = compare.run(problem, case.network, ["faim"]).records[0]
     assert plan is not None
     assert (plan.rounds, plan.sent) == (real.rounds, real.sent_most)
+    assert plan.bytes == bytes_sent(entry, case, real)
 
 
 def test_paillier_counted_is_paillier_run() -> None:
@@ -166,6 +168,7 @@ def test_paillier_counted_is_paillier_run() -> None:
     real = compare.run(problem, case.network, ["paillier"], choices=short).records[0]
     assert plan is not None
     assert (plan.rounds, plan.sent) == (real.rounds, real.sent_most)
+    assert plan.bytes == type(plan.bytes)(512 * real.sent_most, at_most=True)
 
 
 def test_what_is_too_far_away_is_counted_and_the_table_says_so() -> None:

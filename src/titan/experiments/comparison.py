@@ -96,14 +96,13 @@ def _row(entry: Entry, setting: Setting) -> Row:
     runs = [_run(entry, setting, seed) for seed in setting.seeds]
     runs.sort(key=lambda run: _order(run[1]))
     case, record, plan = runs[len(runs) // 2]
-    known = record.status != "refused" and plan is None
     rounds = [run[1].rounds for run in runs]
     return Row(
         entry,
         setting,
         setting.version_for(entry.method, setting.seeds[0])[1],
         record,
-        bytes_sent(entry, case, record) if known else Bytes(0),
+        bytes_sent(entry, case, record) if plan is None else plan.bytes,
         min(rounds),
         max(rounds),
         sum(run[1].status == "reached" for run in runs),

@@ -44,13 +44,14 @@ def bytes_sent(entry: Entry, case: Case, record: Record) -> Bytes:
 def extrapolated_rounds(record: Record) -> int | None:
     """Rounds to the tolerance if the error went on falling as it did over the last half.
 
-    None where it did not fall, or fell so little that nothing can be said.
+    None where it did not fall, fell so little that nothing can be said, or is not yet below the
+    size of x*, where averages of moments do not yet fall as they will.
     """
     half = [point for point in record.trace if point.rounds >= record.rounds / 2]
     if record.status != "budget" or len(half) < 2 or record.tolerance <= 0:
         return None
     first, last = half[0], half[-1]
-    if not 0 < last.error < 0.9 * first.error:
+    if not 0 < last.error < min(1.0, 0.9 * first.error):
         return None
     rate = math.log(first.error / last.error) / (last.rounds - first.rounds)
     return last.rounds + math.ceil(math.log(last.error / record.tolerance) / rate)
@@ -62,6 +63,7 @@ class Planned:
 
     rounds: int
     sent: int
+    bytes: Bytes
     why: str
 
 
@@ -71,10 +73,12 @@ def planned(entry: Entry, case: Case, budget: int, most_ciphertexts: int) -> Pla
     if entry.method is Faim and Faim(case).rounds_needed > budget:
         rounds = Faim(case).rounds_needed
         sent = rounds * 2 * d * int(case.network.out_degree.max())
-        return Planned(rounds, sent, f"{rounds:,} rounds of {2 * d:,} numbers: counted, not run")
+        why = f"{rounds:,} rounds of {2 * d:,} numbers: counted, not run"
+        return Planned(rounds, sent, Bytes(8 * sent), why)
     if entry.method is PaillierSums and case.m * d > most_ciphertexts:
         rounds, sent = _paillier(case, d)
-        return Planned(rounds, sent, f"{case.m * d:,} encryptions: counted, not run")
+        long = Bytes(sent * 2 * PaillierSums.choices["key_bits"] // 8, at_most=True)
+        return Planned(rounds, sent, long, f"{case.m * d:,} encryptions: counted, not run")
     return None
 
 

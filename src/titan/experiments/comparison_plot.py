@@ -135,7 +135,11 @@ def _foot(figure: Figure, rows: list[Row], titan: list[Row]) -> None:
 
 def _label(row: Row) -> str:
     marks = ("*" if row.record.made_undirected else "") + _MARKS.get(row.version, "")
-    return row.entry.short + marks + (" (not run)" if row.planned else "")
+    if row.planned is not None:
+        marks += " (not run)"
+    elif not row.entry.method.about.finite and row.record.rounds <= 1:
+        marks += f" (rounds: {row.record.rounds})"  # no line to be seen
+    return row.entry.short + marks
 
 
 # -- at a glance --------------------------------------------------------------------------------

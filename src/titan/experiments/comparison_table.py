@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from titan.compare import Record
 from titan.compare.runner import COARSE, FINE, TRIAL_ROUNDS
 from titan.experiments.comparison import TOLERANCE, Result, Row
 from titan.experiments.comparison_cases import Setting
 from titan.experiments.report import Cell, Table, as_markdown
 
 _COSTS = (
-    "method", "rounds to 1e-10", "numbers sent", "bytes sent", "memory", "flops", "seconds",
-    "error", "step size",
+    "method", "rounds to 1e-10", "numbers sent", "bytes sent", "memory", "flops or time", "error",
+    "step size",
 )  # fmt: skip
 _FACTS = ("method", "directed", "finite", "error falls", "needs to know", "a curious node learns")
 _MARKS = {"consistent": "†", "dominant": "‡"}
@@ -20,10 +21,11 @@ _THIN = 1.05  # points of a trace in the CSV are this far apart
 LEGEND = f"""\
 Rounds until the worst party's ‖x_i − x*‖ / ‖x*‖ is at most {TOLERANCE:g}. Numbers, bytes, memory
 (in numbers, beside a party's own equations) and flops are those of the busiest node; a number
-counts once for each neighbour it is sent to. Seconds are those of all nodes together in one
-process, without tuning. Bytes: 8 for a float; TITAN's are encoded envelopes of 512-bit numbers (the
-first sum of `titan.solve`) and of 128-bit ones; "≤" where only the longest rational or ciphertext
-is known. TITAN, FAIM, Paillier and finite-time least squares have no answer before they end.
+counts once for each neighbour it is sent to. Work that is not done in floats is given as seconds
+of computing, all nodes together. Bytes: 8 for a float; TITAN's are encoded envelopes of 512-bit
+numbers (the first sum of `titan.solve`) and of 128-bit ones; "≤" where only the longest rational or
+ciphertext is known. TITAN, FAIM, Paillier and finite-time least squares have no answer before they
+end.
 
 Step sizes: where a method has one, {len(COARSE) + len(FINE)} were tried for each problem and seed,
 {len(COARSE)} from 1/16 to 16 times its default and {len(FINE)} around the best of those, each for
@@ -88,18 +90,13 @@ def costs(row: Row) -> list[str]:
     """A row of a problem's table."""
     record = row.record
     marks = ("\\*" if record.made_undirected else "") + _MARKS.get(row.version, "")
-    if row.planned is not None:
-        numbers = [f"{row.planned.rounds:,} (not run)", _count(row.planned.sent), "", "", "", ""]
-        numbers[3] = _count(record.held_most)
-        return [row.entry.method.about.title + marks, *numbers, "", ""]
     return [
         row.entry.method.about.title + marks,
         rounds(row),
-        _count(record.sent_most),
+        _count(record.sent_most if row.planned is None else row.planned.sent),
         ("≤ " if row.bytes.at_most else "") + _count(row.bytes.number),
         _count(record.held_most),
-        "" if record.flops_most is None else _count(record.flops_most),
-        _short(record.seconds),
+        "" if row.planned is not None else _work(record),
         _short(record.error),
         _short(record.step_size),
     ]
@@ -108,6 +105,8 @@ def costs(row: Row) -> list[str]:
 def rounds(row: Row) -> str:
     """How many, or that they were not enough, or that no number would be."""
     record = row.record
+    if row.planned is not None:
+        return f"{row.planned.rounds:,} (not run)"
     if record.status == "reached":
         return f"{record.rounds:,}{_spread(row)}"
     if record.status == "finished":
@@ -122,6 +121,13 @@ def _spread(row: Row) -> str:
     if row.reached < row.runs:
         return f" ({row.reached} of {row.runs} runs)"
     return "" if row.fewest == row.most else f" [{row.fewest:,}, {row.most:,}]"
+
+
+def _work(record: Record) -> str:
+    """Flops of the busiest node, or the time of all where there are none to speak of."""
+    if record.flops_most is not None:
+        return _count(record.flops_most)
+    return "" if record.seconds is None else f"{_short(record.seconds)} s"
 
 
 def _rounded(number: int) -> str:
@@ -186,11 +192,11 @@ def answer(row: Row) -> dict[str, Cell]:
         "error": record.error,
         "sent": planned.sent if planned is not None else record.sent_most if ran else None,
         "sent_total": record.sent_total if ran else None,
-        "bytes": row.bytes.number if ran else None,
-        "bytes_at_most": row.bytes.at_most if ran else None,
+        "bytes": row.bytes.number if record.status != "refused" else None,
+        "bytes_at_most": row.bytes.at_most if record.status != "refused" else None,
         "bits": record.bits if ran else None,
         "held": record.held_most if record.status != "refused" else None,
-        "flops": record.flops_most,
+        "flops": record.flops_most if ran else None,
         "seconds": record.seconds,
         "step_size": record.step_size,
         "step_sizes_tried": record.trials,

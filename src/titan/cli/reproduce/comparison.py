@@ -13,7 +13,7 @@ from titan.cli.reproduce.output import Out, finish, prepare
 if TYPE_CHECKING:
     from titan.experiments.comparison import Result, Row
 
-_HEADER = ("method", "rounds to 1e-10", "numbers sent", "bytes", "error", "seconds")
+_HEADER = ("method", "rounds to 1e-10", "numbers sent", "bytes", "work", "error")
 
 Methods = Annotated[
     str | None, typer.Option(help="Names with commas, as titan compare --list. [default: all]")
@@ -78,4 +78,4 @@ def _cells(row: Row) -> tuple[str, ...]:
     from titan.experiments.comparison_table import costs
 
     cells = costs(row)
-    return (cells[0].replace("\\", ""), *cells[1:4], cells[7], cells[6])
+    return (cells[0].replace("\\", ""), *cells[1:4], *cells[5:7])
