@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FLOOR = 1e-17  # errors of zero are drawn here
-_PLANNED = 1e-15  # and here what was counted and not run: exact, if it were
+_PLANNED = 1e-13  # height of what was counted and not run: no error was measured
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 _AXES = {"rounds": "Rounds", "sent": "Numbers sent, busiest node"}
 _TITAN = {"titan-paper": "x", "titan-topk": "o", "titan-flood": "+", "titan-tree": "D"}
@@ -87,8 +87,7 @@ def _look(row: Row, at: int) -> dict[str, Any]:
         return {"color": colour, "linestyle": _DASHES[at % 6], "marker": ""}
     fill = "none" if row.planned else "full"
     return {
-        "color": colour, "linestyle": "", "marker": MARKERS[at % 6], "markersize": 12,
-        "fillstyle": fill,
+        "color": colour, "linestyle": "", "marker": "^", "markersize": 12, "fillstyle": fill,
     }  # fmt: skip
 
 
@@ -107,6 +106,8 @@ def _draw(axes: Axes, what: str, row: Row, look: dict[str, Any]) -> None:
     finite = row.entry.method.about.finite
     points = [p for p in row.trace if getattr(p, what) > 0][-1 if finite else 0 :]
     x = [getattr(point, what) for point in points]
+    if len(x) == 1 and not finite:  # there at once: a dot, since a line would not be seen
+        look = look | {"marker": ".", "markersize": 12}
     axes.plot(x, [min(max(point.error, _FLOOR), 20.0) for point in points], **look)
 
 
