@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from time import perf_counter
+from typing import ClassVar, Protocol
+
+
+class Line(Protocol):
+    """One line of a table with these columns; `skipped` says why nothing was measured, or is ""."""
+
+    columns: ClassVar[tuple[str, ...]]
+
+    @property
+    def cells(self) -> tuple[str, ...]: ...
+
+    @property
+    def skipped(self) -> str: ...
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a report."""
+    """One measurement, and the target it was to meet."""
 
+    columns: ClassVar[tuple[str, ...]] = ("what", "measured", "target", "met")
     what: str
     measured: str
     target: str
-    met: bool | None  # None where there is no target
+    met: bool | None  # None where there is no target, or no measurement
+    skipped: str = ""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        verdict = {True: "yes", False: "NO", None: ""}
+        measured = f"skipped: {self.skipped}" if self.skipped else self.measured
+        return self.what, measured, self.target, verdict[self.met]
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -38,11 +60,14 @@ def ratio(what: str, ours: float, yardstick: float, at_most: float | None = None
     return Row(what, measured, f"at most {at_most:g}x", ours / yardstick <= at_most)
 
 
-def line(row: Row) -> str:
+def line(row: Line) -> str:
     """As a line of a Markdown table."""
-    verdict = {True: "yes", False: "NO", None: ""}
-    return f"| {row.what} | {row.measured} | {row.target} | {verdict[row.met]} |"
+    return f"| {' | '.join(row.cells)} |"
 
 
-def table(rows: list[Row]) -> str:
-    return "\n".join(["| what | measured | target | met |", "|---|---|---|---|", *map(line, rows)])
+def tables(rows: Sequence[Line]) -> str:
+    """As Markdown: one table for each run of rows with the same columns."""
+    return "\n\n".join(
+        "\n".join([f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", *map(line, group)])
+        for columns, group in groupby(rows, key=lambda row: row.columns)
+    )

@@ -29,6 +29,7 @@ from titan.moments.residuals import scores, summed_score
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.pooling import Release, SecretMoments, Sums, pool, pool_scaled
+from titan.privacy.limits import DEFAULT, Limits, limits_for
 from titan.privacy.view import Record
 from titan.protocol import Cost, Envelope
 from titan.ring import Ring
@@ -43,6 +44,7 @@ def solve(
     names: Sequence[str] | None = None,
     release: Release = "solution",
     solver: str | None = None,
+    allow_small: bool = False,
     **choices: Any,
 ) -> Solution:
     """The least squares solution of all parties' equations A_i x = b_i together.
@@ -52,15 +54,20 @@ def solve(
     are. Every party learns the pooled AᵀA, Aᵀb and the number of rows, and with
     release="inference" bᵀb; nobody learns another's rows.
 
+    Since sums over few rows give those rows away, a party with fewer than 10 rows is refused before
+    anything is sent, and fewer than 10 for every party or 3 for every column of A, in all, once the
+    row count is known, before the rest is sent. `allow_small` allows them all the same.
+
     `solver` names one party that solves and tells the others. `choices` are those of the private
     sums: bits, tau, recovery, k, rounds, masks, engine, progress, record (see `titan.average`).
     """
+    limits = limits_for(allow_small)
     sums = Sums.choose(_checked(network), choices)
     secrets = [
         moments_of(party, part, names)
         for party, part in zip(network.parties, by_party(parts, network), strict=True)
     ]
-    return solve_moments(secrets, sums, release=release, solver=solver)
+    return solve_moments(secrets, sums, release=release, solver=solver, limits=limits)
 
 
 def solve_moments(
@@ -69,10 +76,11 @@ def solve_moments(
     *,
     release: Release = "solution",
     solver: str | None = None,
+    limits: Limits = DEFAULT,
 ) -> Solution:
     """The same from the parties' moments, in order of the network's parties."""
     origin = None if solver is None else sums.network.index(solver)
-    pooled, cost = pool(secrets, sums, release)
+    pooled, cost = pool(secrets, sums, release, limits=limits)
     solution = solve_pooled(pooled)
     further, told = _tell(sums.network, origin, solution.x, solution.error_bound)
     return replace(solution, cost=_added(cost, further), record=_record(sums, told))
@@ -107,6 +115,7 @@ def fit(
     release: Release = "inference",
     cov_type: CovType = "nonrobust",
     solver: str | None = None,
+    allow_small: bool = False,
     **choices: Any,
 ) -> Regression:
     """Linear regression on all parties' rows together.
@@ -115,7 +124,8 @@ def fit(
     columns), in order of `network.parties` or as a mapping; without a network it is one table.
     The model is a `formula`, or a `response` with the `columns` that explain it. A float counts as
     the exact binary number it is; with `decimal` as the shortest decimal that stands for it, as it
-    would in a CSV. Every party learns the pooled AᵀA, Aᵀb, bᵀb and the number of rows.
+    would in a CSV. Every party learns the pooled AᵀA, Aᵀb, bᵀb and the number of rows. With a
+    network too few rows are refused as by `solve`, unless `allow_small`.
 
     `cov_type` asks for other standard errors, by one further private sum, of which every party
     learns the total as well, with e = b − Ax the residuals (w e with weights):
@@ -130,11 +140,12 @@ def fit(
     `solver` names one party that solves and tells the others; robust errors need everyone to.
     """
     model = model_of(formula, response, columns, intercept, weights)
+    limits = _limits(allow_small, network)
     _check_choices(release, cov_type, network, choices)
     origin = _origin(solver, network, cov_type)
     read = _Read.of(data, network, model, missing, decimal)
     sums = None if network is None else Sums.choose(network, choices)
-    pooled, cost = read.pooled(sums)
+    pooled, cost = read.pooled(sums, limits)
     fitted = fit_pooled(pooled, constant=model.constant, weighted=model.weights is not None)
     fitted = replace(fitted, cov_type=cov_type, cost=cost, dropped=read.dropped)
     if origin is not None and network is not None:
@@ -160,19 +171,22 @@ def ridge(
     weights: str | None = None,
     missing: Missing = "refuse",
     decimal: bool = False,
+    allow_small: bool = False,
     **choices: Any,
 ) -> Ridge:
     """The minimiser of ‖b − Ax‖² + alpha‖x‖² over all parties' rows, the intercept unpenalised.
 
-    As `fit` in all else, and it needs neither full rank nor as many rows as coefficients. Every
-    party learns the pooled AᵀA, Aᵀb and the number of rows.
+    As `fit` in all else. It needs neither full rank nor as many rows as coefficients; with a
+    network, `allow_small` must then be said. Every party learns the pooled AᵀA, Aᵀb and the number
+    of rows.
     """
     model = model_of(formula, response, columns, intercept, weights)
+    limits = _limits(allow_small, network)
     if network is None:
         _refuse_choices(choices)
     read = _Read.of(data, network, model, missing, decimal)
     sums = None if network is None else Sums.choose(network, choices)
-    pooled, cost = read.pooled(sums, "solution", penalised=True)
+    pooled, cost = read.pooled(sums, limits, "solution", penalised=True)
     return replace(ridge_pooled(pooled, alpha, model.constant_column), cost=cost)
 
 
@@ -199,11 +213,19 @@ class _Read:
         return {name: each.dropped for name, each in counts if each.dropped}
 
     def pooled(
-        self, sums: Sums | None, release: Release = "inference", *, penalised: bool = False
+        self,
+        sums: Sums | None,
+        limits: Limits,
+        release: Release = "inference",
+        *,
+        penalised: bool = False,
     ) -> tuple[PooledMoments, Cost | None]:
         if sums is None:
             return exact(self.collected[0].moments), None
-        return pool([each.moments for each in self.collected], sums, release, penalised=penalised)
+        for party, each in zip(self.sources, self.collected, strict=True):
+            limits.check_own(each.moments.rows, party, weightless=each.weightless)
+        secrets = [each.moments for each in self.collected]
+        return pool(secrets, sums, release, penalised=penalised, limits=limits)
 
     def meats(self, cov_type: CovType, x: Sequence[Fraction]) -> list[Moments]:
         """What each party adds to the further sum of robust errors."""
@@ -317,6 +339,14 @@ def _origin(solver: str | None, network: Network | None, cov_type: CovType) -> i
             hint="leave solver out",
         )
     return _checked(network).index(solver)
+
+
+def _limits(allow_small: bool, network: Network | None) -> Limits:
+    """One party alone shows nothing to anybody, so it has nothing to allow either."""
+    limits = limits_for(allow_small)
+    if allow_small and network is None:
+        _refuse_choices({"allow_small": allow_small})
+    return limits
 
 
 def _refuse_choices(choices: Mapping[str, Any]) -> None:

@@ -9,6 +9,9 @@ The paper bounds every entry by a number `a` that somebody would have to guess. 
    fixed-point one. That bounds the sum, not any party's part of it; modular sums do not mind.
 
 The diagonal is not sent twice: that would reveal the sum of the parties' rounding errors.
+
+Before the first sum every party looks at its own row count, and between the two at that of all:
+where there are fewer than the limits ask for (`titan.privacy.limits`), the rest does not leave.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from titan.engines.local import Outcome, Progress
 from titan.errors import DataError, NumberError, PlanError
 from titan.leastsquares import PooledMoments, column_scales
 from titan.network import Network
+from titan.privacy.limits import DEFAULT, Limits
 from titan.privacy.view import RecordedSum, Sum, check_recordable
 from titan.protocol import Cost, MaskMode, Plan, RecoveryName
 from titan.ring import Residues, Ring
@@ -128,70 +132,107 @@ def plans(sums: Sums, coefficients: int, release: Release) -> list[Plan]:
     return found
 
 
-def pool(
-    parts: Sequence[SecretMoments], sums: Sums, release: Release, *, penalised: bool = False
-) -> tuple[PooledMoments, Cost]:
-    """The pooled normal equations, with proven bounds on their rounding, and what that cost.
+@dataclass(frozen=True)
+class NormalEquations:
+    """The two sums that pool one model: what each party puts in, and what comes out.
 
-    Fewer rows than coefficients are refused between the sums, unless a penalty makes up for them.
+    Equal at all parties but for the moments that are handed in.
     """
-    _check_choices(sums, release)
-    names = _common_names(parts, sums.network)
-    first, cost = _first_sum(parts, sums, release)
-    if not penalised:
-        _enough_rows(first.rows, len(names) - 1)
-    off_diagonal: list[int] = []
-    if len(names) > 2:
-        off_diagonal, further = _second_sum(parts, sums, column_scales(first.diagonal))
-        cost = cost + further
-    pooled = PooledMoments.of_sums(
-        names[:-1],
-        rows=first.rows,
-        diagonal=first.diagonal,
-        rhs=first.rhs,
-        bb=first.bb,
-        off_diagonal=off_diagonal,
-        parties=len(parts),
-        bits=sums.bits,
-        response=names[-1],
-        fraction_bits=WIDE_FRACTION,
-    )
-    return pooled, cost
+
+    names: tuple[str, ...]  # of the columns of A, then of b
+    parties: int
+    bits: int
+    release: Release
+
+    @property
+    def columns(self) -> int:
+        return len(self.names) - 1
+
+    def first_secret(self, party: str, part: SecretMoments) -> Residues:
+        """The diagonal, Aᵀb, with inference bᵀb, and the row count, in units of 2^-256."""
+        n = self.columns
+        pairs = [(j, j) for j in range(n)] + [(j, n) for j in range(n)]
+        if self.release == "inference":
+            pairs.append((n, n))
+        within = ((WIDE.modulus >> 1) - 1) // self.parties
+        encoded = part.fixed_point(WIDE, WIDE_FRACTION, pairs, [0] * (n + 1), within=within)
+        _refuse_vanished(party, part, encoded[:, :n])
+        rows = WIDE.from_ints([part.rows << WIDE_FRACTION])
+        return np.append(encoded, rows, axis=1)
+
+    def read_first(self, total: Residues) -> First:
+        n = self.columns
+        *pooled, rows = (Fraction(c, 1 << WIDE_FRACTION) for c in WIDE.to_signed(total))
+        bb = pooled[2 * n] if self.release == "inference" else None
+        return First(pooled[:n], pooled[n : 2 * n], int(rows), bb)
+
+    @property
+    def ring(self) -> Ring:
+        """The second sum's; its fixed-point one is 2^(bits-2)."""
+        return Ring(self.bits)
+
+    def second_secret(self, part: SecretMoments, first: First) -> Residues:
+        """The upper triangle, row by row, scaled so that every pooled entry is in [-1, 1]."""
+        pairs = np.stack(np.triu_indices(self.columns, 1), axis=1)
+        scales = [*column_scales(first.diagonal), 0]  # the response has no part in this sum
+        return part.fixed_point(self.ring, self.bits - 2, pairs, scales)
+
+    def pooled(self, first: First, second: Residues | None) -> PooledMoments:
+        """The normal equations; `second` is None for a single column."""
+        return PooledMoments.of_sums(
+            self.names[:-1],
+            rows=first.rows,
+            diagonal=first.diagonal,
+            rhs=first.rhs,
+            bb=first.bb,
+            off_diagonal=[] if second is None else self.ring.to_signed(second),
+            parties=self.parties,
+            bits=self.bits,
+            response=self.names[-1],
+            fraction_bits=WIDE_FRACTION,
+        )
 
 
 @dataclass(frozen=True)
-class _First:
+class First:
+    """What the first sum opens."""
+
     diagonal: list[Fraction]
     rhs: list[Fraction]
     rows: int
     bb: Fraction | None
 
 
-def _first_sum(parts: Sequence[SecretMoments], sums: Sums, release: Release) -> tuple[_First, Cost]:
-    n = len(parts[0].names) - 1
-    pairs = [(j, j) for j in range(n)] + [(j, n) for j in range(n)]
-    if release == "inference":
-        pairs.append((n, n))
-    within = ((WIDE.modulus >> 1) - 1) // len(parts)
-    secrets = []
-    for party, part in zip(sums.network.parties, parts, strict=True):
-        encoded = part.fixed_point(WIDE, WIDE_FRACTION, pairs, [0] * (n + 1), within=within)
-        _refuse_vanished(party, part, encoded[:, :n])
-        rows = WIDE.from_ints([part.rows << WIDE_FRACTION])
-        secrets.append(np.append(encoded, rows, axis=1))
+def pool(
+    parts: Sequence[SecretMoments],
+    sums: Sums,
+    release: Release,
+    *,
+    penalised: bool = False,
+    limits: Limits = DEFAULT,
+) -> tuple[PooledMoments, Cost]:
+    """The pooled normal equations, with proven bounds on their rounding, and what that cost.
+
+    Fewer rows than the limits ask for are refused: a party's own before the first sum, those of all
+    between the sums. So are fewer rows than coefficients, unless a penalty makes up for them.
+    """
+    _check_choices(sums, release)
+    names, network = _common_names(parts, sums.network), sums.network
+    equations = NormalEquations(names, len(parts), sums.bits, release)
+    held = list(zip(network.parties, parts, strict=True))
+    for party, part in held:
+        limits.check_own(part.rows, party)
+    secrets = [equations.first_secret(party, part) for party, part in held]
     outcome = sums.run("diagonal, Aᵀb, rows", WIDE, secrets, WIDE_FRACTION)
-    *pooled, rows_sum = (Fraction(c, 1 << WIDE_FRACTION) for c in WIDE.to_signed(outcome.total))
-    bb = pooled[2 * n] if release == "inference" else None
-    return _First(pooled[:n], pooled[n : 2 * n], int(rows_sum), bb), outcome.cost
-
-
-def _second_sum(
-    parts: Sequence[SecretMoments], sums: Sums, scales: Sequence[int]
-) -> tuple[list[int], Cost]:
-    """The upper triangle, row by row, in units of 2^-(bits-2)."""
-    pairs = np.stack(np.triu_indices(len(scales), 1), axis=1)
-    scaled = [*scales, 0]  # the response has no part in this sum
-    return pool_scaled("off the diagonal", parts, sums, Ring(sums.bits), pairs, scaled)
+    first, cost = equations.read_first(outcome.total), outcome.cost
+    limits.check_pooled(first.rows, equations.columns, len(parts))
+    if not penalised:
+        enough_rows(first.rows, equations.columns)
+    if equations.columns == 1:
+        return equations.pooled(first, None), cost
+    secrets = [equations.second_secret(part, first) for part in parts]
+    outcome = sums.run("off the diagonal", equations.ring, secrets, sums.bits - 2)
+    return equations.pooled(first, outcome.total), cost + outcome.cost
 
 
 def pool_scaled(
@@ -246,7 +287,8 @@ def _refuse_vanished(party: str, part: SecretMoments, diagonal: Residues) -> Non
         )
 
 
-def _enough_rows(rows: int, coefficients: int) -> None:
+def enough_rows(rows: int, coefficients: int) -> None:
+    """Refuse what has no one solution; between the sums, as the limits."""
     if rows < coefficients:
         raise DataError(
             f"{rows} rows in all for {coefficients} coefficients",

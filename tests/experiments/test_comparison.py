@@ -132,8 +132,9 @@ def test_titans_bytes_are_those_the_engine_counts(recovery: str) -> None:
     row = one(f"titan-{recovery}", SMALL)
     problem = SMALL.problem(101)
     parts = list(zip(problem.A, problem.b, strict=True))
-    k = {"k": 5} if recovery == "topk" else {}
-    done = solve(parts, Network.cycle(problem.parties), recovery=recovery, **k)  # type: ignore[arg-type]
+    k = 5 if recovery == "topk" else None
+    network = Network.cycle(problem.parties)
+    done = solve(parts, network, recovery=recovery, k=k, allow_small=True)
     assert (row.bytes.number, row.bytes.at_most) == (done.cost.bytes_sent.largest, False)
 
 

@@ -11,6 +11,7 @@ from titan.cli import (
     compare,
     demo,
     fit,
+    join,
     keys,
     moments,
     network,
@@ -34,6 +35,7 @@ app.command("average")(average.command)
 app.command("compare")(compare.command)
 app.command("demo")(demo.command)
 app.command("fit")(fit.command)
+app.command("join")(join.command)
 app.command("moments")(moments.command)
 app.command("privacy")(privacy.command)
 app.command("solve")(solve.command)

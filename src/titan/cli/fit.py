@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from titan.leastsquares import PooledMoments, Regression, Ridge
     from titan.moments import Model, Moments, Source
     from titan.network import Network
+    from titan.privacy.limits import Limits
 
     Part = Source | Moments
 
@@ -62,6 +63,7 @@ def command(
     masks: options.Masks = None,
     engine: options.Engine = None,
     solver: options.Solver = None,
+    allow_small: options.AllowSmall = False,
     save: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
     json: options.Json = False,
 ) -> None:
@@ -70,7 +72,8 @@ def command(
     A party is called like its file. Decimal text is read exactly, and every digit that is printed
     is proven (those of robust errors excepted). One FILE alone is read in batches, so that it may
     be larger than memory. Files made by `titan moments` need no formula; with one, columns are
-    chosen among theirs.
+    chosen among theirs. Too few rows of a party, in all or for the model are refused
+    (--allow-small).
 
     \b
     Example:
@@ -87,11 +90,12 @@ def command(
     sums = options.given(
         tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine
     )
-    reading = _Reading(model, missing, cov_type, ridge)
+    reading = _Reading(model, missing, cov_type, ridge, allow_small)
     with waiting() as wait:
         parts = _parts(files, party, decimal, wait.rows)
         if len(files) == 1 and party is None:
-            options.refuse_without_network(options.given(network=network, solver=solver) | sums)
+            further = options.given(network=network, solver=solver, allow_small=allow_small or None)
+            options.refuse_without_network(further | sums)
             net, out = None, reading.alone(next(iter(parts.values())))
         else:
             net = networks.among(network or "cycle", list(parts))
@@ -161,6 +165,7 @@ class _Reading:
     missing: Any
     cov_type: Any
     ridge: float | None
+    allow_small: bool
 
     def alone(self, part: Part) -> Regression | Ridge:
         from titan import fitting
@@ -177,13 +182,15 @@ class _Reading:
         """Some parties may bring moments made before, and others their rows."""
         from titan.moments import Moments
         from titan.pooling import Sums, pool
+        from titan.privacy.limits import limits_for
 
         if not any(isinstance(part, Moments) for part in parts.values()):
             return self._fitted(parts, net, sums)
         if "solver" in sums:
             raise InputError("--solver needs rows, and moments were given", hint="leave it out")
-        secrets = [self._moments(parts[party]) for party in net.parties]
-        pooled, cost = pool(secrets, Sums(net, **sums), "inference")
+        limits = limits_for(self.allow_small)
+        secrets = [self._moments(parts[party], party, limits) for party in net.parties]
+        pooled, cost = pool(secrets, Sums(net, **sums), "inference", limits=limits)
         return replace(self._regression(pooled, secrets[0]), cost=cost)
 
     def _fitted(
@@ -197,13 +204,14 @@ class _Reading:
             "formula": self.model.formula,
             "weights": self.model.weights,
             "missing": self.missing,
+            "allow_small": self.allow_small,
             **sums,
         }
         if self.ridge is not None:
             return fitting.ridge(data, net, alpha=self.ridge, **choices)
         return fitting.fit(data, net, cov_type=self.cov_type, **choices)
 
-    def _moments(self, part: Part) -> Moments:
+    def _moments(self, part: Part, party: str, limits: Limits) -> Moments:
         from titan.moments import Moments, collect
 
         if isinstance(part, Moments):
@@ -213,7 +221,9 @@ class _Reading:
                 f"{part.label} holds rows, and no model is given",
                 hint='--formula "y ~ a + b" for the rows beside the moments',
             )
-        return collect(part, self.model, missing=self.missing).moments
+        found = collect(part, self.model, missing=self.missing)
+        limits.check_own(found.moments.rows, party, weightless=found.weightless)
+        return found.moments
 
     def _selected(self, moments: Moments) -> Moments:
         """The moments of the model's columns, made with weights if and only if that is said."""

@@ -29,6 +29,14 @@ Engine = Annotated[str | None, typer.Option(help="local or vectorised. [default:
 Solver = Annotated[
     str | None, typer.Option(help="One party that solves and tells the others. [default: all do]")
 ]
+AllowSmall = Annotated[
+    bool,
+    typer.Option(
+        "--allow-small",
+        help="Release the answer however few rows it is of: without, at least 10 for every party "
+        "and 3 for every parameter.",
+    ),
+]
 
 Formula = Annotated[
     str | None, typer.Option(help='The model, as "y ~ a + b + C(site, levels=[1, 2])".')
@@ -90,7 +98,7 @@ def model(
 def refuse_without_network(choices: dict[str, Any]) -> None:
     """One party alone makes no sums: nothing that was asked of them may be passed over."""
     if choices:
-        named = ", ".join(f"--{name}" for name in choices)
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in choices)
         raise InputError(
             f"{named} has no meaning for one party alone",
             hint="give one file per party",

@@ -46,6 +46,7 @@ def fail(error: TitanError) -> NoReturn:
 
 
 def _typed(text: str) -> str:
+    text = text.replace("allow_small=True", "--allow-small")
     return _CHOICE.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
 
 

@@ -12,11 +12,13 @@ import typer
 from titan.cli import inputs, networks, options
 from titan.cli.output import show_json, show_rows, waiting
 from titan.errors import DataError
+from titan.privacy.limits import limits_for
 
 if TYPE_CHECKING:
     from titan.leastsquares import Solution
     from titan.moments import Moments, Source
     from titan.network import Network
+    from titan.privacy.limits import Limits
 
 
 def command(
@@ -46,12 +48,13 @@ def command(
     masks: options.Masks = None,
     engine: options.Engine = None,
     solver: options.Solver = None,
+    allow_small: options.AllowSmall = False,
     json: options.Json = False,
 ) -> None:
     """Solve A x = b in the least squares sense, every FILE holding some of the rows [A b].
 
     Numbers only, b in the last column; nothing is added (no intercept). Every party learns the
-    pooled AᵀA, Aᵀb and the number of rows, and solves.
+    pooled AᵀA, Aᵀb and the number of rows, and solves. Too few rows are refused (--allow-small).
 
     \b
     Example:
@@ -67,12 +70,13 @@ def command(
             for party, path in paths.items()
         }
         if len(files) == 1:
-            options.refuse_without_network(options.given(network=network, solver=solver) | sums)
+            further = options.given(network=network, solver=solver, allow_small=allow_small or None)
+            options.refuse_without_network(further | sums)
             net = None
         else:
             net = networks.among(network or "cycle", list(paths))
             sums["progress"] = wait.rounds
-        out = _solve(sources, response, net, solver, sums)
+        out = _solve(sources, response, net, solver, limits_for(allow_small), sums)
     if json:
         show_json(_as_dict(out, net))
     else:
@@ -84,6 +88,7 @@ def _solve(
     response: str | None,
     net: Network | None,
     solver: str | None,
+    limits: Limits,
     sums: dict[str, Any],
 ) -> Solution:
     from titan.fitting import exact, solve_moments
@@ -94,7 +99,7 @@ def _solve(
         return solve_pooled(exact(_moments(next(iter(sources.values())), response)))
     _same_columns(sources)
     secrets = [_moments(sources[party], response) for party in net.parties]
-    return solve_moments(secrets, Sums(net, **sums), solver=solver)
+    return solve_moments(secrets, Sums(net, **sums), solver=solver, limits=limits)
 
 
 def _same_columns(sources: dict[str, Source]) -> None:

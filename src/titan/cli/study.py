@@ -10,6 +10,7 @@ import typer
 from titan.cli import networks
 from titan.cli.output import show_error, show_json, show_pairs
 from titan.errors import InputError
+from titan.privacy.limits import DEFAULT
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -36,11 +37,15 @@ def new(
         list[str] | None,
         typer.Option("--range", help="age=0:120: values that may be; once per column."),
     ] = None,
-    min_rows: Annotated[int, typer.Option(help="The fewest rows of a party.")] = 10,
+    min_rows: Annotated[
+        int, typer.Option(help="The fewest rows of a party.")
+    ] = DEFAULT.rows_per_party,
     min_rows_total: Annotated[
         int | None, typer.Option(help="The fewest rows in all; --min-rows for every party.")
     ] = None,
-    rows_per_parameter: Annotated[int, typer.Option(help="The fewest rows per parameter.")] = 3,
+    rows_per_parameter: Annotated[
+        int, typer.Option(help="The fewest rows per parameter.")
+    ] = DEFAULT.rows_per_parameter,
     pull: Annotated[
         list[str] | None,
         typer.Option(help="from,to: on this link the receiver dials, not the sender."),

@@ -72,7 +72,8 @@ def run(seed: int = 1) -> Result:
     truth = exact_solution(problem)
     answer = sums.solution(outcome.total)
     parts = list(zip(problem.A, problem.b, strict=True))
-    ours = solve(parts, network, recovery="topk", k=K, rounds=T, tau=1)
+    # Three rows each are fewer than a data steward would let go; these are made up.
+    ours = solve(parts, network, recovery="topk", k=K, rounds=T, tau=1, allow_small=True)
     return Result(
         problem,
         np.stack([_as_blocks(sums, sums.secrets[:, i]) for i in range(problem.m)]),

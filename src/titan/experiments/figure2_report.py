@@ -27,7 +27,8 @@ operating system's, so what was received is new in every run.
 
 The sum above is the paper's own: all n² + n entries at once, with a = {bound} known to everybody.
 `titan.solve` guesses no bound. It takes two sums: the diagonal of AᵀA, Aᵀb and the row count in a
-wide ring first, then the entries above the diagonal, scaled by it. With the same T and k:
+wide ring first, then the entries above the diagonal, scaled by it. So few rows per party it
+refuses, unless told `allow_small=True`, as here. With the same T and k:
 
 {solve}"""
 

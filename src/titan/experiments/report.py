@@ -139,7 +139,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(folder, "made", error) from None
+        raise _unwritable(folder, "made", error, hint="name a folder") from None
     if not os.access(folder, os.W_OK):
         raise FileError(f"{folder} cannot be written: permission denied")
 
@@ -191,6 +191,6 @@ def _write(path: Path, content: bytes) -> None:
             beside.unlink()  # there only where something went wrong
 
 
-def _unwritable(path: Path, what: str, error: OSError) -> FileError:
+def _unwritable(path: Path, what: str, error: OSError, hint: str = "") -> FileError:
     reason = (error.strerror or type(error).__name__).lower()
-    return FileError(f"{path} cannot be {what}: {reason}")
+    return FileError(f"{path} cannot be {what}: {reason}", hint=hint)

@@ -19,7 +19,8 @@ from titan.protocol.messages import Kind, Payload
 
 MASK = Kind.MASK.name
 RECOVERY = frozenset(kind.name for kind in Kind) - {MASK}
-CONTROL = frozenset({"NONCE", "AGREED"})  # who runs, and the digest of the sum all parties know
+# Who runs, the digest of the sum all parties know, the answer one party found for all, the end.
+CONTROL = frozenset({"NONCE", "AGREED", "ANSWER", "END"})
 PUBLIC = RECOVERY | CONTROL
 
 LARGEST = 1 << 40  # no number of a message is larger

@@ -26,6 +26,7 @@ from titan.moments.model import Readings
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.pooling import Release, Sums
+from titan.privacy.limits import DEFAULT, Limits
 from titan.protocol import MaskMode, RecoveryName
 from titan.study.card import Card
 from titan.study.ranges import Range, refuse_outside
@@ -72,10 +73,10 @@ class Study:
     weights: str | None = None
     missing: Missing = "refuse"
     ranges: tuple[Range, ...] = ()
-    min_rows_party: int = 10
+    min_rows_party: int = DEFAULT.rows_per_party
     min_rows_total: int | None = None
     """Left open, it is `min_rows_party` for every party."""
-    rows_per_parameter: int = 3
+    rows_per_parameter: int = DEFAULT.rows_per_parameter
     bits: int = 128
     recovery: RecoveryName = "auto"
     masks: MaskMode = "sent"
@@ -151,7 +152,18 @@ class Study:
     @property
     def rows_needed(self) -> int:
         """The fewest rows in all: fewer, and nothing after the first sum leaves a machine."""
-        return max(self._least_in_all(), self.rows_per_parameter * self.parameters)
+        return self.limits.rows_needed(self.parameters, len(self.parties))
+
+    @property
+    def limits(self) -> Limits:
+        """The fewest rows: every party checks its own before the first sum, all between the two."""
+        return Limits(
+            self.min_rows_party,
+            self.min_rows_total,
+            self.rows_per_parameter,
+            otherwise="agree on a study that asks for fewer (min_rows_party, min_rows_total, "
+            "rows_per_parameter)",
+        )
 
     @property
     def sums(self) -> Sums:

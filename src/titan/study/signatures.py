@@ -19,7 +19,8 @@ SIGNATURE_BYTES = 64
 _HALF = SIGNATURE_BYTES // 2
 _PREFIX = b"titan signature 1\0"
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256, FIPS 186
-_ALGORITHM = ec.ECDSA(hashes.SHA256())
+# The same data always has the same signature (RFC 6979): what is sent again is sent as it was.
+_ALGORITHM = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
 
 
 def sign(key: ec.EllipticCurvePrivateKey, data: bytes) -> bytes:

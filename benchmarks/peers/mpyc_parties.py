@@ -1,0 +1,76 @@
+"""MPyC's parties as processes: addresses on loopback, the barrier before each repetition.
+
+MPyC reads its options from the command line when it is imported; hence a party imports it late, and
+the process that measures not at all. Its links are plain TCP here, TITAN's are mutual TLS: the
+difference is in MPyC's favour.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy.typing as npt
+
+from benchmarks.peers.processes import collect, hand_out, leave, own_input, python_module, run_all
+
+Work = Callable[[], Awaitable[list[int]]]
+Prepare = Callable[[Any, npt.NDArray[Any]], Work]  # from the runtime and this party's input
+
+
+def run_parties(
+    module: str, inputs: npt.NDArray[Any], tau: int | None, repeats: int
+) -> list[dict[str, Any]]:
+    """What every party measured and found; `tau` None is MPyC's own choice, ⌊(m - 1)/2⌋."""
+    links = [f"-Plocalhost:{port}" for port in free_ports(len(inputs))]
+    options = [*links, "--no-log", *([] if tau is None else [f"-T{tau}"])]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        hand_out(folder, inputs)
+        commands = [
+            python_module(module, name, str(repeats), *options, f"-I{i}")
+            for i in range(len(inputs))
+        ]
+        run_all(commands, folder / "log")
+        return collect(folder, len(inputs))
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports nobody listens on at the moment."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(s.getsockname()[1]) for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def be_a_party(prepare: Prepare) -> None:
+    """One party's whole life: the work as often as asked, each time after all have met."""
+    mpc = import_module("mpyc.runtime").mpc
+    folder, repeats = Path(sys.argv[1]), int(sys.argv[2])
+    mpc.run(_repeat(mpc, prepare, folder, repeats))
+
+
+async def _repeat(mpc: Any, prepare: Prepare, folder: Path, repeats: int) -> None:
+    work = prepare(mpc, own_input(folder, mpc.pid))
+    await mpc.start()
+    times: list[float] = []
+    for _ in range(repeats):
+        await mpc.transfer(mpc.pid)  # nobody goes on before all are here
+        before, start = _sent(mpc), time.perf_counter()
+        found = await work()
+        times.append(time.perf_counter() - start)
+        sent = _sent(mpc) - before
+    leave(folder, mpc.pid, seconds=times, sent=sent, found=[str(x) for x in found])
+    await mpc.shutdown()
+
+
+def _sent(mpc: Any) -> int:
+    """MPyC's own count of bytes handed to its links, headers included."""
+    return sum(p.protocol.nbytes_sent for p in mpc.parties if p.pid != mpc.pid)

@@ -1,0 +1,94 @@
+"""MPyC's secure sum: Shamir shares of every vector, added, and the sum opened to all.
+
+Over the smallest prime field that holds the sum in fixed point with 64 fractional bits, as many as
+TITAN's ring of 128 bits has, by MPyC's NumPy arrays. Time runs from the moment that all are
+connected and have met until the slowest party has the sum; encoding is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Row, ratio
+from benchmarks.parties import sums_over_tls
+from benchmarks.peers.inputs import MAGNITUDE, Floats, error, exact_sum, vectors
+from benchmarks.peers.mpyc_parties import Work, be_a_party, run_parties
+from benchmarks.peers.processes import until_all_know
+from benchmarks.peers.report import AnyRow, Measured, NotMeasuredError, PeerRow, need
+from benchmarks.peers.titan_runs import titan_sum
+
+PARTIES, ENTRIES, TAU = 10, 5151, 2
+FRACTION = 2**64
+REPEATS = 5
+TURNS = 3
+AT_MOST = 0.25
+
+
+def secure_sum(mpc: Any, mine: Floats) -> Work:
+    """One party's part; the field and the encoding are made beforehand."""
+    bound = len(mpc.parties) * MAGNITUDE * FRACTION
+    field = mpc.SecFld(min_order=2 * bound + 1, signed=True)
+    encoded = np.array([round(x * FRACTION) for x in mine.tolist()], dtype=object)
+
+    async def work() -> list[int]:
+        shared = mpc.input(field.array(encoded))
+        total = await mpc.output(mpc.np_sum(mpc.np_stack(shared), axis=0))
+        return [int(x) for x in total.signed_()]
+
+    return work
+
+
+def measured(values: Floats, tau: int | None, repeats: int = REPEATS) -> Measured:
+    """All parties' processes, once; an error if they do not agree."""
+    results = run_parties("benchmarks.peers.mpyc_sum", values, tau, repeats)
+    if any(r["found"] != results[0]["found"] for r in results):
+        raise NotMeasuredError("did not run here: the parties do not agree on the sum")
+    found = [int(x) / FRACTION for x in results[0]["found"]]
+    sent = max(r["sent"] for r in results)
+    return Measured(until_all_know(results), sent, error(found, exact_sum(values)))
+
+
+def rows() -> Iterator[AnyRow]:
+    need("mpyc")
+    for parties in (5, PARTIES):
+        values = vectors(parties, ENTRIES)
+        task = f"sum, m={parties}, d={ENTRIES}"
+        for tau, remark in ((TAU, ""), (None, ", MPyC's default")):
+            of = (parties - 1) // 2 if tau is None else tau
+            if tau is None and of == TAU:
+                continue
+            ours, theirs = titan_sum(values, of), measured(values, tau)
+            yield PeerRow(
+                task,
+                "MPyC, secure sum",
+                theirs,
+                ours,
+                f"τ={of}{remark}; {parties} processes, plain TCP; TITAN in one process",
+            )
+
+
+def process_rows() -> Iterator[AnyRow]:
+    need("mpyc")
+    yield against_processes()
+
+
+def against_processes() -> Row:
+    """Both as one process per party, by turns; the median of each."""
+    what = f"private sum, {PARTIES} processes, d={ENTRIES}, τ={TAU}, mutual TLS: against MPyC"
+    values = vectors(PARTIES, ENTRIES)
+    ours, theirs = [], []
+    try:
+        for _ in range(TURNS):
+            ours.append(median(sums_over_tls(values, TAU, REPEATS)))
+            theirs.append(measured(values, TAU).seconds)
+    except NotMeasuredError as missing:
+        return Row(what, "", f"at most {AT_MOST:g}x", None, skipped=str(missing))
+    return ratio(what, median(ours), median(theirs), AT_MOST)
+
+
+if __name__ == "__main__":
+    be_a_party(secure_sum)

@@ -1,0 +1,45 @@
+"""TITAN's side of every comparison: the same inputs, through the public functions.
+
+All parties run in this one process, by the engine that sends real envelopes between real agents.
+The network is made beforehand, as a study makes it, and so are the keys of the peers that have any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from typing import TypeVar
+
+import numpy as np
+
+import titan
+from benchmarks.measure import seconds
+from benchmarks.peers.inputs import Equations, Floats, error, exact_sum
+from benchmarks.peers.report import Measured
+
+REPEATS = 5
+
+T = TypeVar("T")
+
+
+def timed(work: Callable[[], T], repeats: int = REPEATS) -> tuple[float, T]:
+    """The median time of some runs, and what the last of them returned."""
+    kept: list[T] = []
+    times = [seconds(lambda: kept.append(work())) for _ in range(repeats)]
+    return median(times), kept[-1]
+
+
+def titan_sum(values: Floats, tau: int) -> Measured:
+    """One private sum on a designed network that tolerates `tau`."""
+    network = titan.Network.design(len(values), tau=tau)
+    took, outcome = timed(lambda: titan.average(values, network, tau=tau))
+    sent = outcome.cost.bytes_sent.largest
+    return Measured(took, sent, error(np.atleast_1d(outcome.total), exact_sum(values)))
+
+
+def titan_solve(equations: Equations, tau: int, engine: str = "local") -> Measured:
+    """The whole private solve, from every party's rows to the certified solution."""
+    parts = list(zip(equations.A, equations.b, strict=True))
+    network = titan.Network.design(len(parts), tau=tau)
+    took, solution = timed(lambda: titan.solve(parts, network, tau=tau, engine=engine))
+    return Measured(took, solution.cost.bytes_sent.largest, error(solution.x, equations.exact()))

@@ -1,0 +1,211 @@
+"""titan join: take part in a study as one of its parties."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from titan.cli import inputs, options
+from titan.cli.output import (
+    as_json,
+    check_writable,
+    refuse_inputs,
+    show_json,
+    show_pairs,
+    write_text,
+)
+from titan.errors import InputError
+
+if TYPE_CHECKING:
+    from titan.party.engine import Watch
+    from titan.party.job import Answer
+    from titan.party.standing import Standing
+    from titan.party.taking_part import Outcome, Party
+    from titan.study import Identity, Report, Study
+
+
+def command(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study's file.")],
+    as_: Annotated[str, typer.Option("--as", help="Which of its parties this is.")],
+    data: Annotated[Path, typer.Option(help="This party's rows: CSV or Parquet.")],
+    key: Annotated[Path, typer.Option(help="This party's private key.")],
+    run: Annotated[int, typer.Option(help="Which run of the study, from 1.", min=1)] = 1,
+    wait: Annotated[
+        float, typer.Option(help="Give up after so many seconds without news.", min=0.1)
+    ] = 3600.0,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    runs: Annotated[
+        Path | None, typer.Option(help="Where runs are kept; else runs/ beside the study.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="This party's ledger; else beside its key.")
+    ] = None,
+    listen: Annotated[
+        str | None, typer.Option(help="host:port to listen at, if not as the study says.")
+    ] = None,
+    allow_differencing: Annotated[
+        bool, typer.Option(help="Take part though an earlier study differs by very little.")
+    ] = False,
+    keep_journal: Annotated[
+        bool, typer.Option(help="For rehearsals: do not erase masks when the run is over.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Take part in a study: connect, run the rounds, and end with everybody's answer.
+
+    Shows first what will leave this machine and to whom, and asks. After a crash, or where others
+    were missing, the same command goes on where it stopped. On a run that is over it shows the
+    answer again and serves what others still need.
+
+    \b
+    Example:
+      titan join study.toml --as north --data north.parquet --key north.key
+    """
+    from titan.party.taking_part import checked
+    from titan.study import Identity, Study
+
+    if save is not None:
+        check_writable(save)
+        refuse_inputs(save, [study, data, key])
+    found = Study.load(study)
+    identity = Identity.load(key, _card(found, as_))
+    report = checked(found)
+    if not yes:
+        _ask(found, report, identity)
+    with _watching() as watch:
+        party = _party(
+            found,
+            identity,
+            data,
+            folder=(runs or study.parent / "runs") / f"{found.digest[:12]}-run{run}-{as_}",
+            ledger=ledger or key.with_suffix(".ledger"),
+            watch=watch,
+            run=run,
+            wait=wait,
+            listen=listen,
+            keep_journal=keep_journal,
+            allow_differencing=allow_differencing,
+        )
+        outcome = party.take_part(_shower(json, as_))
+    if outcome.answer.error is not None:
+        raise outcome.answer.error
+    whole = _as_dict(party, outcome, report)
+    if json:
+        show_json(whole)
+    if save is not None:
+        write_text(save, as_json(whole) + "\n")
+    for name in outcome.unconfirmed:
+        print(
+            f"titan: {name} has not confirmed everything; if it asks, run the same command again",
+            file=sys.stderr,
+        )
+
+
+def _card(study: Study, name: str) -> Any:
+    if name not in study.network.parties:
+        raise InputError(
+            f"{name!r} is no party of this study", hint=f"{', '.join(study.network.parties)}"
+        )
+    return study.card(name)
+
+
+def _party(study: Study, identity: Identity, data: Path, **kept: Any) -> Party:
+    from titan.party.taking_part import Choices, Party
+
+    folder, ledger, watch = (kept.pop(name) for name in ("folder", "ledger", "watch"))
+    source = inputs.open_rows(data)
+    return Party(study, identity, source, folder, ledger, Choices(**kept), watch)
+
+
+# -- before -----------------------------------------------------------------------------------
+
+
+def _ask(study: Study, report: Report, identity: Identity) -> None:
+    """What will leave this machine and to whom; nothing happens without a yes."""
+    me = next(p for p in report.facts["parties"] if p["name"] == identity.name)
+    cost = report.cost
+    print(f"{study.title}: {study.model.formula}")
+    show_pairs(
+        [
+            ("study", study.digest),
+            ("as", f"{identity.name}, {identity.card.fingerprint}"),
+            ("sends to", ", ".join(me["sends_to"])),
+            ("receives from", ", ".join(me["receives_from"])),
+            ("will send", f"{cost.bytes_sent[identity.name]} bytes" if cost else "-"),
+        ]
+    )
+    print("Masked sums leave this machine, no row. Every party will learn:")
+    for item in report.learned:
+        print(f"  - {item.sentence}")
+    print(f"but {report.hidden}")
+    for warning in report.warnings:
+        print(f"note: {warning}")
+    if not sys.stdin.isatty():
+        raise InputError("there is no terminal to ask at", hint="--yes takes part without asking")
+    if not typer.confirm("Take part?"):
+        raise typer.Exit(1)
+
+
+# -- during -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def _watching() -> Iterator[Watch]:
+    """A live line on a terminal; in a pipe, one line whenever something changes."""
+    from titan.party.engine import Watch
+
+    if not sys.stderr.isatty():
+        last = ""
+
+        def line(standing: Standing) -> None:
+            nonlocal last
+            if str(standing) != last:
+                last = str(standing)
+                print(f"titan: {last}", file=sys.stderr, flush=True)
+
+        yield Watch(_tell, line)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("connecting") as status:
+        yield Watch(_tell, lambda standing: status.update(str(standing)))
+
+
+def _tell(text: str) -> None:
+    print(f"titan: {text}", file=sys.stderr, flush=True)
+
+
+# -- after ------------------------------------------------------------------------------------
+
+
+def _shower(json: bool, name: str) -> Callable[[Answer], None]:
+    """The answer is shown as soon as it is certain, though this party may stay for others."""
+
+    def show(answer: Answer) -> None:
+        if not json and answer.error is None:
+            print(answer.summary, flush=True)
+            print(f"\nAll parties have this answer; {name} stays until they have all they need.")
+
+    return show
+
+
+def _as_dict(party: Party, outcome: Outcome, report: Report) -> dict[str, Any]:
+    return {
+        **outcome.answer.result,
+        "dropped": outcome.dropped,
+        "parties": list(party.study.network.parties),
+        "cost": None if report.cost is None else report.cost.as_dict(),
+        "study": party.study.digest,
+        "run": party.choices.run,
+        "party": party.identity.name,
+        "folder": str(outcome.folder),
+        "started": outcome.started,
+        "times": outcome.times,
+        "bytes_written": outcome.bytes_written,
+    }

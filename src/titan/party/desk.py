@@ -1,0 +1,145 @@
+"""A session, its journal and its links together; still without a socket.
+
+What arrives is on disk before it is acknowledged, and what leaves was on disk before. A process
+that dies at any moment is made again from its journal: the session replays what had arrived, and
+makes the same messages with the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from titan.errors import MessageError
+from titan.party import messages
+from titan.party.links import Incoming, Outgoing
+from titan.study.frames import MASK, Frame
+from titan.study.journal import Journal
+
+
+class Receiver(Protocol):
+    """A session, or what is left of one."""
+
+    def start(self) -> list[Frame]: ...
+
+    def receive(self, frame: Frame) -> list[Frame]: ...
+
+    @property
+    def nonces(self) -> dict[str, bytes]: ...
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A whole message that came along the link from `peer`."""
+
+    peer: str
+    number: int
+    message: memoryview = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A message that was not taken, and why."""
+
+    peer: str
+    number: int
+    reason: str
+
+
+class Desk:
+    """Where one party's messages are taken in, written down and put out."""
+
+    def __init__(
+        self,
+        session: Receiver,
+        journal: Journal,
+        outgoing: dict[str, Outgoing],
+        incoming: dict[str, Incoming],
+    ) -> None:
+        self.session = session
+        self.journal = journal
+        self.outgoing = outgoing
+        self.incoming = incoming
+        self.refused = 0
+        self._known: set[str] = set()
+        self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
+        with journal.batch():
+            self._put_out(session.start())
+            for frame in journal.incoming():
+                self._put_out(session.receive(frame))
+                incoming[frame.peer].expected = frame.sequence + 1
+            self._note_nonces()
+        for peer, link in outgoing.items():
+            link.acknowledged(journal.acknowledged_by(peer) + 1)
+        self._accepted = {peer: link.expected for peer, link in incoming.items()}
+
+    def accept(self, arrivals: Iterable[Arrival]) -> list[Refused]:
+        """Take messages in, in one transaction; what is returned was refused and changed nothing.
+
+        Any error raised here ends the run: nothing of these messages is on disk or acknowledged.
+        """
+        refused = []
+        with self.journal.batch():
+            for arrival in arrivals:
+                if arrival.number != self._accepted[arrival.peer]:
+                    continue  # it follows a message that was refused, and will come again
+                try:
+                    self._take(arrival)
+                except MessageError as error:
+                    self.incoming[arrival.peer].rewind(arrival.number)
+                    refused.append(Refused(arrival.peer, arrival.number, error.message))
+            self._note_nonces()
+        self.refused += len(refused)
+        return refused
+
+    def _take(self, arrival: Arrival) -> None:
+        frame = messages.decode(arrival.peer, arrival.number, arrival.message)
+        due = self.session.receive(frame)
+        self.journal.record_incoming(frame)
+        self._put_out(due)
+        self._accepted[arrival.peer] += 1
+
+    def accepted(self, peer: str) -> int:
+        """All messages from `peer` below this number are on disk."""
+        return self._accepted[peer]
+
+    def put_out(self, frames: Iterable[Frame]) -> None:
+        """Send frames that follow from no message."""
+        with self.journal.batch():
+            self._put_out(frames)
+
+    def acknowledged(self, peer: str, next_: int) -> bool:
+        """`peer` has all messages below `next_`; whether that is news."""
+        news = self.outgoing[peer].acknowledged(next_)
+        if news:
+            self.journal.acknowledged(peer, next_ - 1)
+            self._forget(peer)
+        return news
+
+    def masks_arrived(self) -> None:
+        """All parties have the sums, so they have the masks, whatever was acknowledged."""
+        for peer, frames in self._frames.items():
+            masks = [frame.sequence for frame in frames if frame.kind == MASK]
+            if masks:
+                self.acknowledged(peer, masks[-1] + 1)
+
+    def unacknowledged(self, *, but: str = "") -> list[Frame]:
+        """Own messages not acknowledged yet, except those of kind `but`."""
+        return [f for frames in self._frames.values() for f in frames if f.kind != but]
+
+    def _put_out(self, frames: Iterable[Frame]) -> None:
+        for frame in frames:
+            self.journal.sending(frame)
+            self.outgoing[frame.peer].add(frame.body)
+            self._frames[frame.peer].append(frame)
+
+    def _forget(self, peer: str) -> None:
+        first = self.outgoing[peer].first
+        self._frames[peer] = [f for f in self._frames[peer] if f.sequence >= first]
+
+    def _note_nonces(self) -> None:
+        for name, nonce in self.session.nonces.items():
+            if name not in self._known:
+                self.journal.set_nonce(name, nonce)
+                self._known.add(name)

@@ -1,0 +1,176 @@
+"""gRPC, as far as a link needs it: one stream of bytes in pieces, under mutual TLS with pins."""
+
+# Rule 1: TLS on both sides, always. A channel trusts the one certificate it expects, a server those
+#         of the study; whose it is, is compared with the pin besides.
+# Rule 2: nothing larger than a chunk is received.
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Protocol
+
+import grpc
+import grpc.aio
+
+from titan.errors import PeerError
+from titan.party.wire import MOST_CHUNK
+from titan.study import Card, Identity
+from titan.study.certificates import SERVER_NAME
+
+_aio: Any = grpc.aio  # the stubs know it only in part
+
+METHOD = "/titan.Party/Link"
+_SERVICE, _, _NAME = METHOD[1:].partition("/")
+_PING_MS = 15_000  # a silent peer is asked whether it is still there
+_PONG_MS = 10_000
+
+_COMMON = [
+    ("grpc.max_receive_message_length", MOST_CHUNK + 16),
+    ("grpc.max_send_message_length", MOST_CHUNK + 16),
+    ("grpc.keepalive_time_ms", _PING_MS),
+    ("grpc.keepalive_timeout_ms", _PONG_MS),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.http2.bdp_probe", 1),
+]
+_CHANNEL = [
+    *_COMMON,
+    ("grpc.ssl_target_name_override", SERVER_NAME),
+    ("grpc.enable_http_proxy", 0),  # parties dial each other, never a proxy from the environment
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+]
+_SERVER = [
+    *_COMMON,
+    ("grpc.so_reuseport", 0),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_MS // 2),
+    ("grpc.max_concurrent_streams", 64),
+]
+
+
+class Stream(Protocol):
+    """One end of an open stream."""
+
+    async def read(self) -> bytes | None:
+        """The next chunk; None at the end."""
+        ...
+
+    async def write(self, chunk: bytes) -> None: ...
+
+    async def finish(self) -> None:
+        """Nothing more will be written; what was, still arrives."""
+        ...
+
+
+class _End:
+    """A client's call or a server's context: both read and write.
+
+    A read that is cancelled would take a client's whole call with it, and what was written last.
+    """
+
+    def __init__(self, end: Any, finish: Callable[[], Awaitable[None]] | None = None) -> None:
+        self._end = end
+        self._finish = finish
+
+    async def read(self) -> bytes | None:
+        chunk = await self._end.read()
+        return None if chunk is _aio.EOF else chunk
+
+    async def write(self, chunk: bytes) -> None:
+        await self._end.write(chunk)
+
+    async def finish(self) -> None:
+        if self._finish is not None:  # a server's stream ends with its handler
+            await self._finish()
+
+
+class Dialler:
+    """Opens streams to one party."""
+
+    def __init__(self, identity: Identity, peer: Card) -> None:
+        credentials = grpc.ssl_channel_credentials(
+            peer.certificate.encode(), identity.key_pem(), identity.card.certificate.encode()
+        )
+        self._channel: Any = _aio.secure_channel(peer.address, credentials, _CHANNEL)
+        self._open = self._channel.stream_stream(METHOD)
+
+    async def stream(self, converse: Callable[[Stream], Awaitable[None]]) -> None:
+        """Open a stream and use it; raises grpc.aio.AioRpcError where that fails."""
+        call = self._open()
+        try:
+            await converse(_End(call, call.done_writing))
+        finally:
+            call.cancel()
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+
+class Listener:
+    """Takes streams from the parties that dial here."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        peers: Iterable[Card],
+        address: str,
+        accept: Callable[[Card, Stream], Awaitable[None]],
+    ) -> None:
+        self._peers = list(peers)
+        self._accept = accept
+        roots = "".join(card.certificate for card in self._peers).encode()
+        credentials = grpc.ssl_server_credentials(
+            [(identity.key_pem(), identity.card.certificate.encode())],
+            roots,
+            require_client_auth=True,
+        )
+        self._server: Any = _aio.server(options=_SERVER)
+        handler = grpc.stream_stream_rpc_method_handler(self._handle)
+        self._server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(_SERVICE, {_NAME: handler}),)
+        )
+        try:
+            self._server.add_secure_port(address, credentials)
+        except RuntimeError:
+            raise PeerError(
+                f"cannot listen at {address}",
+                hint="is the port taken, or the address of another machine? --listen names another",
+            ) from None
+
+    async def start(self) -> None:
+        await self._server.start()
+
+    async def _handle(self, _: Any, context: Any) -> None:
+        shown = context.auth_context().get("x509_pem_cert", [b""])[0]
+        for card in self._peers:
+            if card.recognises(shown):
+                await self._accept(card, _End(context))
+                return
+        await context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not expected")
+
+    async def close(self, grace: float) -> None:
+        await self._server.stop(grace)
+
+
+def explained(error: grpc.aio.AioRpcError) -> str:
+    """What a failed call means for the link, in words."""
+    details = error.details() or ""
+    for sign, meaning in _MEANINGS:
+        if sign in details:
+            return meaning
+    return f"no connection ({error.code().name.lower().replace('_', ' ')})"
+
+
+_MEANINGS = (
+    ("CERTIFICATE_VERIFY_FAILED", "it answered with a certificate that is not the study's"),
+    ("CERTIFICATE_EXPIRED", "it does not accept this party's certificate"),
+    ("ALERT_UNKNOWN_CA", "it does not know this party's certificate"),
+    ("ALERT_BAD_CERTIFICATE", "it does not know this party's certificate"),
+    ("WRONG_VERSION_NUMBER", "whoever answers there does not speak TLS"),
+    ("not expected", "it does not expect this party"),
+    ("Connection refused", "nobody answers there yet"),
+    ("Name resolution", "its address is not known"),
+    ("DNS", "its address is not known"),
+    ("handshake", "the TLS handshake failed"),
+)

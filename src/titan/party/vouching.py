@@ -1,0 +1,80 @@
+"""In `flood` every masked vector travels with its origin's signature.
+
+Relays only pass vectors on, so one that alters a vector is found out by the next party, and named.
+Behind a MASKED envelope stand as many signatures as it has vectors, in the same order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+
+from titan.errors import MessageError, RecoveryError
+from titan.network import Network
+from titan.party.gossip import Signer
+from titan.protocol import Envelope, Plan
+from titan.protocol.messages import Kind, Payload
+from titan.study.signatures import SIGNATURE_BYTES
+
+
+class Vouching:
+    """The signatures of one sum, as one party knows them."""
+
+    def __init__(self, network: Network, plan: Plan, party: int, signer: Signer, context: bytes):
+        self._network = network
+        self._plan = plan
+        self._party = party
+        self._signer = signer
+        self._context = b"titan MASKED\n" + context
+        self._known: dict[int, tuple[bytes, bytes]] = {}  # origin → digest, signature
+
+    def signatures(self, envelope: Envelope) -> bytes:
+        """What goes behind an envelope of one's own."""
+        if envelope.kind is not Kind.MASKED:
+            return b""
+        if self._party not in self._known:
+            self._vouch_for_own(envelope)
+        origins = struct.unpack_from(f"<{_count(envelope.payload)}I", envelope.payload, 4)
+        return b"".join(self._known[origin][1] for origin in origins)
+
+    def _vouch_for_own(self, envelope: Envelope) -> None:
+        """The first envelope has the own vector alone."""
+        payload = envelope.payload
+        ((origin, vector),) = self._plan.read(
+            envelope.kind, envelope.sender, envelope.round, payload
+        )
+        digest = hashlib.sha256(vector).digest()
+        self._known[origin] = digest, self._signer.sign(self._data(origin, digest))
+
+    def check(self, envelope: Envelope, behind: Payload) -> None:
+        """Refuse vectors that their origins did not sign: RecoveryError names the relay."""
+        if envelope.kind is not Kind.MASKED:
+            return
+        vectors = self._plan.read(envelope.kind, envelope.sender, envelope.round, envelope.payload)
+        if len(behind) != SIGNATURE_BYTES * len(vectors):
+            raise MessageError(f"{envelope!r} with {len(behind)} bytes of signatures")
+        for place, (origin, vector) in enumerate(vectors):
+            at = SIGNATURE_BYTES * place
+            signature = bytes(behind[at : at + SIGNATURE_BYTES])
+            self._check(envelope.sender, origin, hashlib.sha256(vector).digest(), signature)
+
+    def _check(self, relay: int, origin: int, digest: bytes, signature: bytes) -> None:
+        known = self._known.get(origin)
+        if known == (digest, signature):
+            return
+        name, by = self._network.parties[origin], self._network.parties[relay]
+        if not self._signer.signed_by(origin, signature, self._data(origin, digest)):
+            raise RecoveryError(
+                f"{by} passed on a vector of {name} that {name} did not sign",
+                hint=f"the answer would be wrong; ask {by} why, then start a new run",
+            )
+        if known is not None and known[0] != digest:
+            raise RecoveryError(f"{name} signed two different vectors", hint="start a new run")
+        self._known[origin] = digest, signature
+
+    def _data(self, origin: int, digest: bytes) -> bytes:
+        return self._context + origin.to_bytes(4, "little") + digest
+
+
+def _count(payload: Payload) -> int:
+    return int.from_bytes(payload[:4], "little")

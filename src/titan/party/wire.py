@@ -1,0 +1,231 @@
+"""Chunks: what travels on the stream of a link, and their one encoding.
+
+A chunk is the protobuf message of titan.proto, whose content is one of
+
+    HELLO    01  version u8 · role u8 · study 32 bytes · run u32 · nonce 32 bytes · expects u32 ·
+                 name, peer, plan: each u16 length and UTF-8
+    PIECE    02  number u32 · size u32 · offset u32 · bytes
+    ACK      03  next u32
+    REFUSAL  04  final u8 · UTF-8
+
+Numbers are little-endian. A message of `size` bytes travels as pieces in order, each full but the
+last. Decoding is strict: whatever `decode` accepts, `encode` turns back into the same bytes.
+"""
+
+# Rule: a length is checked before anything is made of it, and nothing is longer than a chunk.
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from titan.errors import MessageError
+
+VERSION = 1
+MOST_CHUNK = 1 << 20  # bytes of content
+NONCE_BYTES = 32
+STUDY_BYTES = 32
+MOST_TEXT = 4096
+MOST_SIZE = (1 << 32) - 1
+
+_HELLO = struct.Struct("<BBB32sI32sI")
+_PIECE = struct.Struct("<BIII")
+_ACK = struct.Struct("<BI")
+_LENGTH = struct.Struct("<H")
+PIECE_BYTES = MOST_CHUNK - _PIECE.size
+
+Bytes = bytes | bytearray | memoryview
+
+
+class _Tag(IntEnum):
+    HELLO = 1
+    PIECE = 2
+    ACK = 3
+    REFUSAL = 4
+
+
+class Role(IntEnum):
+    """Which end of the link is speaking."""
+
+    SENDER = 1
+    RECEIVER = 2
+
+
+@dataclass(frozen=True)
+class Hello:
+    """The first chunk from either end: who, in which run of which study, and from where on.
+
+    `expects` is the number of the message that a receiver wants next; a sender says 0. `plan` says
+    in words how the sums will be made: two parties must have come to the same.
+    """
+
+    role: Role
+    study: bytes
+    run: int
+    nonce: bytes = field(repr=False)
+    expects: int
+    name: str
+    peer: str
+    plan: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Bytes `offset` and following of message `number`, which has `size` bytes in all."""
+
+    number: int
+    size: int
+    offset: int
+    content: Bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Ack:
+    """All messages below `next` are on the receiver's disk."""
+
+    next: int
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why this stream is not wanted, for the other's log; if `final`, it never will be."""
+
+    reason: str
+    final: bool = False
+
+
+Chunk = Hello | Piece | Ack | Refusal
+
+
+def pieces(number: int, message: Bytes) -> Iterator[bytes]:
+    """A whole message as encoded chunks."""
+    whole = memoryview(message)
+    for offset in range(0, len(whole), PIECE_BYTES):
+        yield encode(Piece(number, len(whole), offset, whole[offset : offset + PIECE_BYTES]))
+
+
+# -- encoding ---------------------------------------------------------------------------------
+
+
+def encode(chunk: Chunk) -> bytes:
+    """The bytes of the protobuf message."""
+    match chunk:
+        case Piece(number, size, offset, content):
+            head = _PIECE.pack(_Tag.PIECE, number, size, offset)
+            return b"".join((_prefix(len(head) + len(content)), head, content))
+        case Ack(next_):
+            content = _ACK.pack(_Tag.ACK, next_)
+        case Hello():
+            content = _encode_hello(chunk)
+        case Refusal(reason, final):
+            content = bytes([_Tag.REFUSAL, final]) + _text(reason)
+    return _prefix(len(content)) + content
+
+
+def _encode_hello(hello: Hello) -> bytes:
+    head = _HELLO.pack(
+        _Tag.HELLO,
+        VERSION,
+        hello.role,
+        hello.study,
+        hello.run,
+        hello.nonce,
+        hello.expects,
+    )
+    texts = [_text(text) for text in (hello.name, hello.peer, hello.plan)]
+    return head + b"".join(_LENGTH.pack(len(text)) + text for text in texts)
+
+
+def _text(text: str) -> bytes:
+    return text.encode()[:MOST_TEXT].decode(errors="ignore").encode()
+
+
+def _prefix(length: int) -> bytes:
+    """Field 1, wire type 2, and the length as a varint."""
+    out = bytearray(b"\x0a")
+    while length > 0x7F:
+        out.append(length & 0x7F | 0x80)
+        length >>= 7
+    out.append(length)
+    return bytes(out)
+
+
+# -- decoding ---------------------------------------------------------------------------------
+
+
+def decode(data: Bytes) -> Chunk:
+    """The chunk that `encode` turns into exactly these bytes; MessageError if there is none."""
+    content = _content(memoryview(data))
+    readers = {_Tag.PIECE: _piece, _Tag.ACK: _ack, _Tag.HELLO: _hello, _Tag.REFUSAL: _refusal}
+    reader = readers.get(content[0]) if content else None  # type: ignore[call-overload]
+    if reader is None:
+        raise MessageError("a chunk of no known kind")
+    chunk: Chunk = reader(content)
+    return chunk
+
+
+def _content(data: memoryview) -> memoryview:
+    """What the protobuf message carries, if it is written in the shortest form."""
+    if len(data) > MOST_CHUNK + 8:
+        raise MessageError(f"a chunk of {len(data)} bytes; the most is {MOST_CHUNK}")
+    for head in range(2, 6):
+        length = len(data) - head
+        if length >= 0 and data[:head] == _prefix(length):
+            if length > MOST_CHUNK:
+                raise MessageError(f"a chunk of {length} bytes; the most is {MOST_CHUNK}")
+            return data[head:]
+    raise MessageError("a chunk that is not framed as titan.proto says")
+
+
+def _piece(content: memoryview) -> Piece:
+    if len(content) <= _PIECE.size:
+        raise MessageError("a piece without content")
+    _, number, size, offset = _PIECE.unpack_from(content)
+    body = content[_PIECE.size :]
+    if offset % PIECE_BYTES or len(body) != min(PIECE_BYTES, size - offset):
+        raise MessageError(f"a piece of {len(body)} bytes at {offset} of {size} is cut wrongly")
+    return Piece(number, size, offset, body)
+
+
+def _ack(content: memoryview) -> Ack:
+    if len(content) != _ACK.size:
+        raise MessageError("an acknowledgement of the wrong length")
+    return Ack(_ACK.unpack(content)[1])
+
+
+def _refusal(content: memoryview) -> Refusal:
+    if len(content) < 2 or content[1] > 1:
+        raise MessageError("a refusal that is neither final nor not")
+    return Refusal(_read_text(content[2:]), bool(content[1]))
+
+
+def _hello(content: memoryview) -> Hello:
+    if len(content) < _HELLO.size:
+        raise MessageError("a hello that is too short")
+    _, version, role, study, run, nonce, expects = _HELLO.unpack_from(content)
+    if version != VERSION:
+        raise MessageError(f"a hello of version {version}; this is version {VERSION}")
+    if role not in (Role.SENDER, Role.RECEIVER):
+        raise MessageError("a hello from neither end of a link")
+    texts, rest = [], content[_HELLO.size :]
+    for _ in range(3):
+        length = _LENGTH.unpack_from(rest)[0] if len(rest) >= _LENGTH.size else MOST_SIZE
+        if _LENGTH.size + length > len(rest):
+            raise MessageError("a hello that is too short")
+        texts.append(_read_text(rest[_LENGTH.size : _LENGTH.size + length]))
+        rest = rest[_LENGTH.size + length :]
+    if rest:
+        raise MessageError("a hello that is too long")
+    name, peer, plan = texts
+    return Hello(Role(role), study, run, nonce, expects, name, peer, plan)
+
+
+def _read_text(content: memoryview) -> str:
+    if len(content) > MOST_TEXT:
+        raise MessageError(f"a text of {len(content)} bytes; the most is {MOST_TEXT}")
+    try:
+        return bytes(content).decode()
+    except UnicodeDecodeError:
+        raise MessageError("a text that is not UTF-8") from None
