@@ -71,7 +71,8 @@ def _print(result: Result) -> None:
             if row.record.status == "refused":
                 print(f"  {row.entry.name}: refused: {row.record.reason}")
         print()
-    print("numbers, bytes: of the busiest node; *: every link both ways; †, ‡: another right side")
+    print("numbers, bytes, flops (where work is not seconds): of the busiest node")
+    print("*: every link both ways; †: a consistent version; ‡: a random dominant system")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
