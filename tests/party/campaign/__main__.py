@@ -16,7 +16,9 @@ from tests.party.campaign.scenario import draw
 from tests.party.campaign.trial import Tally, Trial
 
 
-async def campaign(seeds: Iterator[int], at_once: int, folder: Path, *, every: int = 10) -> Tally:
+async def campaign(
+    seeds: Iterator[int], at_once: int, folder: Path, *, every: int = 10, keep: bool = False
+) -> Tally:
     """Run all seeds, some at a time; a run with trouble keeps its files and tells its seed."""
     tally, began = Tally(), time.monotonic()
 
@@ -36,7 +38,7 @@ async def campaign(seeds: Iterator[int], at_once: int, folder: Path, *, every: i
         tally.add(trial.tally)
         for trouble in trial.troubles:
             print(f"seed {seed}: {trouble} (files in {place})", file=sys.stderr, flush=True)
-        if not trial.troubles:
+        if not trial.troubles and not keep:
             shutil.rmtree(place)
 
     async with Nurse() as nurse:
@@ -58,11 +60,15 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="titan-faults-"))
     began = time.monotonic()
     every = 0 if chosen.seed is not None or chosen.each else 10
-    tally = asyncio.run(campaign(iter(seeds), chosen.at_once, folder, every=every))
+    keep = chosen.seed is not None
+    tally = asyncio.run(campaign(iter(seeds), chosen.at_once, folder, every=every, keep=keep))
     print(f"{tally} ({time.monotonic() - began:.0f} s)")
+    if keep:
+        print(f"files in {folder}")
     if tally.wrong or tally.hung:
         return 1
-    shutil.rmtree(folder, ignore_errors=True)
+    if not keep:
+        shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 

@@ -25,13 +25,13 @@ def _identity(name: str) -> Identity:
     return Identity.create(name, "127.0.0.1:1", now=MADE, days=36_500)
 
 
-def write(scenario: Scenario, folder: Path, ports: Mapping[str, int]) -> dict[str, Any]:
+def write(scenario: Scenario, folder: Path, addresses: Mapping[str, str]) -> dict[str, Any]:
     """Everything the parties need; the result that `titan.fit` has for the same rows."""
     rng = Random(f"rows {scenario.seed}")
     cards = []
     for name in scenario.parties:
         found = _identity(name)
-        card = Card(name, f"127.0.0.1:{ports[name]}", found.card.certificate)
+        card = Card(name, addresses[name], found.card.certificate)
         Identity(card, found._key).save(folder)
         cards.append(card)
         _write_rows(rng, folder / f"{name}.csv")

@@ -51,7 +51,8 @@ class Proxy:
         both = {writer, outer}
         self._open |= both
         try:
-            await asyncio.gather(_pass_on(reader, outer), _pass_on(inner, writer))
+            with contextlib.suppress(OSError):  # one end is reset, and so is the other then
+                await asyncio.gather(_pass_on(reader, outer), _pass_on(inner, writer))
         finally:
             self._open -= both
             for each in both:
@@ -59,9 +60,7 @@ class Proxy:
 
 
 async def _pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while data := await source.read(1 << 16):
-            target.write(data)
-            await target.drain()
-        if target.can_write_eof():
-            target.write_eof()
+    while data := await source.read(1 << 16):
+        target.write(data)
+        await target.drain()
+    target.write_eof()

@@ -1,6 +1,7 @@
 """One run of the campaign: start the parties, let things go wrong, compare the answers."""
 
-# Rule 1: whoever was killed is started again with the same command; so is who gave up waiting.
+# Rule 1: whoever was killed is started again with the same command; so is who gave up waiting, and
+#         who left, saying that somebody had not confirmed everything, when somebody then gives up.
 # Rule 2: the verdict reads exit statuses and saved answers. No clock enters it but the deadline,
 #         after which a run counts as hanging.
 
@@ -8,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,7 +52,8 @@ class Tally:
             f"{self.runs} runs, {self.kills} kills, {self.cuts} connections cut, "
             f"{self.duplicated} frames duplicated, {self.delayed} delayed, "
             f"{self.reordered} reordered; {self.exact} exact answers, "
-            f"{self.errors} clear errors, {self.wrong} wrong answers, {self.hung} runs that hung"
+            f"{self.errors} clear errors, {self.waited} waits given up and resumed, "
+            f"{self.wrong} wrong answers, {self.hung} runs that hung"
         )
 
 
@@ -64,12 +67,14 @@ class Trial:
 
     async def run(self) -> None:
         scenario, self.tally.runs = self.scenario, 1
+        self._ended: set[str] = set()
+        self._changed = asyncio.Event()
         self._proxies = {name: Proxy() for name in scenario.parties}
         self._listen = {name: _free_port() for name in scenario.parties}
         for name, proxy in self._proxies.items():
             await proxy.start(self._listen[name])
-        ports = {name: proxy.port for name, proxy in self._proxies.items()}
-        self._expected = files.write(scenario, self.folder, ports)
+        dialled = {name: f"127.0.0.1:{proxy.port}" for name, proxy in self._proxies.items()}
+        self._expected = files.write(scenario, self.folder, dialled)
         cuts = [asyncio.ensure_future(self._cut(cut)) for cut in scenario.cuts]
         lives = [asyncio.ensure_future(self._live(name)) for name in scenario.parties]
         _, late = await asyncio.wait(lives, timeout=DEADLINE)
@@ -97,9 +102,23 @@ class Trial:
                 if self.scenario.loses_journal and kill is self.scenario.kills[0]:
                     self._lose_journal(name)
                 await asyncio.sleep(0 if kill is None else kill.pause)
-            elif self._is_over(name, life, status):
+            elif self._is_over(name, life, status) and not await self._is_asked_back(name, life):
                 return
         self._wrong(name, f"was started {_LIVES} times")
+
+    async def _is_asked_back(self, name: str, life: int) -> bool:
+        """Whether somebody gives up waiting whom this party left too early."""
+        self._ended.add(name)
+        self._changed.set()
+        if "has not confirmed everything" not in _text(self._screen(name, life)[1]):
+            return False
+        gave_up = self.tally.waited
+        while self.tally.waited == gave_up:
+            if len(self._ended) == len(self.scenario.parties):
+                return False
+            self._changed.clear()
+            await self._changed.wait()
+        return True
 
     async def _one_life(self, name: str, life: int, kill: Kill | None) -> int:
         out, err = self._screen(name, life)
@@ -193,6 +212,7 @@ class Trial:
             return True
         if "nothing came for" in said and not self.scenario.loses_journal:
             self.tally.waited += 1
+            self._changed.set()
             return False  # the same command goes on from there
         self.tally.errors += 1
         if not self.scenario.loses_journal:
@@ -203,7 +223,7 @@ class Trial:
         different = [key for key, value in self._expected.items() if found.get(key) != value]
         if different:
             self._wrong(name, f"has another answer in {', '.join(different)}")
-        else:
+        elif name not in self._ended:
             self.tally.exact += 1
 
     def _wrong(self, name: str, why: str) -> None:
@@ -240,9 +260,7 @@ def _free_port() -> int:
             return port
 
 
-def _ports() -> Any:
-    import os
-
+def _ports() -> Iterator[int]:
     while True:
         yield from range(10_000 + os.getpid() % 100 * 200, 30_000)
 
