@@ -1,8 +1,8 @@
 """Misbehaviour inside a party's process, put there from outside: nothing of it is in `titan`.
 
 The writer of streams duplicates, delays and swaps chunks, and a process may kill itself around its
-n-th commit or write. Everything that happens is noted in a file, a letter each, since a killed
-process tells nothing.
+n-th commit or write, or at one moment that a test needs. Everything that happens is noted in a
+file, a letter each, since a killed process tells nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
 
+from titan.errors import MessageError
 from titan.party import streams
+from titan.party.desk import Desk
+from titan.party.messages import AGREED, Told
+from titan.party.session import Session
+from titan.study.frames import Frame
 from titan.study.journal import Journal
 
 LATEST = 0.03  # seconds by which a chunk is late
@@ -80,6 +85,32 @@ def kill_around_write(count: int, before: bool) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     streams._End.write = counted  # type: ignore[method-assign]
+
+
+def kill_before_agreement(count: int, before: bool) -> None:
+    """Once its digest has arrived everywhere it goes, and before it has heard any other's."""
+    hear, acknowledged = Session._hear, Desk.acknowledged
+
+    def deaf(session: Session, sender: int, kind: str, told: Told) -> list[Frame]:
+        if kind == AGREED:
+            raise MessageError("not yet")
+        return hear(session, sender, kind, told)
+
+    def last(desk: Desk, peer: str, next_: int) -> bool:
+        news = acknowledged(desk, peer, next_)
+        if isinstance(desk.session, Session) and desk.session.pooled and not desk.unacknowledged():
+            os.kill(os.getpid(), signal.SIGKILL)
+        return news
+
+    Session._hear = deaf  # type: ignore[method-assign]
+    Desk.acknowledged = last  # type: ignore[method-assign]
+
+
+KILLS = {
+    "commit": kill_around_commit,
+    "write": kill_around_write,
+    "agreement": kill_before_agreement,
+}
 
 
 def _note(notes: str, letter: str) -> None:

@@ -97,7 +97,7 @@ def _become_party(order: Order) -> NoReturn:
             noise.make_noise(*order["noise"])
         if order["kill"]:
             when, count, before = order["kill"]
-            getattr(noise, f"kill_around_{when}")(count, before)
+            noise.KILLS[when](count, before)
         sys.argv = ["titan", *order["argv"]]
         titan.cli.main()
         status = 0

@@ -70,7 +70,7 @@ class Trial:
         self._ended: set[str] = set()
         self._changed = asyncio.Event()
         self._proxies = {name: Proxy() for name in scenario.parties}
-        self._listen = {name: _free_port() for name in scenario.parties}
+        self._listen = {name: free_port() for name in scenario.parties}
         for name, proxy in self._proxies.items():
             await proxy.start(self._listen[name])
         dialled = {name: f"127.0.0.1:{proxy.port}" for name, proxy in self._proxies.items()}
@@ -247,7 +247,7 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """One below those that the system hands out by itself."""
     while True:
         port = next(_PORTS)
