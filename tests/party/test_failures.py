@@ -12,6 +12,7 @@ from tests.party.joining import Study, calm
 
 # South hears of the others through east alone; they hear of each other without it.
 LINKS = (("north", "east"), ("east", "north"), ("east", "south"), ("south", "north"))
+AWHILE = 8.0  # seconds; south cannot know that north has left with everything, and waits for it
 
 
 def _run(folder: Path, story: Callable[[Study], Awaitable[None]]) -> None:
@@ -48,7 +49,7 @@ def test_a_party_stays_until_another_has_all_it_needs(tmp_path: Path) -> None:
         await east.shows_its_answer()
         assert await north.ends() == 0  # it sends to east alone, who has everything
         assert not east.ended.done()  # south lacks the digests that come through east
-        again = await study.join("south")
+        again = await study.join("south", wait=AWHILE)
         assert [await again.ends(), await east.ends()] == [0, 0]
         assert study.answer("south") == study.answer("east") == study.expected
 
@@ -61,7 +62,7 @@ def test_join_on_a_finished_run_serves_who_was_killed_too_early(tmp_path: Path) 
         others = [await study.join(name, wait=3) for name in ("north", "east")]
         assert [await south.ends(), *[await other.ends() for other in others]] == [-9, 0, 0]
         assert "south has not confirmed everything" in others[1].said
-        again = await study.join("south")
+        again = await study.join("south", wait=AWHILE)
         east = await study.join("east")
         assert [await again.ends(), await east.ends()] == [0, 0]
         assert study.answer("south") == study.answer("east") == study.expected

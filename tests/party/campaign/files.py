@@ -47,6 +47,12 @@ def write(scenario: Scenario, folder: Path, addresses: Mapping[str, str]) -> dic
     return _expected(study, folder)
 
 
+def load(path: Path) -> dict[str, Any]:
+    """A saved answer."""
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
 def _write_rows(rng: Random, path: Path) -> None:
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
