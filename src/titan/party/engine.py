@@ -26,7 +26,7 @@ from titan.party import wire
 from titan.party.desk import Arrival, Desk
 from titan.party.greeting import Greeting
 from titan.party.standing import Standing
-from titan.party.streams import Dialler, Listener, Stream, explained
+from titan.party.streams import Dialler, Listener, Stream, StreamEndedError, explained
 from titan.party.wire import Ack, Hello, Piece, Refusal, Role
 from titan.study import Card, Identity, Link, Study
 
@@ -209,12 +209,17 @@ class Engine:
             await self._arrived.wait()
             self._arrived.clear()
             arrivals, self._arrivals = self._arrivals, []
+            before = self._accepted()
             for refused in self._desk.accept(arrivals):
                 self._tell(f"{refused.peer}: message {refused.number} refused: {refused.reason}")
                 self._break_off(refused.peer, refused.reason)
             del arrivals
-            self.stir()
-            self._news()
+            if self._accepted() != before:  # what is refused again and again is no news
+                self.stir()
+                self._news()
+
+    def _accepted(self) -> list[int]:
+        return [self._desk.accepted(peer) for peer in self._desk.incoming]
 
     def _break_off(self, sender: str, reason: str) -> None:
         line = self._lines[sender, self._identity.name]
@@ -252,7 +257,7 @@ class Engine:
             await line.conversation
         except grpc.aio.AioRpcError as error:
             self._note(line, explained(error))
-        except (MessageError, _BrokenError, TimeoutError) as error:
+        except (MessageError, _BrokenError, StreamEndedError, TimeoutError) as error:
             self._desk.refused += isinstance(error, MessageError)
             self._note(line, str(error) or "it did not say hello")
         except asyncio.CancelledError:
@@ -278,7 +283,7 @@ class Engine:
         except (MessageError, _BrokenError, TimeoutError) as error:
             self._desk.refused += isinstance(error, MessageError)
             self._tell(f"{card.name}: {str(error) or 'it did not say hello'}")
-        except grpc.aio.AioRpcError:
+        except (grpc.aio.AioRpcError, StreamEndedError):
             pass  # it went away; it will dial again
 
     async def _replace(self, line: _Line, stream: Stream, hello: Hello) -> None:
@@ -406,8 +411,9 @@ class Engine:
             match wire.decode(data):
                 case Piece() as piece:
                     number, message = incoming.expected, incoming.take(piece)
-                    self._heard = time.monotonic()
-                    if message is not None:
+                    if message is None:
+                        self._heard = time.monotonic()  # a long message is on its way
+                    else:
                         self._arrivals.append(Arrival(line.peer, number, message))
                         self._arrived.set()
                 case _:

@@ -28,7 +28,7 @@ from titan.network import Network
 from titan.party.gossip import Gossip, Passed, Signer
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Told, enclosed, opened
 from titan.party.standing import Standing
-from titan.party.vouching import Vouching
+from titan.party.vouching import Vouching, check_number
 from titan.protocol import Agent, Envelope, Plan
 from titan.protocol.masking import SEED_BYTES, JournaledMasks
 from titan.protocol.messages import HEADER_BYTES
@@ -263,6 +263,7 @@ class Session:
         if number == current and self._agent is not None:
             return self._feed(number, envelope, behind)
         self._check_planned(self._job.plans[number], envelope)
+        check_number(envelope, behind)
         if number >= current:
             self._keep(number, envelope, bytes(behind))
         return []

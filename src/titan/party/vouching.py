@@ -50,9 +50,8 @@ class Vouching:
         """Refuse vectors that their origins did not sign: RecoveryError names the relay."""
         if envelope.kind is not Kind.MASKED:
             return
+        check_number(envelope, behind)
         vectors = self._plan.read(envelope.kind, envelope.sender, envelope.round, envelope.payload)
-        if len(behind) != SIGNATURE_BYTES * len(vectors):
-            raise MessageError(f"{envelope!r} with {len(behind)} bytes of signatures")
         for place, (origin, vector) in enumerate(vectors):
             at = SIGNATURE_BYTES * place
             signature = bytes(behind[at : at + SIGNATURE_BYTES])
@@ -74,6 +73,13 @@ class Vouching:
 
     def _data(self, origin: int, digest: bytes) -> bytes:
         return self._context + origin.to_bytes(4, "little") + digest
+
+
+def check_number(envelope: Envelope, behind: Payload) -> None:
+    """One signature for each vector: all that can be checked before the run's identity is known."""
+    signed = _count(envelope.payload) if envelope.kind is Kind.MASKED else 0
+    if len(behind) != SIGNATURE_BYTES * signed:
+        raise MessageError(f"{envelope!r} with {len(behind)} bytes of signatures")
 
 
 def _count(payload: Payload) -> int:
