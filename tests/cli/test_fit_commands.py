@@ -503,6 +503,8 @@ def test_reproduce_nist(tmp_path: Path) -> None:
     assert "| Filip | 15 | 0.0 / " in text
     with (tmp_path / "made" / "nist.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(out["scores"])
+    names = ["nist.csv", "nist.md", "nist.svg", "nist.png"]
+    assert [Path(file).name for file in out["files"]] == names
 
 
 def test_reproduce_nist_says_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from titan.party.streams import Dialler, Listener, Stream, StreamEndedError, exp
 from titan.party.wire import Ack, Hello, Piece, Refusal, Role
 from titan.study import Card, Identity, Link, Study
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between two tries to connect
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
 _PATIENCE = 20.0  # seconds for a hello
 _FAREWELL = 1.0  # seconds for the other end to close its side
 
@@ -52,6 +52,8 @@ class _Line:
     role: Role
     up: bool = False
     ever_up: bool = False
+    closed: bool = False
+    """Both ends know that nothing more will come along this link."""
     trouble: str = ""
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
     """Something is to be sent or acknowledged."""
@@ -170,6 +172,11 @@ class Engine:
         """Every link has been up."""
         return all(line.ever_up for line in self._lines.values())
 
+    @property
+    def closed(self) -> bool:
+        """Nobody will say anything more, and everybody knows."""
+        return all(line.closed for line in self._lines.values())
+
     def stir(self) -> None:
         """Something was put out."""
         for line in self._lines.values():
@@ -230,7 +237,7 @@ class Engine:
             card = self._study.card(line.peer)
             self._diallers[line.peer] = Dialler(self._identity, card)
         pause = _FIRST_PAUSE
-        while not self._leaving:
+        while not (self._leaving or line.closed):
             line.up = False
             before = self._moved(line), time.monotonic()
             await self._try(line)
@@ -238,7 +245,7 @@ class Engine:
             if line.up and (lasted or self._moved(line) != before[0]):
                 pause = _FIRST_PAUSE
             line.up = False
-            if not self._leaving:
+            if not (self._leaving or line.closed):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -394,6 +401,9 @@ class Engine:
             for half in (reading, writing):
                 if half.done():
                     half.result()
+            if line.role is Role.RECEIVER:  # a sender closes when its last message is confirmed
+                line.closed = self._desk.heard_all(line.peer)
+                self._changed.set()
         finally:
             writing.cancel()
             reading.cancel()
@@ -411,7 +421,7 @@ class Engine:
                 for chunk in outgoing.chunks(number):
                     await self._write(stream, chunk)
                 number += 1
-            if self._leaving:
+            if self._leaving or self._desk.said_all(line.peer):
                 return
             await line.stirred.wait()
 
@@ -420,6 +430,8 @@ class Engine:
             match wire.decode(data):
                 case Ack(next_):
                     if self._desk.acknowledged(line.peer, next_):
+                        line.closed = self._desk.said_all(line.peer)
+                        line.stirred.set()
                         self._news()
                 case Refusal() as refusal:
                     self._refused_by(line.peer, refusal)

@@ -40,8 +40,8 @@ _CHANNEL = [
     ("grpc.enable_http_proxy", 0),  # parties dial each other, never a proxy from the environment
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 2_000),
+    ("grpc.min_reconnect_backoff_ms", 10_000),  # in truth: how long one try to connect may take
+    ("grpc.max_reconnect_backoff_ms", 500),
 ]
 _SERVER = [
     *_COMMON,
@@ -176,9 +176,9 @@ class Listener:
 
 def explained(error: grpc.aio.AioRpcError) -> str:
     """What a failed call means for the link, in words."""
-    details = error.details() or ""
+    details = (error.details() or "").lower()
     for sign, meaning in _MEANINGS:
-        if sign in details:
+        if sign.lower() in details:
             return meaning
     return f"no connection ({error.code().name.lower().replace('_', ' ')})"
 
