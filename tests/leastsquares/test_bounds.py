@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from titan.leastsquares.balls import Ball, up
-from titan.leastsquares.bounds import Perturbation, contract, raised
+from titan.leastsquares.bounds import Perturbation, contract, raised, settled
 from titan.leastsquares.fast import Split, _approximate_inverse, _defect
 from titan.leastsquares.pooled import column_scales, integers
 from titan.leastsquares.precise import PreciseInverse
@@ -115,6 +115,16 @@ def test_raised_makes_good_what_products_lose() -> None:
         below += Fraction(float(computed)) < exact
         assert Fraction(float(raised(np.array(computed), 7))) >= exact
     assert below > 50
+
+
+def test_what_is_settled_is_above_and_forgets_the_order_of_summation() -> None:
+    rng = np.random.default_rng(2)
+    bounds = rng.random(1000) * 10.0 ** rng.integers(-250, 250, 1000)
+    found = settled(bounds)
+    assert (found >= bounds).all()
+    assert (found <= bounds * (1 + 2.0**-18)).all()
+    assert np.count_nonzero(settled(np.nextafter(bounds, np.inf)) != found) == 0
+    assert settled(np.array([0.0, np.inf])).tolist() == [0.0, np.inf]
 
 
 def test_raised_keeps_what_is_tiny_from_vanishing() -> None:

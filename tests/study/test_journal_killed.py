@@ -22,4 +22,5 @@ def test_forty_five_killed_writers_lose_nothing(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["kills"] == KILLS
     assert found["frames"] > KILLS
-    assert found["erased"] + found.get("kept", 0) == KILLS // 3
+    # How far a writer came before it was killed is the machine's business.
+    assert found.get("erased", 0) + found.get("kept", 0) == KILLS // 3

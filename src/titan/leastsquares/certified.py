@@ -17,7 +17,7 @@ import numpy as np
 from titan.errors import DataError, RankError
 from titan.leastsquares.approximation import Approximation
 from titan.leastsquares.balls import Ball
-from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contract, raised
+from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contract, raised, settled
 from titan.leastsquares.dependence import MANY, rank_error, suspects
 from titan.leastsquares.fast import solve_fast
 from titan.leastsquares.pooled import PooledMoments
@@ -103,7 +103,7 @@ class Certificate:
         true_inverse = self.contraction.true_inverse()
         error = self.contraction.perturbation.times(true_inverse)
         encoding = raised(self.contraction.inverse @ error, len(error))
-        return self.approximation.best.slack(true_inverse, encoding)
+        return settled(self.approximation.best.slack(true_inverse, encoding))
 
     def inverse(self, j: int, k: int) -> Ball:
         """(AᵀA)⁻¹_jk in the units of the columns."""
@@ -113,7 +113,9 @@ class Certificate:
 
     @property
     def condition(self) -> float:
-        return self.approximation.norm * float(self.contraction.inverse.sum(axis=0).max())
+        """To four digits: beyond, it would depend on the machine."""
+        found = self.approximation.norm * float(self.contraction.inverse.sum(axis=0).max())
+        return float(f"{found:.4g}")
 
     @property
     def fell_back(self) -> bool:
@@ -196,4 +198,4 @@ def _certificate(
         raise rank_error(moments)
     if not np.isfinite(deviation).all():
         raise RankError("the solution leaves the range of float64", hint="rescale the columns")
-    return Certificate(moments, approximation, proof, deviation, pull)
+    return Certificate(moments, approximation, proof, settled(deviation), settled(pull))

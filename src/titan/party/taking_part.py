@@ -106,6 +106,7 @@ class Party:
         found = collect(self.source, study.model, missing=study.missing, check=study.check_rows)
         rows, name = found.moments.rows, self.identity.name
         study.limits.check_own(rows, name, weightless=found.weightless)
+        StudyJob(study, name, found.moments).secret(0, ())  # numbers too large are found out now
         return found
 
     def _begin(self, journal: Journal, collected: Collected) -> RunState:
@@ -158,7 +159,8 @@ class Party:
         state = journal.state
         assert state is not None  # noqa: S101 - it is finished
         answer = _stored_answer(state)
-        self._write_transcript(state.transcript or b"")
+        if state.transcript:
+            self._write_transcript(state.transcript)
         show(answer)
         rest = Aftermath(journal)
         network, me = self.study.network, self.identity.name
@@ -202,6 +204,7 @@ class _Work:
         self._journal = journal
         self._collected = collected
         self._started = started
+        self._times: dict[str, float] = {}
         self._wait = party.choices.wait
         self._job = StudyJob(study, identity.name, collected.moments)
         self._run = Run(
@@ -239,12 +242,10 @@ class _Work:
             show(answer)
             self._forget()
             late = await _stay(engine, desk, self._wait)
-        state = self._journal.state
-        assert state is not None  # noqa: S101 - it was begun
         return Outcome(
             answer,
             self._party.folder,
-            {name: at - self._started for name, at in state.milestones.items()},
+            self._times,
             self._started,
             self._collected.dropped,
             late,
@@ -257,14 +258,21 @@ class _Work:
         await engine.until(lambda: condition() or session.stopped is not None, self._wait)
         if session.stopped is not None:
             await _stay(engine, self._desk, min(self._wait, _STOPPED), grace=0.0)
+            self._end_without_answer(session.stopped)
             raise session.stopped
+
+    def _end_without_answer(self, error: TitanError) -> None:
+        """All parties see the same sums and stop at the same place: nothing is to be resumed."""
+        answer = Answer.failed(error)
+        self._journal.finish({"result": answer.result, "summary": ""}, b"")
+        self._forget()
 
     def _connected(self, engine: Engine) -> bool:
         """All links have been up and all parties heard of, unless nobody is needed any more."""
         return engine.connected and self._session.everybody_is_here
 
     def _milestone(self, name: str) -> None:
-        self._journal.milestone(name, time.monotonic())
+        self._times[name] = time.monotonic() - self._started
 
     async def _answer(self) -> Answer:
         """Solve, or take what the one who solves told; links go on meanwhile."""

@@ -8,7 +8,7 @@ deterministic given its input, its masks and the frames it receives, so the jour
     incoming   every frame accepted, in order, on disk before it is acknowledged
     sent       of every frame that may leave: its number, size and a check that a replay makes the
                same bytes, on disk before it leaves
-    progress   acknowledgements, milestones, the agreed digest, the result, the transcript
+    progress   acknowledgements, the agreed digest, the result, the transcript
 
 After a restart the engine makes the agents again and replays `incoming()`.
 
@@ -46,7 +46,6 @@ CREATE TABLE journal (
     agreed TEXT, result TEXT, transcript BLOB);
 CREATE TABLE parties (place INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, nonce BLOB);
 CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB);
-CREATE TABLE milestones (name TEXT PRIMARY KEY, at REAL NOT NULL);
 CREATE TABLE incoming (
     place INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, sum INTEGER,
     round INTEGER NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL, body BLOB,
@@ -182,7 +181,6 @@ class Journal(Database):
                 return None
             parties = self._all("SELECT name, nonce FROM parties ORDER BY place")
             keys = self._all("SELECT key FROM sums ORDER BY place")
-            milestones = self._all("SELECT name, at FROM milestones ORDER BY at, name")
         return RunState(
             study,
             run,
@@ -191,7 +189,6 @@ class Journal(Database):
             nonce,
             tuple(key for (key,) in keys),
             {name: known for name, known in parties if known is not None},
-            dict(milestones),
             agreed,
             None if result is None else json.loads(result),
             transcript,
@@ -337,13 +334,6 @@ class Journal(Database):
         return Message(peer, own, sum_, round_, kind, size, shown)
 
     # -- the end ------------------------------------------------------------------------------
-
-    def milestone(self, name: str, at: float) -> float:
-        """Note when something was first reached; returns that first time."""
-        with self.batch():
-            self._do("INSERT OR IGNORE INTO milestones VALUES (?, ?)", name, at)
-            (first,) = self._one("SELECT at FROM milestones WHERE name = ?", name)
-        return float(first)
 
     def agree(self, digest_of_sum: str) -> None:
         """Keep the digest of the pooled sum; a run has one."""

@@ -20,7 +20,6 @@ class RunState:
     nonce: bytes
     keys: tuple[bytes, ...] = field(repr=False)
     nonces: Mapping[str, bytes]
-    milestones: Mapping[str, float]
     agreed: str | None
     result: dict[str, Any] | None = field(repr=False)
     transcript: bytes | None = field(repr=False)
