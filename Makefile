@@ -26,8 +26,8 @@ demo: $(READY)  ## set up, then run titan demo
 test: $(READY) lint types unit  ## set up, then lint, strict types and every test
 
 lint: $(READY)  ## ruff, style and formatting
-	@$(BIN)/ruff check --quiet src tests benchmarks
-	@$(BIN)/ruff format --quiet --check src tests benchmarks
+	@$(BIN)/ruff check --quiet src tests benchmarks examples
+	@$(BIN)/ruff format --quiet --check src tests benchmarks examples
 
 types: $(READY)  ## mypy, strict
 	@$(BIN)/mypy

@@ -1,6 +1,6 @@
 """Run every benchmark, or those named, and write docs/benchmarks.md.
 
-python -m benchmarks [average|moments|solve|memory|peers ...]
+python -m benchmarks [average|moments|solve|memory|parties|peers ...]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import average, memory, moments, solve
+from benchmarks import average, memory, moments, parties, solve
 from benchmarks.measure import Line, line, tables
 from benchmarks.peers import everyone
 
@@ -22,6 +22,7 @@ ALL: dict[str, Callable[[], Iterable[Line]]] = {
     "moments": moments.rows,
     "solve": solve.rows,
     "memory": memory.rows,
+    "parties": parties.rows,
     "peers": everyone.rows,
 }
 REPORT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -29,7 +30,8 @@ REPORT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 NOTES = {
     "peers": "What people would use instead: each peer's figure divided by TITAN's, on the same"
-    " inputs, time as the median of several runs. `python -m benchmarks.peers NAME` runs one of "
+    " inputs. Times are medians; TITAN's is taken anew before each peer's. Errors are relative to"
+    " the largest entry of the exact answer. `python -m benchmarks.peers NAME` runs one of "
     + ", ".join(everyone.PEERS)
     + "; the extra `peers` installs them.",
 }

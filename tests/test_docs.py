@@ -37,7 +37,9 @@ def test_the_session_of_the_readme_runs(
     [session] = re.findall(r"```python\n(.*?)```", text, flags=re.S)
     monkeypatch.chdir(tmp_path)
     for at, name in enumerate(["north", "east", "south"]):
-        rows = [f"{50 + (7 * i + at) % 11},{i % 2},{100 + (5 * i + 3 * at) % 13}" for i in range(9)]
+        rows = [
+            f"{50 + (7 * i + at) % 11},{i % 2},{100 + (5 * i + 3 * at) % 13}" for i in range(10)
+        ]
         (tmp_path / f"{name}.csv").write_text("\n".join(["age,sex,y", *rows]) + "\n")
     exec(compile(session, "README.md", "exec"), {})  # noqa: S102 - our own page
     assert "OLS Regression Results" in capsys.readouterr().out

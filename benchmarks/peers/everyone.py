@@ -14,6 +14,7 @@ PEERS: dict[str, Callable[[], Iterable[AnyRow]]] = {
     "ckks": ckks.rows,
     "mpi": mpi.rows,
     "pooled": pooled.rows,
+    "mpyc-processes": mpyc_sum.process_rows,
 }
 
 

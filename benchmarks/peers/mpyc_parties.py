@@ -60,14 +60,17 @@ def be_a_party(prepare: Prepare) -> None:
 async def _repeat(mpc: Any, prepare: Prepare, folder: Path, repeats: int) -> None:
     work = prepare(mpc, own_input(folder, mpc.pid))
     await mpc.start()
-    times: list[float] = []
+    began: list[float] = []
+    knew: list[float] = []
     for _ in range(repeats):
         await mpc.transfer(mpc.pid)  # nobody goes on before all are here
-        before, start = _sent(mpc), time.perf_counter()
+        before = _sent(mpc)
+        began.append(time.monotonic())
         found = await work()
-        times.append(time.perf_counter() - start)
+        knew.append(time.monotonic())
         sent = _sent(mpc) - before
-    leave(folder, mpc.pid, seconds=times, sent=sent, found=[str(x) for x in found])
+    told = [str(x) for x in found]
+    leave(folder, mpc.pid, began=began, knew=knew, sent=sent, found=told)
     await mpc.shutdown()
 
 

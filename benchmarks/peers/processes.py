@@ -44,9 +44,15 @@ def collect(folder: Path, parties: int) -> list[dict[str, Any]]:
 
 
 def until_all_know(results: Sequence[dict[str, Any]]) -> float:
-    """Each repetition lasts until the slowest party has the result; the median of them."""
-    slowest = [max(times) for times in zip(*(r["seconds"] for r in results), strict=True)]
-    return float(median(slowest))
+    """A repetition lasts from the first party's beginning until the last has the result.
+
+    Parties begin once all have met; their clock is the machine's, common to all processes. The
+    median of the repetitions.
+    """
+    began, knew = (
+        list(zip(*(r[what] for r in results), strict=True)) for what in ("began", "knew")
+    )
+    return float(median(max(end) - min(start) for start, end in zip(began, knew, strict=True)))
 
 
 def python_module(name: str, *arguments: str) -> list[str]:

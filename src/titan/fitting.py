@@ -222,6 +222,8 @@ class _Read:
     ) -> tuple[PooledMoments, Cost | None]:
         if sums is None:
             return exact(self.collected[0].moments), None
+        for party, each in zip(self.sources, self.collected, strict=True):
+            limits.check_own(each.moments.rows, party, weightless=each.weightless)
         secrets = [each.moments for each in self.collected]
         return pool(secrets, sums, release, penalised=penalised, limits=limits)
 

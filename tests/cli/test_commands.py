@@ -216,7 +216,10 @@ def test_demo_shows_real_numbers() -> None:
         ["solve"],
         ["moments"],
         ["reproduce"],
+        ["reproduce", "figure2"],
+        ["reproduce", "large"],
         ["reproduce", "nist"],
+        ["reproduce", "tradeoff"],
     ],
 )
 def test_every_command_has_help_with_an_example(words: list[str]) -> None:

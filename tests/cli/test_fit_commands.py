@@ -216,7 +216,7 @@ def test_one_party_solves_for_all(parties: Path) -> None:
     assert {**one, "cost": None} == {**everyone, "cost": None}
     for name in ("a", "b", "c"):
         (parties / f"{name}.csv").write_text(f"1,{ord(name)},2\n1,3,{ord(name)}\n")
-    solve = ["solve", "a.csv", "b.csv", "c.csv"]
+    solve = ["solve", "a.csv", "b.csv", "c.csv", "--allow-small"]
     everyone, one = answer(*solve, cwd=parties), answer(*solve, "--solver", "c", cwd=parties)
     assert one["x"] == everyone["x"]
     assert one["cost"]["messages"] > everyone["cost"]["messages"]
@@ -275,20 +275,21 @@ def test_solve_with_and_without_names(tmp_path: Path) -> None:
         (tmp_path / f"{name}.named.csv").write_text(
             "one,t,y\n" + "\n".join(rows[2 * at : 2 * at + 2]) + "\n"
         )
-    out = answer("solve", "a.csv", "b.csv", "c.csv", "--tau", 1, cwd=tmp_path)
+    words = ["solve", "a.csv", "b.csv", "c.csv", "--tau", 1, "--allow-small"]
+    out = answer(*words, cwd=tmp_path)
     # Σt = 23, Σt² = 129, Σy = 5.3, Σty = 28.2, 6 rows: y = 35.1/245 + 47.3/245 t
     assert out["x"] == pytest.approx({"x1": 35.1 / 245, "x2": 47.3 / 245}, rel=1e-15)
     assert max(out["error_bound"].values()) < 1e-16
     assert min(out["digits"].values()) > 30
     assert out["rows"] == 6
     assert out["cost"]["messages"] > 0
-    files = ["a.named.csv", "b.named.csv", "c.named.csv"]
+    files = ["a.named.csv", "b.named.csv", "c.named.csv", "--allow-small"]
     named = answer("solve", *files, "--response", "y", cwd=tmp_path)
     assert list(named["x"]) == ["one", "t"]
     assert list(named["x"].values()) == list(out["x"].values())
     swapped = answer("solve", *files, "--response", "one", cwd=tmp_path)
     assert list(swapped["x"]) == ["t", "y"]
-    text = titan("solve", "a.csv", "b.csv", "c.csv", "--tau", 1, cwd=tmp_path).stdout
+    text = titan(*words, cwd=tmp_path).stdout
     assert "proven within" in text
     assert "pooled AᵀA (2×2), Aᵀb, 6 rows; nothing else." in text
 
@@ -298,6 +299,92 @@ def test_solve_takes_numbers_as_names_when_told(tmp_path: Path) -> None:
     assert answer("solve", "a.csv", cwd=tmp_path)["rows"] == 4
     out = answer("solve", "a.csv", "--header", cwd=tmp_path)
     assert (out["rows"], list(out["x"]), out["cost"]) == (3, ["1950", "1960"], None)
+
+
+# -- too few rows -----------------------------------------------------------------------------
+
+
+def test_too_few_rows_are_refused_unless_allowed(parties: Path) -> None:
+    header, *rows = (parties / "east.csv").read_text().splitlines()
+    (parties / "east.csv").write_text("\n".join([header, *rows[:9]]) + "\n")
+    words = ["fit", *FILES, "--formula", FORMULA]
+    for more in ([], ["--ridge", 1], ["--engine", "vectorised"], ["--cov-type", "HC0"]):
+        done = titan(*words, *more, "--save", "fit.json", cwd=parties)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            "titan: error: 'east' has 9 rows, and a party needs at least 10\n"
+            "titan: hint: use more rows, or --allow-small if all parties agree to what so few "
+            "give away\n"
+        )
+        assert not (parties / "fit.json").exists()
+        assert answer(*words, *more, "--allow-small", cwd=parties)["nobs"] == 29
+
+
+def test_too_many_parameters_are_refused_unless_allowed(parties: Path) -> None:
+    ten, eleven = ("thalach ~ " + " + ".join(["age", f"poly(chol, {d}, raw=True)"]) for d in (8, 9))
+    for at, name in enumerate(FILES):
+        lines = [f"{i * i % 17 + at},{i + 11 * at},{(7 * i + at) % 13}" for i in range(10)]
+        (parties / name).write_text("age,chol,thalach\n" + "\n".join(lines) + "\n")
+    assert answer("fit", *FILES, "--formula", ten, cwd=parties)["nobs"] == 30
+    done = titan("fit", *FILES, "--formula", eleven, cwd=parties)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "30 rows in all for 11 parameters, where at least 33 are needed, 3 for each" in (
+        done.stderr
+    )
+    assert "titan: hint: name fewer columns, use more rows, or --allow-small if" in done.stderr
+    allowed = ["fit", *FILES, "--formula", eleven, "--allow-small"]
+    assert answer(*allowed, cwd=parties)["nobs"] == 30
+
+
+def test_moments_of_few_rows_are_few_rows(parties: Path) -> None:
+    header, *rows = (parties / "east.csv").read_text().splitlines()
+    (parties / "east.csv").write_text("\n".join([header, *rows[:9]]) + "\n")
+    titan("moments", "east.csv", "--formula", FORMULA, cwd=parties)
+    words = ["fit", "north.csv", "east.moments", "south.csv", "--formula", FORMULA]
+    done = titan(*words, cwd=parties)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "'east' has 9 rows, and a party needs at least 10" in done.stderr
+    assert answer(*words, "--allow-small", cwd=parties)["nobs"] == 29
+
+
+def test_rows_of_weight_zero_beside_moments_do_not_count(parties: Path) -> None:
+    for name in FILES:
+        weights = ["w", *["0" if i == 4 and name == "east.csv" else "1.5" for i in range(10)]]
+        lines = (parties / name).read_text().splitlines()
+        joined = (f"{line},{weight}" for line, weight in zip(lines, weights, strict=True))
+        (parties / name).write_text("\n".join(joined) + "\n")
+    model = ["--formula", FORMULA, "--weights", "w"]
+    titan("moments", "north.csv", *model, cwd=parties)
+    for first in ("north.csv", "north.moments"):
+        done = titan("fit", first, *FILES[1:], *model, cwd=parties)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "'east' has 9 rows without 1 of weight zero" in done.stderr
+        allowed = ["fit", first, *FILES[1:], *model, "--allow-small"]
+        assert answer(*allowed, cwd=parties)["nobs"] == 30
+
+
+def test_solve_refuses_too_few_rows_unless_allowed(tmp_path: Path) -> None:
+    for name, count in (("a", 10), ("b", 9), ("c", 10)):
+        rows = [f"1,{i},{(ord(name) * i) % 7}" for i in range(count)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
+    words = ["solve", "a.csv", "b.csv", "c.csv"]
+    done = titan(*words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "'b' has 9 rows, and a party needs at least 10" in done.stderr
+    assert "--allow-small if all parties agree" in done.stderr
+    assert answer(*words, "--allow-small", cwd=tmp_path)["rows"] == 29
+    with (tmp_path / "b.csv").open("a") as file:
+        file.write("1,9,4\n")
+    assert answer(*words, cwd=tmp_path)["rows"] == 30
+
+
+@pytest.mark.parametrize("words", [["fit", "all.csv", "--formula", FORMULA], ["solve", "n.csv"]])
+def test_one_party_alone_has_nothing_to_allow(parties: Path, words: list[str]) -> None:
+    (parties / "n.csv").write_text("1,2,3\n1,5,4\n")
+    assert titan(*words, cwd=parties).returncode == 0
+    done = titan(*words, "--allow-small", cwd=parties)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--allow-small has no meaning for one party alone" in done.stderr
 
 
 # -- bad input --------------------------------------------------------------------------------
@@ -416,6 +503,8 @@ def test_reproduce_nist(tmp_path: Path) -> None:
     assert "| Filip | 15 | 0.0 / " in text
     with (tmp_path / "made" / "nist.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(out["scores"])
+    names = ["nist.csv", "nist.md", "nist.svg", "nist.png"]
+    assert [Path(file).name for file in out["files"]] == names
 
 
 def test_reproduce_nist_says_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -208,8 +208,9 @@ def test_hard_problems(name: str, degree: int) -> None:
 @pytest.mark.parametrize("kind", ["HC0", "cluster"])
 def test_an_exact_fit_has_no_errors_and_no_further_sum(kind: Kind) -> None:
     data = [{"y": [1.1, 3.1, 5.1], "a": [1, 2, 3]}, {"y": [9.1, 7.1], "a": [5, 4]}]
-    fit = titan.fit(data, titan.Network.cycle(2), formula="y ~ a", decimal=True, cov_type=kind)
-    plain = titan.fit(data, titan.Network.cycle(2), formula="y ~ a", decimal=True)
+    how: dict[str, Any] = {"formula": "y ~ a", "decimal": True, "allow_small": True}
+    fit = titan.fit(data, titan.Network.cycle(2), **how, cov_type=kind)
+    plain = titan.fit(data, titan.Network.cycle(2), **how)
     assert fit.exact_fit
     assert set(fit.bse.values()) == {0.0}
     assert fit.fvalue == math.inf
@@ -276,7 +277,7 @@ def test_unknown_errors_are_refused() -> None:
 
 def test_rows_that_change_between_the_readings(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
-    file.write_text("y,a\n1,2\n3,5\n4,4\n")
+    file.write_text("y,a\n1,2\n3,5\n4,4\n" + "2,3\n" * 7)
 
     def grow(*_: object) -> None:
         with file.open("a") as rows:

@@ -13,6 +13,7 @@ from benchmarks.peers.inputs import Equations, vectors
 from benchmarks.peers.mpyc_parties import run_parties
 from benchmarks.peers.processes import until_all_know
 from benchmarks.peers.report import NotMeasuredError
+from benchmarks.peers.titan_runs import sum_over_tls
 
 ULP = 2.0**-52
 
@@ -25,10 +26,18 @@ def test_mpyc_sums_exactly_in_three_processes() -> None:
     assert len(results) == 3
     for result in results:
         assert [int(x) for x in result["found"]] == exact
-        assert len(result["seconds"]) == 2
+        assert len(result["began"]) == len(result["knew"]) == 2
         # 5 numbers of 70 bits to each of the two others, and one share to one of them
         assert result["sent"] > 3 * 5 * 8
     assert until_all_know(results) > 0
+
+
+def test_titan_sums_exactly_in_three_processes() -> None:
+    found = sum_over_tls(vectors(3, 5), tau=1, repeats=2)
+    assert found.error < ULP
+    assert found.seconds > 0
+    assert found.sent is not None
+    assert found.sent > 2 * 5 * 16  # a mask and a masked vector, of 128 bits an entry
 
 
 def test_mpyc_solves_exactly_in_three_processes() -> None:
@@ -81,3 +90,4 @@ def test_pooled_rows_give_the_solution(name: str) -> None:
     pytest.importorskip(package, reason=f"{package} is not installed")
     found = pooled.measured(fit, Equations.draw(3, 20, 3))
     assert found.error < 1e-12
+    assert found.sent == 20 * (3 + 1) * 8  # one party's rows

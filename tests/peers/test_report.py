@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from fractions import Fraction
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from benchmarks.__main__ import main as bench
 from benchmarks.__main__ import report
 from benchmarks.measure import Row, tables
+from benchmarks.parties import durations
 from benchmarks.peers import mpyc_sum, processes
 from benchmarks.peers import report as peer_report
 from benchmarks.peers.__main__ import main as peers
@@ -136,22 +136,28 @@ def test_a_peer_that_takes_too_long_is_ended(
         processes.run_all([waits], tmp_path / "log")
 
 
-def test_a_repetition_lasts_until_the_slowest_party_knows() -> None:
-    results = [{"seconds": [1.0, 5.0, 2.0]}, {"seconds": [3.0, 1.0, 1.0]}]
-    assert processes.until_all_know(results) == 3.0
+def test_a_repetition_lasts_from_the_first_beginning_until_the_last_knows() -> None:
+    one = {"began": [0.0, 20.0, 41.0], "knew": [1.0, 25.0, 43.0]}
+    other = {"began": [0.5, 20.5, 40.0], "knew": [3.0, 21.0, 42.0]}
+    assert processes.until_all_know([one, other]) == 3.0  # of 3, 5 and 3
 
 
 # -- TITAN's processes against MPyC's --------------------------------------------------------
 
 
-def test_the_ratio_to_mpyc_takes_the_slowest_party_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ours(parties: int, entries: int, tau: int) -> list[float]:
-        return [0.1] * (parties - 1) + [0.3]
+def test_a_sum_lasts_from_the_first_beginning_until_the_last_has_it() -> None:
+    """Meeting, sum, meeting, sum, meeting: of each party, when it began them."""
+    assert durations([[0.0, 2.0, 5.0, 6.0, 7.0], [1.0, 3.0, 4.0, 5.5, 9.0]]) == [3.0, 3.5]
+
+
+def test_the_ratio_to_mpyc_is_held_against_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ours(values: Floats, tau: int, repeats: int) -> Measured:
+        return Measured(0.3, 1, 0.0)
 
     def theirs(values: Floats, tau: int) -> Measured:
         return Measured(1.0, 1, 0.0)
 
-    monkeypatch.setattr(mpyc_sum, "titan_sum_over_tls", ours)
+    monkeypatch.setattr(mpyc_sum, "sum_over_tls", ours)
     monkeypatch.setattr(mpyc_sum, "measured", theirs)
     row = mpyc_sum.against_processes()
     assert row.measured.startswith("0.30x")
@@ -161,10 +167,10 @@ def test_the_ratio_to_mpyc_takes_the_slowest_party_of_both(monkeypatch: pytest.M
 def test_without_titans_processes_the_target_is_neither_met_nor_missed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def ours(parties: int, entries: int, tau: int) -> Sequence[float]:
+    def ours(values: Floats, tau: int, repeats: int) -> Measured:
         raise NotMeasuredError("not today")
 
-    monkeypatch.setattr(mpyc_sum, "titan_sum_over_tls", ours)
+    monkeypatch.setattr(mpyc_sum, "sum_over_tls", ours)
     row = mpyc_sum.against_processes()
     assert row.skipped == "not today"
     assert row.met is None

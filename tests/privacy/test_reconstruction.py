@@ -71,7 +71,7 @@ def test_every_leak_that_the_command_predicts(recovery: Any, tmp_path: Any) -> N
 def test_a_cut_party_learns_the_moments_of_each_side(recovery: Any) -> None:
     """Least squares: the one in the middle gets a single party's row count and sums of squares."""
     rng = np.random.default_rng(5)
-    parts = {p: (rng.integers(-9, 9, (4 + i, 2)), rng.integers(-9, 9, 4 + i)) for i, p in
+    parts = {p: (rng.integers(-9, 9, (10 + i, 2)), rng.integers(-9, 9, 10 + i)) for i, p in
              enumerate(PATH.parties)}  # fmt: skip
     view = titan.solve(parts, PATH, recovery=recovery, record=True).view(["b"])
     first, second = partial_sums(view, 0), partial_sums(view, 1)

@@ -135,7 +135,7 @@ def test_lists_name_their_origins_and_chunks_their_entries() -> None:
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_least_squares_shows_every_sum_and_what_the_solver_told(recovery: Any) -> None:
     rng = np.random.default_rng(3)
-    parts = [(rng.integers(-9, 9, (5, 2)), rng.integers(-9, 9, 5)) for _ in range(4)]
+    parts = [(rng.integers(-9, 9, (10, 2)), rng.integers(-9, 9, 10)) for _ in range(4)]
     out = titan.solve(parts, NET, record=True, recovery=recovery, solver="c")
     view = out.view(["a"])
     assert [m.sum for m in view] == sorted(m.sum for m in view if m.sum is not None) + [None] * 2
@@ -151,11 +151,11 @@ def test_least_squares_shows_every_sum_and_what_the_solver_told(recovery: Any) -
 
 def test_a_fit_shows_the_sum_for_robust_errors_too() -> None:
     tables = [{"y": [1.0, 2.0, 4.0], "x": [0.5 + i, 1.0, 3.0 + i]} for i in range(4)]
-    out = titan.fit(tables, NET, formula="y ~ x", cov_type="HC0", record=True)
+    out = titan.fit(tables, NET, formula="y ~ x", cov_type="HC0", allow_small=True, record=True)
     assert [s.name for s in out.view(["b"]).sums] == [
         "diagonal, Aᵀb, rows", "off the diagonal", "robust errors",
     ]  # fmt: skip
-    plain = titan.fit(tables, NET, formula="y ~ x", record=True)
+    plain = titan.fit(tables, NET, formula="y ~ x", allow_small=True, record=True)
     assert len(plain.view(["b"]).sums) == 2
 
 
@@ -176,8 +176,8 @@ def test_without_a_record_there_is_no_view(name: str) -> None:
     tables = [{"y": [1.0, 2.0, 4.0], "x": [0.5 + i, 1.0, 3.0]} for i in range(4)]
     runs: dict[str, Callable[[], Any]] = {
         "average": lambda: titan.average(VALUES, NET),
-        "solve": lambda: titan.solve(parts, NET),
-        "fit": lambda: titan.fit(tables, NET, formula="y ~ x"),
+        "solve": lambda: titan.solve(parts, NET, allow_small=True),
+        "fit": lambda: titan.fit(tables, NET, formula="y ~ x", allow_small=True),
     }
     out = runs[name]()
     with pytest.raises(InputError, match="record=True"):
@@ -189,7 +189,7 @@ def test_what_cannot_be_recorded_is_refused_before_anything_runs() -> None:
         run(engine="vectorised")
     parts = [(np.eye(2) + i, np.ones(2)) for i in range(4)]
     with pytest.raises(PlanError, match='engine="local"'):
-        titan.solve(parts, NET, record=True, engine="vectorised")
+        titan.solve(parts, NET, allow_small=True, record=True, engine="vectorised")
     plan = Plan.make(Network.cycle(100), Ring(64), 5150, recovery="topk", k=10, rounds=100)
     assert plan.cost.bytes_sent.total > MOST_BYTES_KEPT
     with pytest.raises(PlanError, match="at most"):

@@ -12,8 +12,8 @@ import titan
 ROOT = Path(titan.__file__).parent
 ORDER = [
     "errors", "ring", "network", "protocol", "privacy", "moments", "leastsquares", "datasets",
-    "engines", "averaging", "pooling", "matrices", "study", "fitting", "party", "compare", "experiments",
-    "cli", "__main__",
+    "engines", "averaging", "pooling", "matrices", "study", "fitting", "party", "compare",
+    "experiments", "cli", "__main__",
 ]  # fmt: skip
 NO_IO = {"asyncio", "logging", "socket", "threading", "multiprocessing", "subprocess", "grpc"}
 INNER = {"ring", "network", "protocol"}

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from tests.study.parties import identity
 from tests.study.studies import NAMES, study
 from titan import Network
-from titan.errors import FileError, InputError
+from titan.errors import DataError, FileError, InputError
 from titan.moments import Model
+from titan.privacy.limits import Limits
 from titan.study import Link, Range, Study
 from titan.study import fields as toml
 
@@ -68,6 +69,18 @@ def test_the_fewest_rows() -> None:
     assert study().rows_needed == 40, "ten of each party"
     assert study(min_rows_total=55).rows_needed == 55
     assert study(min_rows_total=1, rows_per_parameter=100).rows_needed == 300
+
+
+def test_a_study_states_the_limits_that_its_parties_check() -> None:
+    assert study().limits == Limits(10, 40, 3), "the library's defaults"
+    limits = study(min_rows_party=5, min_rows_total=50, rows_per_parameter=20).limits
+    assert limits == Limits(5, 50, 20)
+    with pytest.raises(DataError, match="4 rows, and a party needs at least 5") as caught:
+        limits.check_own(4, "north")
+    assert "min_rows_party" in caught.value.hint
+    assert "allow_small" not in caught.value.hint
+    with pytest.raises(DataError, match="59 rows in all for 3 parameters, where at least 60"):
+        limits.check_pooled(59, study().parameters, 4)
 
 
 def test_ranges_are_exact() -> None:

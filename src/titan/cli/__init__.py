@@ -7,6 +7,7 @@ import sys
 import typer
 
 from titan.cli import (
+    audit,
     average,
     compare,
     demo,
@@ -16,9 +17,11 @@ from titan.cli import (
     moments,
     network,
     privacy,
+    rehearse,
     reproduce,
     solve,
     study,
+    verify,
 )
 from titan.cli.output import fail, speak_plainly
 
@@ -31,6 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command("audit")(audit.command)
 app.command("average")(average.command)
 app.command("compare")(compare.command)
 app.command("demo")(demo.command)
@@ -38,7 +42,9 @@ app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
 app.command("privacy")(privacy.command)
+app.command("rehearse")(rehearse.command)
 app.command("solve")(solve.command)
+app.command("verify")(verify.command)
 app.add_typer(keys.app, name="keys")
 app.add_typer(network.app, name="network")
 app.add_typer(reproduce.app, name="reproduce")

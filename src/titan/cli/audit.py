@@ -11,10 +11,21 @@ from titan.cli.output import show_json, show_rows
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's journal or transcript.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run's folder, its journal or its transcript.")
+    ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show every message that left this machine in a run: its link, round and size."""
+    """Show every message that left this machine in a run: its link, round and size.
+
+    A folder's journal is looked at, which also knows a run that is not over; where there is none,
+    its transcript is, after its signature has been checked.
+
+    \b
+    Example:
+      titan audit runs/3f2a9c0d1e4b-run1-north
+      titan audit transcript.json --json
+    """
     from titan.study.audit import audit
 
     found = audit(run)

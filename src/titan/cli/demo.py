@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import typer
 
 from titan.cli import options
-from titan.cli.output import show_json, show_rows
+from titan.cli.output import check_writable, refuse_overwriting, show_json, show_pairs, show_rows
 from titan.leastsquares.balls import at_most
 from titan.pooling import WIDE, Sums, pool
 
@@ -21,26 +23,65 @@ if TYPE_CHECKING:
 _CURIOUS = "Budapest"
 _SHOWN = {"Σ age²": ("age", "age"), "Σ age·thalach": ("age", "thalach")}
 _ROWS = "rows"
+_PICTURE = Path("titan-view.png")
 
 
-def command(json: options.Json = False) -> None:
+def command(
+    view: Annotated[
+        bool,
+        typer.Option(
+            "--view", help=f"Draw what each hospital holds, and what {_CURIOUS} saw of it."
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help=f"The picture's file, .png or .svg. [default: {_PICTURE}]"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
+    json: options.Json = False,
+) -> None:
     """Four hospitals fit one regression to 854 patients, and none shows a row.
 
     Real data (UCI Heart Disease), real agents, every message real. The keys of the JSON:
     `formula`, `parties` (hospital → rows), `seen_by`, `seen` (hospital → moment → its `private`
     value and the residue `seen`, in hexadecimal), `params`, `error_bound` and `together` (column →
     number: pooled, proven bound, all rows in one place), `difference` (the largest between the
-    two), `lstsq_difference` (the largest from numpy.linalg.lstsq on all rows), `nobs`, `cost`.
+    two), `lstsq_difference` (the largest from numpy.linalg.lstsq on all rows), `nobs`, `cost`;
+    with --view also `picture`, the file.
 
     \b
     Example:
       titan demo
+      titan demo --view
     """
+    picture = (out or _PICTURE) if view or out is not None else None
+    if picture is not None:
+        _check(picture, force)
     shown = _run()
+    if picture is not None:
+        _draw(shown, picture)
     if json:
-        show_json(_as_dict(shown))
+        show_json(_as_dict(shown) | ({} if picture is None else {"picture": str(picture)}))
+    elif picture is not None:
+        _tell_view(shown, picture)
     else:
         _tell(shown)
+
+
+def _check(picture: Path, force: bool) -> None:
+    """What would stop the picture is found before anything runs."""
+    from titan.privacy.picture import plotting
+
+    refuse_overwriting(picture, force)
+    check_writable(picture)
+    plotting()
+
+
+def _draw(shown: _Shown, picture: Path) -> None:
+    from titan.cli.demo_view import sight
+    from titan.privacy.heatmaps import draw_sight
+
+    draw_sight(sight(shown.view, shown.moments, shown.model.names), picture)
 
 
 @dataclass(frozen=True)
@@ -49,6 +90,7 @@ class _Shown:
 
     model: Model
     moments: dict[str, Moments]
+    view: View
     seen: dict[str, list[int]]
     """Hospital → the entries of its masked vector in the first sum, as the curious one got it."""
     pooled: Regression
@@ -83,6 +125,7 @@ def _run() -> _Shown:
     from dataclasses import replace
 
     from titan import Network, datasets
+    from titan.cli.demo_view import masked_vectors
     from titan.fitting import fit
     from titan.leastsquares import fit_pooled
     from titan.moments import Model, collect, open_source, split_by
@@ -100,18 +143,9 @@ def _run() -> _Shown:
     out = replace(fit_pooled(pooled, constant=model.constant), cost=cost)
     view = Record(net, tuple(sums.kept)).view([_CURIOUS])
     together = fit(source, formula=model.formula)
-    return _Shown(model, moments, _seen(view), out, together, _lstsq(model))
-
-
-def _seen(view: View) -> dict[str, list[int]]:
-    """Of every other hospital, the masked vector that reached the curious one in the first sum."""
-    return {
-        origin: vector.tolist()
-        for message in view.received_by(_CURIOUS)
-        if message.sum == 0
-        for origin, vector in zip(message.origins, message.numbers, strict=False)
-        if origin != _CURIOUS
-    }
+    seen = masked_vectors(view, 0)
+    del seen[_CURIOUS]
+    return _Shown(model, moments, view, seen, out, together, _lstsq(model))
 
 
 def _lstsq(model: Model) -> dict[str, float]:
@@ -177,6 +211,22 @@ def _tell(shown: _Shown) -> None:
         "included, is as\nlikely for any other rows of the others with the same pooled sums.\n"
         f"Cost: {options.cost_line(shown.pooled.cost)}."
     )
+
+
+def _tell_view(shown: _Shown, picture: Path) -> None:
+    """What was seen, counted; the picture says the rest."""
+    n, view = len(shown.pooled.names), shown.view
+    received, sent = view.received_by(_CURIOUS), view.sent_by(_CURIOUS)
+    print(f"All that {_CURIOUS} saw: {len(received)} messages received, {len(sent)} sent.\n")
+    show_pairs(
+        [
+            ("of another hospital's rows", "nothing"),
+            (f"of its AᵀA ({n}×{n}) and Aᵀb", "every entry, masked: noise"),
+            ("of the sum over all", "every entry: there the masks cancel"),
+        ]
+    )
+    print(f"\nThe picture is in {picture}")
+    print(f"(above, what each hospital holds; below, what {_CURIOUS} saw of it).")
 
 
 def _what_was_seen(shown: _Shown) -> list[tuple[str, ...]]:

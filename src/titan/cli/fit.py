@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from titan.leastsquares import PooledMoments, Regression, Ridge
     from titan.moments import Model, Moments, Source
     from titan.network import Network
+    from titan.privacy.limits import Limits
 
     Part = Source | Moments
 
@@ -187,8 +188,8 @@ class _Reading:
             return self._fitted(parts, net, sums)
         if "solver" in sums:
             raise InputError("--solver needs rows, and moments were given", hint="leave it out")
-        secrets = [self._moments(parts[party]) for party in net.parties]
         limits = limits_for(self.allow_small)
+        secrets = [self._moments(parts[party], party, limits) for party in net.parties]
         pooled, cost = pool(secrets, Sums(net, **sums), "inference", limits=limits)
         return replace(self._regression(pooled, secrets[0]), cost=cost)
 
@@ -210,7 +211,7 @@ class _Reading:
             return fitting.ridge(data, net, alpha=self.ridge, **choices)
         return fitting.fit(data, net, cov_type=self.cov_type, **choices)
 
-    def _moments(self, part: Part) -> Moments:
+    def _moments(self, part: Part, party: str, limits: Limits) -> Moments:
         from titan.moments import Moments, collect
 
         if isinstance(part, Moments):
@@ -220,7 +221,9 @@ class _Reading:
                 f"{part.label} holds rows, and no model is given",
                 hint='--formula "y ~ a + b" for the rows beside the moments',
             )
-        return collect(part, self.model, missing=self.missing).moments
+        found = collect(part, self.model, missing=self.missing)
+        limits.check_own(found.moments.rows, party, weightless=found.weightless)
+        return found.moments
 
     def _selected(self, moments: Moments) -> Moments:
         """The moments of the model's columns, made with weights if and only if that is said."""

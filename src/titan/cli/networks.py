@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("cycle", "complete")
 HELP = "cycle, complete, or a CSV file of links with the columns from,to."
+HELP_STUDY = "cycle, complete, design, or a CSV file of links with the columns from,to."
 HELP_SIZED = "A CSV file of links with the columns from,to; or cycle:5, complete:5."
 
 
@@ -41,6 +42,17 @@ def among(name: str, parties: Sequence[str]) -> Network:
             hint="a party is called like its file, without the ending",
         )
     return network
+
+
+def for_study(name: str, parties: Sequence[str], tau: int) -> Network:
+    """The network of a study: a family, a design for τ, or a file of links among its parties."""
+    from titan.network import Network
+
+    if name == "design":
+        return Network.design(parties, tau)
+    if name in FAMILIES:
+        return among(name, parties)
+    return Network.from_csv(name, parties=parties)
 
 
 def sized(name: str) -> Network:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from titan.errors import TitanError
 
 
-# What the library calls k=3 is typed -k 3 or --k 3 here.
+# What the library calls k=3 is typed -k 3 or --k 3 here, and what it calls allow_…=True a word.
 _CHOICE = re.compile(
-    r"\b(bits|bound|cov_type|engine|k|masks|missing|recovery|rounds|tau)=([^\s,;)]+)"
+    r"\b(allow_differencing|allow_small|bits|bound|cov_type|engine|k|masks|missing|recovery"
+    r"|rounds|tau)=([^\s,;)]+)"
 )
 
 
@@ -46,8 +47,12 @@ def fail(error: TitanError) -> NoReturn:
 
 
 def _typed(text: str) -> str:
-    text = text.replace("allow_small=True", "--allow-small")
-    return _CHOICE.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
+    return _CHOICE.sub(_option, text)
+
+
+def _option(choice: re.Match[str]) -> str:
+    option = "--" + choice[1].replace("_", "-")
+    return option if choice[2] == "True" else f"{option} {choice[2]}"
 
 
 def as_json(answer: Mapping[str, Any]) -> str:

@@ -14,12 +14,11 @@ from titan.privacy.limits import DEFAULT
 
 if TYPE_CHECKING:
     from titan.network import Network
-    from titan.study import Card, Link, Range, Report, Study
+    from titan.study import Link, Range, Report, Study
 
 app = typer.Typer(help="Gather a study, check one before taking part.", no_args_is_help=True)
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_NETWORK_HELP = "cycle, complete, design, or a CSV file of links with the columns from,to."
 
 
 @app.command()
@@ -28,7 +27,7 @@ def new(
     formula: Annotated[str, typer.Option(help='The model, such as "y ~ a + b".')],
     tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
     out: Annotated[Path, typer.Option(help="The file to write.")],
-    network: Annotated[str, typer.Option(help=_NETWORK_HELP)] = "design",
+    network: Annotated[str, typer.Option(help=networks.HELP_STUDY)] = "design",
     title: Annotated[str, typer.Option(help="What the study is about.")] = "a study",
     release: Annotated[str, typer.Option(help="solution or inference.")] = "inference",
     weights: Annotated[str | None, typer.Option(help="A column of analytic weights.")] = None,
@@ -69,12 +68,13 @@ def new(
     from titan.study import Card, Study
 
     cards = tuple(Card.load(path) for path in card)
+    net = networks.for_study(network, [card.name for card in cards], tau)
     study = Study(
         title=title,
         formula=formula,
         tau=tau,
         parties=cards,
-        links=_links(_network(network, cards, tau), pull or []),
+        links=_links(net, pull or []),
         release=release,  # type: ignore[arg-type]  # words are checked by Study
         weights=weights,
         missing=missing,  # type: ignore[arg-type]
@@ -138,17 +138,6 @@ def _refuse_problems(report: Report) -> None:
 
 
 # -- reading options --------------------------------------------------------------------------
-
-
-def _network(name: str, cards: tuple[Card, ...], tau: int) -> Network:
-    from titan.network import Network
-
-    names = [card.name for card in cards]
-    if name == "design":
-        return Network.design(names, tau)
-    if name in networks.FAMILIES:
-        return networks.among(name, names)
-    return Network.from_csv(name, parties=names)
 
 
 def _links(network: Network, pull: list[str]) -> tuple[Link, ...]:

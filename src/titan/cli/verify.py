@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from titan.cli.output import show_json
 from titan.errors import FileError
 
+if TYPE_CHECKING:
+    from titan.study.transcript import Facts
+
 
 def command(
-    transcript: Annotated[Path, typer.Argument(metavar="TRANSCRIPT", help="A transcript file.")],
+    transcript: Annotated[
+        Path, typer.Argument(metavar="TRANSCRIPT", help="A transcript, or a run's folder.")
+    ],
+    study: Annotated[
+        Path | None, typer.Option(help="The study's file, whose card the signer must have.")
+    ] = None,
     pin: Annotated[
         str | None, typer.Option(help="The fingerprint that the signer's certificate must have.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a transcript's form, figures and signature, and show what it says."""
+    """Check a transcript's form, figures and signature, and show what it says.
+
+    Who signed it is told by a certificate inside it. Whether that is the party's own is checked
+    against the study's card with --study, or against a fingerprint known otherwise with --pin.
+
+    \b
+    Example:
+      titan verify transcript.json --study study.toml
+      titan verify runs/3f2a9c0d1e4b-run1-north --study study.toml --json
+    """
+    from titan.study.audit import transcript_in
     from titan.study.transcript import verify
 
-    facts = verify(transcript)
+    facts = verify(transcript_in(transcript))
+    if study is not None:
+        _check_study(transcript, facts, study)
     if pin is not None and pin.lower() != facts.fingerprint:
         raise FileError(
             f"{transcript} is signed with the certificate {facts.fingerprint}, not {pin.lower()}",
@@ -31,5 +51,28 @@ def command(
         show_json(facts.as_dict())
         return
     print(facts)
-    if pin is None:
-        print("compare it with the study's card of that party, or give it as --pin")
+    if study is not None:
+        print(f"that is the certificate of {facts.transcript.party} in {study}")
+    elif pin is None:
+        print("compare it with the study's card of that party: --study study.toml, or --pin")
+
+
+def _check_study(path: Path, facts: Facts, file: Path) -> None:
+    """Of this study, by one of its parties, with that party's certificate."""
+    from titan.study import Study
+
+    study, said = Study.load(file), facts.transcript
+    if said.study != study.digest:
+        raise FileError(
+            f"{path} is of study {said.study[:12]}, and {file} is study {study.digest[:12]}",
+            hint="a study that was edited is another study",
+        )
+    if set(said.nonces) != set(study.network.parties) or said.party not in said.nonces:
+        raise FileError(f"{path} names other parties than {file}", hint="do not rely on it")
+    pinned = study.card(said.party).fingerprint
+    if pinned != facts.fingerprint:
+        raise FileError(
+            f"{path} is signed with the certificate {facts.fingerprint}, and that of "
+            f'"{said.party}" in {file} is {pinned}',
+            hint="somebody else signed it; do not rely on it",
+        )

@@ -8,10 +8,8 @@ sets are small (Longley: 16 rows for 7 parameters), so TITAN is told to allow th
 from __future__ import annotations
 
 import csv
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib import metadata
 
 import numpy as np
 
@@ -19,6 +17,7 @@ from titan import datasets
 from titan.datasets import Certified
 from titan.experiments import rivals
 from titan.experiments.digits import certified_digits, correct_digits, worst_digits
+from titan.experiments.report import versions
 from titan.experiments.rivals import Estimate, Floats, Problem, Program
 
 SETS = (
@@ -28,7 +27,7 @@ SETS = (
 PARTIES = ("north", "east", "south")
 PROGRAMS = ("TITAN", "numpy lstsq", "statsmodels pinv", "statsmodels QR", "scikit-learn")
 DEFAULT, FAVOURABLE = "default", "most favourable"
-_PACKAGES = {"statsmodels": "statsmodels", "scikit-learn": "sklearn"}
+_PACKAGES = ("statsmodels", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -200,15 +199,5 @@ def _is_whole(score: Score, name: str) -> bool:
 
 
 def _versions(skipped: Sequence[str]) -> dict[str, str]:
-    from titan import __version__
-
-    packages = [
-        "numpy",
-        "scipy",
-        *(p for p in _PACKAGES if not any(s.startswith(p) for s in skipped)),
-    ]
-    return {
-        "titan": __version__,
-        "python": platform.python_version(),
-        **{name: metadata.version(name) for name in packages},
-    }
+    installed = (p for p in _PACKAGES if not any(s.startswith(p) for s in skipped))
+    return versions("scipy", *installed)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from titan.moments.gram import Accumulator
 from titan.moments.model import Model
 from titan.moments.moments import Moments
@@ -14,10 +16,14 @@ from titan.moments.rows import Check, Missing, read_rows
 
 @dataclass(frozen=True)
 class Collected:
-    """A party's moments, and how many of its rows were left out as incomplete."""
+    """A party's moments, and how many of its rows were left out as incomplete.
+
+    `weightless` rows, of weight zero, are among the moments' rows but hide nobody.
+    """
 
     moments: Moments
     dropped: int
+    weightless: int = 0
 
 
 def collect(
@@ -33,12 +39,14 @@ def collect(
     `progress` is called with the number of rows read so far, `check` with each batch of rows before
     anything is made of them.
     """
-    total, dropped = Accumulator(model.names), 0
+    total, dropped, weightless = Accumulator(model.names), 0, 0
     for batch in read_rows(data, model, missing=missing, check=check):
         total.add(batch.columns, batch.weights)
         dropped += batch.dropped
+        if batch.weights is not None:
+            weightless += int(np.count_nonzero(batch.weights.numbers == 0))
         if progress is not None:
             progress(total.moments().rows + dropped)
     constant = tuple(model.constant or ())
     moments = replace(total.moments(), constant=constant, weights=model.weights)
-    return Collected(moments, dropped)
+    return Collected(moments, dropped, weightless)

@@ -6,4 +6,6 @@ links      numbering, cutting, putting together, acknowledging: one link's state
 gossip     what each party tells all others, signed: its nonce, its digest of the sum
 session    a run as a state machine: messages in, messages out
 engine     gRPC streams around a session, its journal in between
+entry      what the ledger writes down about a study, from this party's rows
+rehearsal  all parties of a study as processes on one machine
 """

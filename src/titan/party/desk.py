@@ -64,7 +64,8 @@ class Desk:
         self.incoming = incoming
         self.refused = 0
         self._known: set[str] = set()
-        self._ended: set[str] = set()
+        self._ended: set[str] = set()  # to whom the last message was put out
+        self._ended_by: set[str] = set()  # and by whom
         self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
         with journal.batch():
             self._put_out(session.start())
@@ -110,6 +111,14 @@ class Desk:
         """All messages from `peer` below this number are on disk."""
         return self._accepted[peer]
 
+    def said_all(self, peer: str) -> bool:
+        """Nothing more will be sent to `peer`, and it has confirmed everything."""
+        return peer in self._ended and not self.outgoing[peer]
+
+    def heard_all(self, peer: str) -> bool:
+        """Nothing more will come from `peer`."""
+        return peer in self._ended_by
+
     def put_out(self, frames: Iterable[Frame]) -> None:
         """Send frames that follow from no message."""
         with self.journal.batch():
@@ -142,22 +151,24 @@ class Desk:
         return [
             frame
             for frame in self.unacknowledged()
-            if frame.kind != END and frame.peer not in self._ended
+            if frame.kind != END and frame.peer not in self._ended_by
         ]
 
     def _put_out(self, frames: Iterable[Frame]) -> None:
         for frame in frames:
             self.journal.sending(frame)
-            self.outgoing[frame.peer].add(messages.encode(frame))
+            self.outgoing[frame.peer].add(frame.body)
             self._frames[frame.peer].append(frame)
+            if frame.kind == END:
+                self._ended.add(frame.peer)
+
+    def _note_end(self, frame: Frame) -> None:
+        if frame.kind == END:
+            self._ended_by.add(frame.peer)
 
     def _forget(self, peer: str) -> None:
         first = self.outgoing[peer].first
         self._frames[peer] = [f for f in self._frames[peer] if f.sequence >= first]
-
-    def _note_end(self, frame: Frame) -> None:
-        if frame.kind == END:
-            self._ended.add(frame.peer)
 
     def _note_nonces(self) -> None:
         for name, nonce in self.session.nonces.items():

@@ -30,7 +30,7 @@ from titan.party.streams import Dialler, Listener, Stream, StreamEndedError, exp
 from titan.party.wire import Ack, Hello, Piece, Refusal, Role
 from titan.study import Card, Identity, Link, Study
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between two tries to connect
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
 _PATIENCE = 20.0  # seconds for a hello
 _FAREWELL = 1.0  # seconds for the other end to close its side
 
@@ -51,6 +51,8 @@ class _Line:
     role: Role
     up: bool = False
     ever_up: bool = False
+    closed: bool = False
+    """Both ends know that nothing more will come along this link."""
     trouble: str = ""
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
     """Something is to be sent or acknowledged."""
@@ -169,6 +171,11 @@ class Engine:
         """Every link has been up."""
         return all(line.ever_up for line in self._lines.values())
 
+    @property
+    def closed(self) -> bool:
+        """Nobody will say anything more, and everybody knows."""
+        return all(line.closed for line in self._lines.values())
+
     def stir(self) -> None:
         """Something was put out."""
         for line in self._lines.values():
@@ -229,13 +236,13 @@ class Engine:
             card = self._study.card(line.peer)
             self._diallers[line.peer] = Dialler(self._identity, card)
         pause = _FIRST_PAUSE
-        while not self._leaving:
+        while not (self._leaving or line.closed):
             line.up = False
             await self._try(line)
             if line.up:
                 pause = _FIRST_PAUSE
             line.up = False
-            if not self._leaving:
+            if not (self._leaving or line.closed):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -363,10 +370,17 @@ class Engine:
             for half in (reading, writing):
                 if half.done():
                     half.result()
+            self._note_closing(line)
         finally:
             writing.cancel()
             reading.cancel()
             await asyncio.gather(writing, reading, return_exceptions=True)
+
+    def _note_closing(self, line: _Line) -> None:
+        """A sender closes when its last message is confirmed, perhaps before a restart."""
+        desk, receiving = self._desk, line.role is Role.RECEIVER
+        line.closed = desk.heard_all(line.peer) if receiving else desk.said_all(line.peer)
+        self._changed.set()
 
     async def _write(self, stream: Stream, chunk: bytes) -> None:
         await stream.write(chunk)
@@ -380,7 +394,7 @@ class Engine:
                 for chunk in outgoing.chunks(number):
                     await self._write(stream, chunk)
                 number += 1
-            if self._leaving:
+            if self._leaving or self._desk.said_all(line.peer):
                 return
             await line.stirred.wait()
 
@@ -389,6 +403,8 @@ class Engine:
             match wire.decode(data):
                 case Ack(next_):
                     if self._desk.acknowledged(line.peer, next_):
+                        line.closed = self._desk.said_all(line.peer)
+                        line.stirred.set()
                         self._news()
                 case _:
                     raise MessageError("something else than an acknowledgement")

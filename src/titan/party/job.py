@@ -75,9 +75,8 @@ class StudyJob:
         return NormalEquations(study.model.names, len(study.parties), study.bits, study.release)
 
     def secret(self, number: int, totals: Sequence[Residues]) -> Residues:
-        """Before the first sum the own rows are counted, before the second those of all."""
+        """Before the second sum the rows of all are counted; the own ones were before anything."""
         if number == 0:
-            self._study.limits.check_own(self._moments.rows, self._party)
             return self._equations.first_secret(self._party, self._moments)
         return self._equations.second_secret(self._moments, self._first(totals))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from titan.errors import MessageError
 from titan.party import wire
-from titan.party.wire import Piece
+from titan.party.wire import Bytes, Piece
 
 
 class Outgoing:
@@ -20,14 +20,14 @@ class Outgoing:
 
     def __init__(self, first: int = 0) -> None:
         self.first = first
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[Bytes] = deque()
 
     @property
     def next(self) -> int:
         """The number that the next message will have."""
         return self.first + len(self._waiting)
 
-    def add(self, message: bytes) -> None:
+    def add(self, message: Bytes) -> None:
         self._waiting.append(message)
 
     def acknowledged(self, next_: int) -> bool:

@@ -1,4 +1,4 @@
-"""Whole messages along a link, as bytes and as the frames that the journal keeps.
+"""Whole messages along a link; a frame's body is the message as it travels.
 
     kind u8 · sum u8 · body
 
@@ -31,41 +31,41 @@ HEAD_BYTES = 2
 MOST_SUMS = _OUTSIDE
 
 
-def encode(frame: Frame) -> bytes:
-    """The message of a frame, without what the link itself knows: the peer and the number."""
-    place = _OUTSIDE if frame.sum is None else frame.sum
-    return b"".join((bytes([_NUMBERS[frame.kind], place]), frame.body))
-
-
 def decode(peer: str, number: int, message: Payload) -> Frame:
     """Message `number` from `peer` as a frame; MessageError if it cannot be one."""
     if len(message) < HEAD_BYTES:
         raise MessageError("a message without its head")
-    kind, place, body = _KINDS.get(message[0]), message[1], message[HEAD_BYTES:]
+    kind, place = _KINDS.get(message[0]), message[1]
     if kind is None:
         raise MessageError(f"a message of unknown kind {message[0]}")
     if kind in _CONTROL.values():
         if place != _OUTSIDE:
             raise MessageError(f"a message of kind {kind} inside a sum")
-        return Frame(peer, number, kind, body, None, 0)
+        return Frame(peer, number, kind, message, None, 0)
     if place == _OUTSIDE:
         raise MessageError(f"a message of kind {kind} outside the sums")
-    envelope, _ = opened(body)
+    envelope, _ = opened(message)
     if envelope.kind.name != kind:
         raise MessageError(f"a message of kind {kind} with an envelope of another")
-    return Frame(peer, number, kind, body, place, envelope.round)
+    return Frame(peer, number, kind, message, place, envelope.round)
+
+
+def _head(kind: str, place: int = _OUTSIDE) -> bytes:
+    return bytes([_NUMBERS[kind], place])
 
 
 # -- inside a sum -----------------------------------------------------------------------------
 
 
-def enclosed(envelope: Envelope, signatures: bytes = b"") -> bytes:
-    """The body of a message that carries an envelope."""
-    return envelope.encode() + signatures
+def enclosed(number: int, envelope: Envelope, signatures: bytes = b"") -> bytes:
+    """The message that carries an envelope of sum `number`; a vector is copied once."""
+    head = _head(envelope.kind.name, number)
+    return b"".join((head, envelope.head, envelope.payload, signatures))
 
 
-def opened(body: Payload) -> tuple[Envelope, Payload]:
+def opened(message: Payload) -> tuple[Envelope, Payload]:
     """The envelope and the signatures behind it, which only a MASKED one may have."""
+    body = message[HEAD_BYTES:]
     if len(body) < HEADER_BYTES:
         raise MessageError("an envelope without its head")
     end = HEADER_BYTES + int.from_bytes(body[HEADER_BYTES - 4 : HEADER_BYTES], "little")
@@ -86,13 +86,21 @@ class Told:
     signature: bytes = field(repr=False)
     content: bytes = field(repr=False)
 
-    def encode(self) -> bytes:
-        return _ORIGIN.pack(self.origin) + self.signature + self.content
+    def encode(self, kind: str) -> bytes:
+        """The whole message."""
+        return _head(kind) + _ORIGIN.pack(self.origin) + self.signature + self.content
 
     @classmethod
-    def decode(cls, body: Payload) -> Told:
-        start = _ORIGIN.size + SIGNATURE_BYTES
+    def decode(cls, message: Payload) -> Told:
+        """What a message says, whose head was read already."""
+        body, start = message[HEAD_BYTES:], _ORIGIN.size + SIGNATURE_BYTES
         if len(body) <= start:
             raise MessageError("something told to all without a signature or content")
         (origin,) = _ORIGIN.unpack_from(body)
         return cls(origin, bytes(body[_ORIGIN.size : start]), bytes(body[start:]))
+
+
+# -- the last ---------------------------------------------------------------------------------
+
+LAST = _head(END)
+"""It says nothing but that."""

@@ -75,7 +75,7 @@ def _arrow_text(array: Any) -> Texts:
     if kinds.is_binary(array.type) or kinds.is_large_binary(array.type):  # not always UTF-8
         return pa.array([None if x is None else x.hex() for x in array.to_pylist()], pa.string())
     try:
-        return pc.utf8_trim_whitespace(array.cast(pa.string()))
+        return pc.utf8_trim_whitespace(array.cast(pa.large_string()))
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and other things no model reads
         return pa.array([None if x is None else repr(x) for x in array.to_pylist()], pa.string())
 

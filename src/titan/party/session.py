@@ -26,7 +26,7 @@ from typing import Protocol
 from titan.errors import MessageError, PeerError, RecoveryError, TitanError
 from titan.network import Network
 from titan.party.gossip import Gossip, Passed, Signer
-from titan.party.messages import AGREED, ANSWER, END, NONCE, Told, enclosed, opened
+from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Told, enclosed, opened
 from titan.party.standing import Standing
 from titan.party.vouching import Vouching, check_number
 from titan.protocol import Agent, Envelope, Plan
@@ -38,7 +38,6 @@ from titan.study.signatures import SIGNATURE_BYTES
 
 _DIGEST_BYTES = 32
 _MOST_ANSWER = 1 << 26
-_LAST = b"\0"
 _OVERHEAD = 256  # heads and one signature
 
 
@@ -215,7 +214,7 @@ class Session:
         return out
 
     def _pass_on(self, kind: str, passed: Iterable[Passed]) -> list[Frame]:
-        return [self._frame(item.receiver, kind, item.told.encode()) for item in passed]
+        return [self._frame(item.receiver, kind, item.told.encode(kind)) for item in passed]
 
     def _lost_journal(self, name: str) -> PeerError:
         return PeerError(
@@ -305,7 +304,7 @@ class Session:
             self._frame(
                 envelope.receiver,
                 envelope.kind.name,
-                enclosed(envelope, self._vouching.signatures(envelope)),
+                enclosed(number, envelope, self._vouching.signatures(envelope)),
                 number,
                 envelope.round,
             )
@@ -345,10 +344,10 @@ class Session:
         return self._last_messages()
 
     def _last_messages(self) -> list[Frame]:
-        return [self._frame(receiver, END, _LAST) for receiver in self._sequences]
+        return [self._frame(receiver, END, LAST) for receiver in self._sequences]
 
     def _end(self, sender: int, frame: Frame) -> list[Frame]:
-        if bytes(frame.body) != _LAST:
+        if bytes(frame.body) != LAST:
             raise MessageError("a last message that says something")
         if self._nonces.missing:
             raise MessageError(f"{frame.peer} ended before everybody was there")

@@ -100,7 +100,8 @@ class Party:
     def _collect(self) -> Collected:
         study = self.study
         found = collect(self.source, study.model, missing=study.missing, check=study.check_rows)
-        study.limits.check_own(found.moments.rows, self.identity.name)
+        rows, name = found.moments.rows, self.identity.name
+        study.limits.check_own(rows, name, weightless=found.weightless)
         return found
 
     def _begin(self, journal: Journal, collected: Collected) -> RunState:
@@ -167,7 +168,7 @@ class Party:
         late: tuple[str, ...] = ()
         if desk.needed():
             async with self.engine(desk, state.nonce, described(plans), lambda: rest.standing) as e:
-                late = await _stay(e, desk, lambda: not desk.unacknowledged(), self.choices.wait)
+                late = await _stay(e, desk, self.choices.wait)
         return Outcome(answer, self.folder, {}, started, 0, late)
 
     def _write_transcript(self, transcript: bytes) -> None:
@@ -207,7 +208,7 @@ class _Work:
             state.nonce,
             None if study.solver is None else network.index(study.solver),
         )
-        self._session = Session(self._run, self._job, state.keys, _Signatures(study, identity))
+        self._session = Session(self._run, self._job, state.keys, Signatures(study, identity))
         most = self._session.largest_message
         self._desk = Desk(
             self._session,
@@ -235,9 +236,7 @@ class _Work:
             self._milestone("answered")
             show(answer)
             self._forget()
-            late = await _stay(
-                engine, desk, lambda: session.ended and not desk.unacknowledged(), self._wait
-            )
+            late = await _stay(engine, desk, self._wait)
         state = self._journal.state
         assert state is not None  # noqa: S101 - it was begun
         return Outcome(
@@ -255,7 +254,7 @@ class _Work:
         session = self._session
         await engine.until(lambda: condition() or session.stopped is not None, self._wait)
         if session.stopped is not None:
-            await _stay(engine, self._desk, lambda: True, min(self._wait, _STOPPED))
+            await _stay(engine, self._desk, min(self._wait, _STOPPED), grace=0.0)
             raise session.stopped
 
     def _connected(self, engine: Engine) -> bool:
@@ -305,7 +304,7 @@ class _Work:
 
 
 @dataclass(frozen=True)
-class _Signatures:
+class Signatures:
     """Signs with the identity, checks with the study's cards."""
 
     study: Study
@@ -318,13 +317,11 @@ class _Signatures:
         return self.study.parties[party].verify(signature, data)
 
 
-async def _stay(
-    engine: Engine, desk: Desk, over: Callable[[], bool], wait: float
-) -> tuple[str, ...]:
+async def _stay(engine: Engine, desk: Desk, wait: float, grace: float = _GRACE) -> tuple[str, ...]:
     """Stay until the others have all they need; who has not, when the waiting is over."""
     try:
         await engine.until(lambda: not desk.needed(), wait)
-        await engine.until(over, min(wait, _GRACE))
+        await engine.until(lambda: engine.closed, min(wait, grace))
     except TitanError:
         pass
     return tuple(sorted({frame.peer for frame in desk.needed()}))

@@ -8,7 +8,7 @@ them. A party therefore looks twice:
 2. at the pooled row count, which the first sum opens, before the second sum: where the rows are too
    few in all, or too few for the parameters, the rest stays where it is.
 
-The number of rows is that of the rows read, whatever their weights.
+A row counts once, whatever its weight; of a party's own, those of weight zero do not count.
 """
 
 # Rule 1: nothing here reads, sends or remembers anything; the same numbers get the same answer at
@@ -49,11 +49,16 @@ class Limits:
     def _rows_in_all(self, parties: int) -> int:
         return self.rows_per_party * parties if self.rows is None else self.rows
 
-    def check_own(self, rows: int, party: str) -> None:
-        """Before the first sum: refuse too few rows of one's own. Only `party` may be told."""
-        if rows < self.rows_per_party:
+    def check_own(self, rows: int, party: str, *, weightless: int = 0) -> None:
+        """Before the first sum: refuse too few rows of one's own. Only `party` may be told.
+
+        Rows of weight zero add nothing to any sum, so that nobody hides behind them.
+        """
+        if rows - weightless < self.rows_per_party:
+            without = f" without {weightless} of weight zero" if weightless else ""
             raise DataError(
-                f"{party!r} has {_counted(rows)}, and a party needs at least {self.rows_per_party}",
+                f"{party!r} has {_counted(rows - weightless)}{without}, and a party needs at least "
+                f"{self.rows_per_party}",
                 hint=f"use more rows, or {self.otherwise}",
             )
 

@@ -29,7 +29,7 @@ Place = tuple[float, float]
 
 def draw(network: Network, learned: Inference | None, file: Path) -> None:
     """Write a picture of what a coalition learns; the file's ending says in which format."""
-    pyplot = _pyplot()
+    pyplot = plotting()
     if len(network.senders) > _MOST_LINKS:
         raise InputError(
             f"a picture of {len(network.senders)} links would be black",
@@ -53,7 +53,8 @@ def draw(network: Network, learned: Inference | None, file: Path) -> None:
         pyplot.close(figure)
 
 
-def _pyplot() -> Any:
+def plotting() -> Any:
+    """matplotlib's pyplot, drawing to files alone; an error says what to install."""
     try:
         import matplotlib
     except ImportError:

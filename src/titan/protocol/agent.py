@@ -36,9 +36,8 @@ class Agent:
         self.round = -1
         self.done = False
         self._failed = False
-        self._secret = plan.carry_one(secret)
+        self._hidden = plan.carry_one(secret)  # step by step
         self._masks = masks
-        self._sent: list[Residues] = []
         self._recovery: Recovery | None = None
         self._senders = frozenset(plan.network.in_neighbours(party))
         self._last_round = plan.recovery_rounds
@@ -151,16 +150,17 @@ class Agent:
         plan = self.plan
         if plan.masks == "seeded":
             payload = self._masks.seed()
-            self._sent.append(expand(payload, plan.ring, plan.entries))
+            drawn = expand(payload, plan.ring, plan.entries)
         else:
-            self._sent.append(plan.ring.uniform(plan.entries, self._masks.words))
-            payload = plan.ring.to_bytes(self._sent[-1])
+            drawn = plan.ring.uniform(plan.entries, self._masks.words)
+            payload = plan.ring.to_bytes(drawn)
+        mask(plan.ring, self._hidden, received=(), sent=[drawn])
         return Envelope(Kind.MASK, self.party, receiver, 0, payload)
 
     def _obfuscate(self, received: Iterable[Residues]) -> Residues:
-        masked = mask(self.plan.ring, self._secret, received, self._sent)
-        self._secret = self.plan.ring.zeros(0)  # neither is needed again
-        self._sent = []
+        """The masks sent are in it already; it is the recovery's from now on."""
+        masked = mask(self.plan.ring, self._hidden, received, sent=())
+        self._hidden = self.plan.ring.zeros(0)
         return masked
 
     # -- refusals -----------------------------------------------------------------------------

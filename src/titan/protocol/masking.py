@@ -121,11 +121,10 @@ def mask(
     """x̃ = x + Σ received - Σ sent: the secret, hidden so that all hidings cancel in the sum.
 
     The paper's Eq. (Mask) and its perturbed states. Privacy needs every mask uniform over the
-    ring; the MaskSource answers for that.
+    ring; the MaskSource answers for that. In place: where x was, x̃ is.
     """
-    masked = secret.copy()
     for r in received:
-        ring.add_into(masked, r)
+        ring.add_into(secret, r)
     for r in sent:
-        ring.subtract_into(masked, r)
-    return masked
+        ring.subtract_into(secret, r)
+    return secret

@@ -49,10 +49,13 @@ class Envelope(NamedTuple):
         """The number of bytes of the encoding."""
         return HEADER_BYTES + len(self.payload)
 
-    def encode(self) -> bytes:
+    @property
+    def head(self) -> bytes:
         kind, sender, receiver, round_, payload = self
-        header = _HEADER.pack(_MAGIC, _VERSION, kind, sender, receiver, round_, len(payload))
-        return header + payload
+        return _HEADER.pack(_MAGIC, _VERSION, kind, sender, receiver, round_, len(payload))
+
+    def encode(self) -> bytes:
+        return self.head + self.payload
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> Envelope:

@@ -13,6 +13,7 @@ from titan.study.journal import Journal
 from titan.study.transcript import Transcript, verify
 
 _SQLITE = b"SQLite format 3\x00"
+JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"  # in a run's folder
 NOTHING_ELSE = (
     "nothing else left this machine in this run: every message is written down before it leaves. "
     "Until it is acknowledged a message may leave again, byte for byte. Not counted: the "
@@ -69,7 +70,11 @@ class Audit:
 
 
 def audit(path: str | PathLike[str]) -> Audit:
-    """Read a journal (also of a run that is not finished), or a transcript after verifying it."""
+    """Read a journal (also of a run that is not finished), or a transcript after verifying it.
+
+    Of a run's folder the journal is read, or the transcript where there is no journal.
+    """
+    path = _in_folder(path, (JOURNAL, TRANSCRIPT))
     try:
         with Path(path).open("rb") as file:
             beginning = file.read(len(_SQLITE))
@@ -80,6 +85,27 @@ def audit(path: str | PathLike[str]) -> Audit:
         with Journal.open(path) as journal:
             return of_journal(journal)
     return of_transcript(verify(path).transcript)
+
+
+def transcript_in(path: str | PathLike[str]) -> Path:
+    """The transcript in a run's folder; a file is what it is."""
+    return _in_folder(path, (TRANSCRIPT,))
+
+
+def _in_folder(path: str | PathLike[str], names: tuple[str, ...]) -> Path:
+    """The first of these files in a folder; the path itself where it is none."""
+    place = Path(path)
+    if not place.is_dir():
+        return place
+    for name in names:
+        if (place / name).is_file():
+            return place / name
+    raise FileError(
+        f'"{path}" is no run\'s folder: it has no {" and no ".join(names)}',
+        hint="a run that is not over has no transcript yet"
+        if names == (TRANSCRIPT,)
+        else "runs are kept beside the study, in runs/",
+    )
 
 
 def of_journal(journal: Journal) -> Audit:

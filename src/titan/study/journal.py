@@ -36,7 +36,7 @@ from typing import Any
 from titan.errors import DataError, InputError, MessageError, PeerError, RecoveryError
 from titan.protocol.masking import SEED_BYTES, fresh_key
 from titan.study.database import Database, explained
-from titan.study.frames import Frame, Message, digest
+from titan.study.frames import RECOVERY, Frame, Message, digest
 from titan.study.run_state import RunState
 
 _SCHEMA = """
@@ -229,18 +229,25 @@ class Journal(Database):
                 frame.body, frame.peer, frame.sequence,
             )  # fmt: skip
             if known is None:
-                self._do(
-                    "INSERT INTO incoming (peer, sequence, sum, round, kind, size, body)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    frame.peer, frame.sequence, frame.sum, frame.round, frame.kind,
-                    len(frame.body), frame.body,
-                )  # fmt: skip
+                self._insert_incoming(frame)
                 return True
         if known != (frame.kind, frame.sum, frame.round, len(frame.body), 1):
             raise MessageError(
                 f"{frame.peer} sent message {frame.sequence} twice, with different contents"
             )
         return False
+
+    def _insert_incoming(self, frame: Frame) -> None:
+        """A body is written into its place: bound as a value it would be copied twice."""
+        size = len(frame.body)
+        place = self._connection.execute(
+            "INSERT INTO incoming (peer, sequence, sum, round, kind, size, body)"
+            " VALUES (?, ?, ?, ?, ?, ?, zeroblob(?))",
+            (frame.peer, frame.sequence, frame.sum, frame.round, frame.kind, size, size),
+        ).lastrowid
+        assert place is not None  # noqa: S101 - inserted just now
+        with self._connection.blobopen("incoming", "body", place) as blob:
+            blob.write(frame.body)
 
     def incoming(self) -> Iterator[Frame]:
         """Every frame recorded, in order, one at a time in memory; erased masks are left out."""
@@ -320,11 +327,13 @@ class Journal(Database):
 
     def _received(self, own: str, place: int) -> Message:
         """Frames are looked at one by one: together they may not fit into memory."""
-        *facts, body = self._one(
-            "SELECT peer, sum, round, kind, size, body FROM incoming WHERE place = ?", place
+        peer, sum_, round_, kind, size = self._one(
+            "SELECT peer, sum, round, kind, size FROM incoming WHERE place = ?", place
         )
-        peer, sum_, round_, kind, size = facts
-        shown = digest(Frame(peer, 0, kind, body))
+        shown = None
+        if kind in RECOVERY:
+            (body,) = self._one("SELECT body FROM incoming WHERE place = ?", place)
+            shown = digest(Frame(peer, 0, kind, body))
         return Message(peer, own, sum_, round_, kind, size, shown)
 
     # -- the end ------------------------------------------------------------------------------

@@ -156,8 +156,8 @@ class Ledger(Database):
                 raise InputError(
                     "the answer could be subtracted from an earlier one: "
                     + "; ".join(map(str, conflicts)),
-                    hint="use the same rows and parties as then; or, if that may be exposed, "
-                    "allow differencing in so many words",
+                    hint="use the same rows and parties as then; or, if what differs may be known "
+                    "to all parties, say so: allow_differencing=True",
                 )
             if not self._known(entry):
                 self._store(entry, allowed=bool(conflicts))

@@ -1,13 +1,13 @@
 """The rows of a party as keyed digests: enough to compare two sets of rows, and no more.
 
-A row's digest is HMAC-SHA256 of its bytes under a key that never leaves the machine, cut to 64
-bits. Others cannot choose the digests' collisions, since they lack the key; and where two of a
+A row's digest is keyed BLAKE2b of its bytes (RFC 7693), 64 bits, under a key that never leaves the
+machine. Others cannot choose the digests' collisions, since they lack the key; and where two of a
 million rows collide by chance (once in 30 million such sets) a count is off by one.
 """
 
 from __future__ import annotations
 
-import hmac
+import hashlib
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,9 +30,11 @@ class RowDigests:
     @classmethod
     def of(cls, rows: Iterable[bytes], key: bytes) -> RowDigests:
         """Reads the rows once, in any order, and keeps 8 bytes of each."""
-        cut = array("Q")
+        keyed, cut = hashlib.blake2b(key=key, digest_size=_CUT), array("Q")
         for row in rows:
-            cut.frombytes(hmac.digest(key, row, "sha256")[:_CUT])
+            code = keyed.copy()  # a quarter of the time of HMAC-SHA256 from its beginning
+            code.update(row)
+            cut.frombytes(code.digest())
         return cls(np.sort(np.frombuffer(cut, np.uint64)))
 
     @classmethod

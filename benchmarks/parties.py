@@ -1,0 +1,260 @@
+"""TITAN's parties as processes: a study on loopback, mutual TLS, the journal on disk.
+
+Several private sums follow each other in one run, as in a study they do. Between them all parties
+meet, in a private sum of no entries, whose total nobody has before all have begun it: so each sum
+that is timed begins with all connected and nobody ahead. It lasts until all have its total; the
+clock is the machine's, common to all processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.measure import Row
+from benchmarks.peers.inputs import Floats
+from benchmarks.peers.mpyc_parties import free_ports
+from benchmarks.peers.processes import collect, hand_out, leave, own_input, python_module, run_all
+from titan import Network
+from titan.errors import PeerError
+from titan.party.desk import Desk
+from titan.party.engine import Engine, Watch
+from titan.party.greeting import Greeting
+from titan.party.job import described
+from titan.party.links import Incoming, Outgoing
+from titan.party.session import Run, Session
+from titan.party.taking_part import Signatures
+from titan.protocol import Plan
+from titan.protocol.masking import fresh_key
+from titan.ring import Residues, Ring
+from titan.study import Identity, Link, Study
+from titan.study.certificates import SERVER_NAME
+from titan.study.journal import Journal
+
+RING, FRACTION = Ring(128), 64
+WAIT = 300.0
+UNKNOWNS = 1000
+ENTRIES = UNKNOWNS * (UNKNOWNS + 1) // 2 + UNKNOWNS
+MOST_VECTORS = 10
+MOST_BYTES = 1.05
+GRACE = 5.0
+
+
+def rows() -> Iterator[Row]:
+    yield from _large()
+    yield _many(50, 5151)
+
+
+def _large() -> Iterator[Row]:
+    """Five parties with the moments of a thousand unknowns each."""
+    small, large = run(_drawn(5, 1), 1, 1), run(_drawn(5, ENTRIES), 1, 1)
+    what = f"private sum, 5 processes, d={ENTRIES}, mutual TLS"
+    sent = max(r["written"] / r["planned"] for r in large)
+    yield Row(
+        f"{what}: bytes written to links against the plan",
+        f"{sent:.4f}x",
+        f"at most {MOST_BYTES:g}x",
+        sent <= MOST_BYTES,
+    )
+    vector = RING.width * ENTRIES
+    held = max(b["memory"] - a["memory"] for a, b in zip(small, large, strict=True)) / vector
+    yield Row(
+        f"{what}, {large[0]['scheme']}: peak memory beyond that of d=1",
+        f"{held:.1f} vectors",
+        f"below {MOST_VECTORS} vectors",
+        held < MOST_VECTORS,
+    )
+    (took,) = durations([r["reached"] for r in large])
+    speed = sum(r["planned"] for r in large) / took
+    busy = sum(r["busy"] for r in large) / took / len(os.sched_getaffinity(0))
+    yield Row(
+        f"{what}: all parties together",
+        f"{speed / 1e6:.0f} MB/s in {took:.2f} s, {speed / tls_bandwidth():.0%} of what one core "
+        f"can encrypt and decrypt; processors {busy:.0%} busy",
+        "",
+        None,
+    )
+
+
+def _many(parties: int, entries: int) -> Row:
+    results = run(_drawn(parties, entries), 1, 1)
+    (took,) = durations([r["reached"] for r in results])
+    return Row(
+        f"private sum, {parties} processes, d={entries}, mutual TLS", f"{took:.2f} s", "", None
+    )
+
+
+def _drawn(parties: int, entries: int) -> npt.NDArray[np.uint64]:
+    rng = np.random.default_rng(20260104)
+    return rng.integers(0, 2**64, (parties, RING.limbs, entries), dtype=np.uint64)
+
+
+def tls_bandwidth(size: int = 1 << 28) -> float:
+    """Bytes a second through TLS from end to end, both ends in this one thread."""
+    client, server = _tls_pair()
+    piece, start = bytes(1 << 20), time.perf_counter()
+    for _ in range(size // len(piece)):
+        client.write(piece)
+        got = 0
+        while got < len(piece):
+            got += len(server.read(1 << 20))
+    return size / (time.perf_counter() - start)
+
+
+def _tls_pair() -> tuple[ssl.SSLObject, ssl.SSLObject]:
+    """Two ends that have shaken hands, connected through memory."""
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    identity = Identity.create("both", "127.0.0.1:1", now=datetime.now(UTC))
+    with TemporaryDirectory() as name:
+        key, _ = identity.save(name)
+        (Path(name) / "cert").write_text(identity.card.certificate, encoding="ascii")
+        ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        ours.load_cert_chain(Path(name) / "cert", key)
+    theirs = ssl.create_default_context(cadata=identity.card.certificate)
+    client = theirs.wrap_bio(back, there, server_hostname=SERVER_NAME)
+    server = ours.wrap_bio(there, back, server_side=True)
+    for end in (client, server, client, server):
+        with suppress(ssl.SSLWantReadError):
+            end.do_handshake()
+    return client, server
+
+
+def encoded(values: Floats) -> npt.NDArray[np.uint64]:
+    """Everybody's vector in fixed point, as residues of shape (parties, limbs, d)."""
+    scaled = [[round(x * 2**FRACTION) for x in vector] for vector in values.tolist()]
+    return np.stack([RING.from_ints(vector) for vector in scaled])
+
+
+def run(secrets: npt.NDArray[np.uint64], tau: int, repeats: int) -> list[dict[str, Any]]:
+    """What every party measured; `secrets` are residues of shape (parties, limbs, d)."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        hand_out(folder, secrets)
+        _make_study(folder, len(secrets), tau)
+        commands = [
+            python_module("benchmarks.parties", name, str(repeats), str(i))
+            for i in range(len(secrets))
+        ]
+        run_all(commands, folder / "log")
+        results = collect(folder, len(secrets))
+    if any(r["found"] != results[0]["found"] for r in results):
+        raise AssertionError("the parties do not agree on the sum")
+    return results
+
+
+def durations(reached: Sequence[Sequence[float]]) -> list[float]:
+    """From every party's moments to how long each sum took all of them.
+
+    Moments are the beginnings of meeting, sum, meeting, sum, …, meeting. A sum lasts from the first
+    party's beginning until the last one has the total and begins the meeting after it.
+    """
+    moments = list(zip(*reached, strict=True))
+    pairs = zip(moments[1::2], moments[2::2], strict=True)
+    return [max(ends) - min(starts) for starts, ends in pairs]
+
+
+def _make_study(folder: Path, parties: int, tau: int) -> None:
+    now = datetime.now(UTC)
+    identities = [
+        Identity.create(f"p{i}", f"127.0.0.1:{port}", now=now)
+        for i, port in enumerate(free_ports(parties))
+    ]
+    for it in identities:
+        it.save(folder)
+    network = Network.design([it.name for it in identities], tau)
+    links = tuple(Link(a, b) for a, b in network.edges)
+    cards = tuple(it.card for it in identities)
+    Study("a benchmark", "y ~ x", tau, cards, links).save(folder / "study.toml")
+
+
+class Sums:
+    """The same private sum again and again, meetings around it; notes when each began."""
+
+    def __init__(self, plan: Plan, meeting: Plan, secret: Residues, repeats: int) -> None:
+        self.plans: Sequence[Plan] = [meeting, *[plan, meeting] * repeats]
+        self.reached: list[float] = []
+        self.busy: list[float] = []
+        self._secret = secret
+
+    def secret(self, number: int, totals: Sequence[Residues]) -> Residues:
+        self.reached.append(time.monotonic())
+        self.busy.append(time.process_time())
+        return self._secret if number % 2 else RING.zeros(0)
+
+
+async def be_a_party(folder: Path, repeats: int, place: int) -> None:
+    study = Study.load(folder / "study.toml")
+    card = study.parties[place]
+    identity = Identity.load(folder / f"{card.name}.key", card)
+    before = resident_bytes("VmRSS")
+    secret = own_input(folder, place)
+    plan = Plan.make(study.network, RING, secret.shape[1], tau=study.tau)
+    meeting = Plan.make(study.network, RING, 0, tau=study.tau)
+    job = Sums(plan, meeting, secret, repeats)
+    run = Run(bytes.fromhex(study.digest), 1, study.network, place, fresh_key())
+    keys = [fresh_key() for _ in job.plans]
+    session = Session(run, job, keys, Signatures(study, identity))
+    names, network = study.network.parties, study.network
+    with Journal.open(folder / f"{card.name}.db") as journal:
+        journal.begin(
+            study=study.digest,
+            run=1,
+            party=card.name,
+            parties=names,
+            nonce=run.nonce,
+            keys=keys,
+            data_digest=journal.keyed_digest([b""]),
+        )
+        outgoing = {names[p]: Outgoing() for p in network.out_neighbours(place)}
+        most = session.largest_message
+        incoming = {names[p]: Incoming(most) for p in network.in_neighbours(place)}
+        desk = Desk(session, journal, outgoing, incoming)
+        greeting = Greeting(run.study, 1, card.name, run.nonce, described(job.plans))
+        async with Engine(
+            study,
+            identity,
+            desk,
+            greeting,
+            listen=card.address,
+            watch=Watch(),
+            standing=lambda: session.standing,
+        ) as engine:
+            await engine.until(lambda: session.pooled, WAIT)
+            await engine.until(lambda: session.complete, WAIT)
+            with suppress(PeerError):  # a last acknowledgement that nobody is left to give
+                await engine.until(lambda: engine.closed, GRACE)
+    leave(
+        folder,
+        place,
+        reached=job.reached,
+        found=sha256(session.totals[-2].tobytes()).hexdigest(),
+        scheme=plan.scheme.name,
+        written=engine.bytes_written,
+        planned=sum(each.cost.bytes_sent[card.name] for each in job.plans),
+        memory=resident_bytes("VmHWM") - before,
+        busy=job.busy[2] - job.busy[1],  # the first sum of all
+    )
+
+
+def resident_bytes(which: str) -> int:
+    """The kernel's own mark of this process: VmRSS now, VmHWM at most so far."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    (found,) = (line for line in lines if line.startswith(which))
+    return 1024 * int(found.split()[1])
+
+
+if __name__ == "__main__":
+    asyncio.run(be_a_party(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))

@@ -1,0 +1,266 @@
+"""Invariant: too few rows are refused before they leave, at the very row and by every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titan
+from titan import averaging
+from titan.errors import DataError, InputError, PlanError
+from titan.matrices import moments_of
+from titan.pooling import Sums, pool
+from titan.privacy.limits import DEFAULT, NONE, Limits, limits_for
+
+NET = titan.Network.cycle(["north", "east", "south"])
+ENGINES = ["local", "vectorised"]
+RECOVERIES = ["topk", "flood", "tree"]
+HINT = "allow_small=True if all parties agree to what so few give away"
+FIRST, SECOND = 512, 128
+"""The sums by the size of their ring."""
+
+
+def systems(rows: list[int], n: int, seed: int = 4) -> list[tuple[Any, Any]]:
+    rng = np.random.default_rng(seed)
+    return [(rng.integers(-9, 9, (p, n)), rng.integers(-9, 9, p)) for p in rows]
+
+
+def tables(rows: list[int], n: int) -> list[dict[str, list[float]]]:
+    return [
+        {f"a{j}": column.tolist() for j, column in enumerate(A.T)} | {"y": b.tolist()}
+        for A, b in systems(rows, n)
+    ]
+
+
+def solve(rows: list[int], n: int, **choices: Any) -> Any:
+    return titan.solve(systems(rows, n), NET, **choices)
+
+
+def fit(rows: list[int], n: int, **choices: Any) -> Any:
+    """The intercept is a parameter too."""
+    columns = [f"a{j}" for j in range(n - 1)]
+    return titan.fit(tables(rows, n), NET, response="y", columns=columns, **choices)
+
+
+def ridge(rows: list[int], n: int, **choices: Any) -> Any:
+    columns = [f"a{j}" for j in range(n - 1)]
+    return titan.ridge(tables(rows, n), NET, alpha=1.0, response="y", columns=columns, **choices)
+
+
+WAYS: list[Callable[..., Any]] = [solve, fit, ridge]
+
+
+@pytest.fixture
+def sums(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The rings of the sums that an engine was started for."""
+    started: list[int] = []
+    for name, engine in averaging._ENGINES.items():
+
+        def run(plan: Any, *rest: Any, engine: Any = engine, **choices: Any) -> Any:
+            started.append(plan.ring.bits)
+            return engine(plan, *rest, **choices)
+
+        monkeypatch.setitem(averaging._ENGINES, name, run)
+    return started
+
+
+# -- the rule ---------------------------------------------------------------------------------
+
+
+def test_the_defaults_of_a_data_steward() -> None:
+    assert (DEFAULT.rows_per_party, DEFAULT.rows, DEFAULT.rows_per_parameter) == (10, None, 3)
+    assert limits_for(False) == DEFAULT
+    assert limits_for(True) == NONE
+    assert DEFAULT.rows_needed(parameters=1, parties=3) == 30
+    assert DEFAULT.rows_needed(parameters=10, parties=3) == 30
+    assert DEFAULT.rows_needed(parameters=11, parties=3) == 33
+    assert Limits(rows=50).rows_needed(parameters=4, parties=3) == 50
+    assert NONE.rows_needed(parameters=11, parties=3) == 0
+
+
+@pytest.mark.parametrize("limits", [DEFAULT, Limits(1, 7, 2), Limits(5, rows_per_parameter=9)])
+@pytest.mark.parametrize(("parameters", "parties"), [(1, 2), (4, 3), (40, 3), (2, 50)])
+def test_one_row_less_than_needed_is_refused(limits: Limits, parameters: int, parties: int) -> None:
+    needed = limits.rows_needed(parameters, parties)
+    limits.check_pooled(needed, parameters, parties)
+    with pytest.raises(DataError, match=f"{needed - 1} rows? in all"):
+        limits.check_pooled(needed - 1, parameters, parties)
+    limits.check_own(limits.rows_per_party, "north")
+    with pytest.raises(DataError, match="'north' has"):
+        limits.check_own(limits.rows_per_party - 1, "north")
+
+
+def test_what_a_refusal_says() -> None:
+    def said(check: Callable[..., None], *numbers: Any) -> tuple[str, str]:
+        with pytest.raises(DataError) as caught:
+            check(*numbers)
+        return caught.value.message, caught.value.hint
+
+    assert said(DEFAULT.check_own, 1, "north") == (
+        "'north' has 1 row, and a party needs at least 10",
+        f"use more rows, or {HINT}",
+    )
+    assert said(DEFAULT.check_pooled, 29, 2, 3) == (
+        "29 rows in all, and 3 parties need at least 30 together",
+        f"use more rows, or {HINT}",
+    )
+    assert said(DEFAULT.check_pooled, 32, 11, 3) == (
+        "32 rows in all for 11 parameters, where at least 33 are needed, 3 for each",
+        f"name fewer columns, use more rows, or {HINT}",
+    )
+    told = Limits(otherwise="agree on another study")
+    assert said(told.check_own, 9, "x")[1] == "use more rows, or agree on another study"
+
+
+def test_nothing_is_refused_where_nothing_is_asked_for() -> None:
+    NONE.check_own(0, "north")
+    NONE.check_pooled(0, 1000, 3)
+
+
+@pytest.mark.parametrize("bad", [-1, 2.5, True, "10"])
+@pytest.mark.parametrize("name", ["rows_per_party", "rows", "rows_per_parameter"])
+def test_limits_are_whole_numbers(name: str, bad: Any) -> None:
+    with pytest.raises(InputError, match=name):
+        Limits(**{name: bad})
+
+
+# -- a party's own rows -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_small_party_is_refused_before_anything_is_sent(
+    way: Callable[..., Any], engine: str, sums: list[int]
+) -> None:
+    for at, party in enumerate(NET.parties):
+        rows = [40, 40, 40]
+        rows[at] = 9
+        with pytest.raises(DataError, match=f"'{party}' has 9 rows, and a party needs at least 10"):
+            way(rows, 2, engine=engine)
+        assert sums == [], "no sum was begun"
+        rows[at] = 10
+        way(rows, 2, engine=engine)
+        assert sums == [FIRST, SECOND]
+        sums.clear()
+
+
+def test_rows_left_out_do_not_count(sums: list[int]) -> None:
+    parts: list[dict[str, Any]] = [dict(table) for table in tables([10, 10, 10], 2)]
+    parts[1]["a0"] = [None, *parts[1]["a0"][1:]]
+    with pytest.raises(DataError, match="'east' has 9 rows"):
+        titan.fit(parts, NET, formula="y ~ a0", missing="drop")
+    assert sums == []
+
+
+def test_a_row_of_great_weight_is_one_row(sums: list[int]) -> None:
+    """Rows are counted, not weights: nine patients who stand for a million are still nine."""
+    parts = [table | {"w": [1e6] * len(table["y"])} for table in tables([10, 9, 10], 2)]
+    with pytest.raises(DataError, match="'east' has 9 rows"):
+        titan.fit(parts, NET, formula="y ~ a0", weights="w")
+    assert sums == []
+
+
+def test_nobody_hides_behind_rows_of_weight_zero(sums: list[int]) -> None:
+    parts: list[dict[str, Any]] = [
+        table | {"w": [0.5] * len(table["y"])} for table in tables([10, 12, 10], 2)
+    ]
+    parts[1]["w"] = [0.0, 0, 0, *parts[1]["w"][3:]]
+    says = "'east' has 9 rows without 3 of weight zero, and a party needs at least 10"
+    with pytest.raises(DataError, match=says):
+        titan.fit(parts, NET, formula="y ~ a0", weights="w")
+    with pytest.raises(DataError, match=says):
+        titan.ridge(parts, NET, formula="y ~ a0", alpha=1.0, weights="w")
+    assert sums == []
+    titan.fit(parts, NET, formula="y ~ a0", weights="w", allow_small=True)
+    parts[1]["w"][0] = 1e-9
+    assert titan.fit(parts, NET, formula="y ~ a0", weights="w").nobs == 32
+
+
+# -- the rows of all --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("way", WAYS)
+def test_too_many_parameters_are_refused_between_the_sums(
+    way: Callable[..., Any], recovery: str, engine: str, sums: list[int]
+) -> None:
+    choices = {"engine": engine, "recovery": recovery}
+    with pytest.raises(DataError, match="32 rows in all for 11 parameters, where at least 33"):
+        way([10, 11, 11], 11, **choices)
+    assert sums == [FIRST], "the second sum was not begun"
+    sums.clear()
+    way([11, 11, 11], 11, **choices)
+    way([10, 10, 10], 10, **choices)
+    assert sums == [FIRST, SECOND] * 2
+
+
+@pytest.mark.parametrize("kind", ["HC0", "cluster"])
+def test_nor_is_the_sum_for_robust_errors_begun(kind: str, sums: list[int]) -> None:
+    with pytest.raises(DataError, match="30 rows in all for 11 parameters"):
+        fit([10, 10, 10], 11, cov_type=kind)
+    assert sums == [FIRST]
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_the_fewest_in_all(recovery: Any, n: int) -> None:
+    """Also by the messages themselves: all that exist are of the first sum."""
+    secrets = [moments_of("a party", part, None) for part in systems([10, 10, 10], n)]
+    for rows, refused in ((31, True), (30, False)):
+        kept = Sums(NET, recovery=recovery, record=True)
+        if refused:
+            with pytest.raises(DataError, match="30 rows in all, and 3 parties need at least 31"):
+                pool(secrets, kept, "solution", limits=Limits(rows=rows))
+            assert [recorded.sum.name for recorded in kept.kept] == ["diagonal, Aᵀb, rows"]
+            assert kept.kept[0].sum.plan.cost.messages == len(kept.kept[0].envelopes)
+        else:
+            pool(secrets, kept, "solution", limits=Limits(rows=rows))
+            assert len(kept.kept) == (2 if n > 1 else 1)
+
+
+def test_pool_has_limits_unless_told_otherwise() -> None:
+    secrets = [moments_of("a party", part, None) for part in systems([9, 10, 11], 2)]
+    with pytest.raises(DataError, match="'north' has 9 rows"):
+        pool(secrets, Sums(NET), "solution")
+    pool(secrets, Sums(NET), "solution", limits=NONE)
+
+
+# -- in so many words -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_small_data_may_be_asked_for(way: Callable[..., Any], sums: list[int]) -> None:
+    way([2, 3, 3], 3, allow_small=True)
+    assert sums == [FIRST, SECOND]
+    with pytest.raises(DataError, match="'north' has 2 rows"):
+        way([2, 3, 3], 3, allow_small=False)
+
+
+def test_ridge_may_have_fewer_rows_than_coefficients(sums: list[int]) -> None:
+    assert len(ridge([2, 2, 2], 9, allow_small=True).params) == 9
+    with pytest.raises(DataError, match="6 rows in all for 9 coefficients"):
+        fit([2, 2, 2], 9, allow_small=True)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("word", ["no", 1, None])
+def test_anything_but_yes_or_no_is_refused(
+    way: Callable[..., Any], word: Any, sums: list[int]
+) -> None:
+    with pytest.raises(PlanError, match=r"allow_small=.* is unclear"):
+        way([40, 40, 40], 2, allow_small=word)
+    assert sums == []
+
+
+def test_one_table_is_shown_to_nobody() -> None:
+    (table,) = tables([4], 2)
+    assert titan.fit(table, formula="y ~ a0").nobs == 4
+    assert titan.ridge(table, formula="y ~ a0", alpha=1.0).rows == 4
+    with pytest.raises(PlanError, match="allow_small without a network"):
+        titan.fit(table, formula="y ~ a0", allow_small=True)
+    with pytest.raises(PlanError, match="allow_small without a network"):
+        titan.ridge(table, formula="y ~ a0", alpha=1.0, allow_small=True)
