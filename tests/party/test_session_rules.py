@@ -11,6 +11,7 @@ from titan import Network
 from titan.party.desk import Arrival
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
+from titan.study.frames import Frame
 
 
 def _process(folder: Path) -> Process:
@@ -38,3 +39,16 @@ def test_who_has_said_its_last_is_owed_nothing(tmp_path: Path) -> None:
     assert process.desk.needed() == []
     assert process.desk.unacknowledged()
     process.journal.close()
+
+
+def test_a_mask_that_was_taken_and_erased_is_not_asked_for_again(tmp_path: Path) -> None:
+    process = _process(tmp_path)
+    for number, kind in enumerate(("NONCE", "MASK")):
+        process.journal.record_incoming(Frame("south", number, kind, b"what it said"))
+    process.journal.finish({"result": "an answer"}, b"a transcript")
+    process.journal.erase_secrets()
+    process.journal.close()
+    again = _process(tmp_path)
+    assert again.concluded
+    assert again.desk.accepted("south") == again.desk.incoming["south"].expected == 2
+    again.journal.close()
