@@ -82,18 +82,22 @@ class Party:
 
     def take_part(self, show: Callable[[Answer], None]) -> Outcome:
         """Take part to the end; `show` is called with the answer as soon as it is certain."""
+        return asyncio.run(self.join(show))
+
+    async def join(self, show: Callable[[Answer], None]) -> Outcome:
+        """The same, inside an event loop."""
         started = time.monotonic()
         report = checked(self.study)
         make_private(self.folder)
         with Journal.open(self.folder / JOURNAL) as journal:
             state = journal.state
             if state is not None and state.erased:
-                return asyncio.run(self._serve(journal, show, started))
+                return await self._serve(journal, show, started)
             collected = self._collect()
             state = self._begin(journal, collected)
             self._enter_into_ledger()
             work = _Work(self, report, journal, state, collected, started)
-            return asyncio.run(work.run(show))
+            return await work.run(show)
 
     # -- before anything leaves ---------------------------------------------------------------
 
@@ -230,9 +234,7 @@ class _Work:
             await self._until(engine, lambda: session.complete)
             answer = await self._answer()
             self._finish(answer)
-            if self._run.solver == self._run.party:
-                desk.put_out(session.tell_answer(answer.encode()))
-                engine.stir()
+            engine.stir()
             self._milestone("answered")
             show(answer)
             self._forget()
@@ -278,12 +280,22 @@ class _Work:
             return Answer.failed(error)
 
     def _finish(self, answer: Answer) -> None:
-        """Keep the answer and sign what happened."""
-        study, identity = self._party.study, self._party.identity
+        """Keep the answer, tell it if that is this party's task, and sign what happened."""
         assert self._session.agreed is not None  # noqa: S101 - it is complete
-        self._journal.agree(self._session.agreed)
+        with self._journal.batch():  # what is told is signed too, and nothing without the other
+            self._journal.agree(self._session.agreed)
+            if self._run.solver == self._run.party:
+                self._desk.put_out(self._session.tell_answer(answer.encode()))
+            transcript = self._transcript(answer)
+            self._journal.finish({"result": answer.result, "summary": answer.summary}, transcript)
+        state = self._journal.state
+        assert state is not None  # noqa: S101 - it was begun
+        self._party._write_transcript(state.transcript or b"")  # the first one, after a restart
+
+    def _transcript(self, answer: Answer) -> bytes:
+        study, identity = self._party.study, self._party.identity
         connectivity = self._report.facts["weak_connectivity"] or study.tau + 1
-        transcript = from_journal(
+        return from_journal(
             self._journal,
             sums=[(plan.scheme.name, plan.recovery_rounds) for plan in self._job.plans],
             network=NetworkFacts(study.network.diameter, connectivity, study.tau),
@@ -291,10 +303,6 @@ class _Work:
             certificate=identity.card.certificate,
             result=answer.result,
         ).signed(identity.sign)
-        self._journal.finish({"result": answer.result, "summary": answer.summary}, transcript)
-        state = self._journal.state
-        assert state is not None  # noqa: S101 - it was begun
-        self._party._write_transcript(state.transcript or b"")  # the first one, after a restart
 
     def _forget(self) -> None:
         """Everybody has the sums, so nobody needs a mask: erase what is secret."""
