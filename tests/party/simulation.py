@@ -10,7 +10,9 @@ they are used up; then everybody must come to the end.
 # Rule 1: what a killed party had in memory is gone; what it had committed is there.
 # Rule 2: the simulation remembers every message by its link and number, apart from the journals:
 #         a number never carries other bytes.
-# Rule 3: rubbish must be refused; it is never taken and then found out.
+# Rule 3: whoever is made again has taken in at least what it had acknowledged, and still owes what
+#         was not acknowledged to it, and nothing else.
+# Rule 4: rubbish must be refused; it is never taken and then found out.
 
 from __future__ import annotations
 
@@ -124,6 +126,7 @@ class World:
         self.concluded: set[int] = set()
         self.connections: dict[Link, Connection] = {}
         self.seen: dict[tuple[Link, int], bytes] = {}
+        self.acknowledged: dict[Link, int] = {}
 
     def _numbers(self) -> list[int]:
         return [self.rng.randrange(RING.modulus) for _ in range(2)]
@@ -204,9 +207,18 @@ class World:
         except KilledError:
             self._note("kills")
             return
-        self.living[party].journal.__dict__.pop("_commit", None)
-        if self.living[party].concluded:
+        process = self.living[party]
+        process.journal.__dict__.pop("_commit", None)
+        if process.concluded:
             self.concluded.add(party)
+        self._check_restart(process)
+
+    def _check_restart(self, process: Process) -> None:
+        desk = process.desk
+        assert len(desk.unacknowledged()) == sum(map(len, desk.outgoing.values()))
+        for peer, source in desk.incoming.items():
+            link = self.network.index(peer), process.place.party
+            assert source.expected == desk.accepted(peer) >= self.acknowledged.get(link, 0)
 
     def _accept(self, party: int) -> None:
         process = self.living[party]
@@ -343,7 +355,7 @@ class World:
     def _acknowledge(self, link: Link) -> None:
         sender, receiver = self._ends(link)
         connection = self.connections[link]
-        connection.told = receiver.desk.accepted(sender.name)
+        connection.told = self.acknowledged[link] = receiver.desk.accepted(sender.name)
         connection.acks.append(wire.encode(Ack(connection.told)))
 
     def _hear(self, link: Link) -> None:

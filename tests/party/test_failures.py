@@ -12,7 +12,7 @@ from tests.party.joining import Study, calm
 
 # South hears of the others through east alone; they hear of each other without it.
 LINKS = (("north", "east"), ("east", "north"), ("east", "south"), ("south", "north"))
-AWHILE = 8.0  # seconds; south cannot know that north has left with everything, and waits for it
+AWHILE = 4.0  # seconds; south cannot know that north has left with everything, and waits for it
 
 
 def _run(folder: Path, story: Callable[[Study], Awaitable[None]]) -> None:

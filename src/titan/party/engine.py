@@ -401,13 +401,17 @@ class Engine:
             for half in (reading, writing):
                 if half.done():
                     half.result()
-            if line.role is Role.RECEIVER:  # a sender closes when its last message is confirmed
-                line.closed = self._desk.heard_all(line.peer)
-                self._changed.set()
+            self._note_closing(line)
         finally:
             writing.cancel()
             reading.cancel()
             await asyncio.gather(writing, reading, return_exceptions=True)
+
+    def _note_closing(self, line: _Line) -> None:
+        """A sender closes when its last message is confirmed, perhaps before a restart."""
+        desk, receiving = self._desk, line.role is Role.RECEIVER
+        line.closed = desk.heard_all(line.peer) if receiving else desk.said_all(line.peer)
+        self._changed.set()
 
     async def _write(self, stream: Stream, chunk: bytes) -> None:
         await stream.write(chunk)

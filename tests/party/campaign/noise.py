@@ -69,7 +69,7 @@ def kill_around_commit(count: int, before: bool) -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    Journal._commit = counted  # type: ignore[method-assign]
+    Journal._commit = counted  # type: ignore[method-assign, assignment]
 
 
 def kill_around_write(count: int, before: bool) -> None:
@@ -84,7 +84,7 @@ def kill_around_write(count: int, before: bool) -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    streams._End.write = counted  # type: ignore[method-assign]
+    streams._End.write = counted  # type: ignore[method-assign, assignment]
 
 
 def kill_before_agreement(count: int, before: bool) -> None:
@@ -102,8 +102,8 @@ def kill_before_agreement(count: int, before: bool) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return news
 
-    Session._hear = deaf  # type: ignore[method-assign]
-    Desk.acknowledged = last  # type: ignore[method-assign]
+    Session._hear = deaf  # type: ignore[method-assign, assignment]
+    Desk.acknowledged = last  # type: ignore[method-assign, assignment]
 
 
 KILLS = {

@@ -1,0 +1,54 @@
+"""A message that is refused changes nothing, and is refused when it comes, not when it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+from tests.party.simulated_party import Place, Process, Vectors
+from tests.party.simulation import RING
+from titan import Network
+from titan.party.desk import Arrival
+from titan.protocol import Envelope, Plan
+from titan.protocol.messages import Kind
+from titan.study.frames import Frame
+
+
+def _process(folder: Path) -> Process:
+    network = Network.cycle(["north", "east", "south"])
+    plans = [Plan.make(network, RING, 1, recovery="flood")] * 2
+    job = Vectors(plans, [RING.from_ints([7])] * 2)
+    return Process(Place(0, network, job, None, folder), Random(0), lambda _: None)
+
+
+def test_a_vector_for_a_later_sum_without_its_signature_is_refused_at_once(tmp_path: Path) -> None:
+    process = _process(tmp_path)
+    empty = Envelope(Kind.MASKED, 2, 0, 1, bytes(4)).encode()
+    message = bytes([Kind.MASKED, 1]) + empty + b"not a signature"
+    refused = process.desk.accept([Arrival("south", 0, memoryview(message))])
+    assert [(each.peer, each.number) for each in refused] == [("south", 0)]
+    assert "15 bytes of signatures" in refused[0].reason
+    assert process.desk.accepted("south") == 0
+    process.journal.close()
+
+
+def test_who_has_said_its_last_is_owed_nothing(tmp_path: Path) -> None:
+    process = _process(tmp_path)
+    assert [frame.peer for frame in process.desk.needed()] == ["east"]
+    process.desk._ended_by.add("east")
+    assert process.desk.needed() == []
+    assert process.desk.unacknowledged()
+    process.journal.close()
+
+
+def test_a_mask_that_was_taken_and_erased_is_not_asked_for_again(tmp_path: Path) -> None:
+    process = _process(tmp_path)
+    for number, kind in enumerate(("NONCE", "MASK")):
+        process.journal.record_incoming(Frame("south", number, kind, b"what it said"))
+    process.journal.finish({"result": "an answer"}, b"a transcript")
+    process.journal.erase_secrets()
+    process.journal.close()
+    again = _process(tmp_path)
+    assert again.concluded
+    assert again.desk.accepted("south") == again.desk.incoming["south"].expected == 2
+    again.journal.close()
