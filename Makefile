@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test lint types unit privacy bench clean
+.PHONY: help demo test lint types unit privacy faults bench clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -37,6 +37,9 @@ unit: $(READY)  ## every test
 
 privacy: $(READY)  ## the proofs of privacy, the longer set included
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/privacy tests/privacy/longer_enumeration.py
+
+faults: $(READY)  ## the fault campaign: parties killed, cut off and talked over
+	@$(BIN)/python -m tests.party.campaign --runs 300
 
 bench: $(READY)  ## the benchmarks; ratios measured side by side
 	@$(BIN)/python -m benchmarks
