@@ -38,6 +38,8 @@ from titan.ring.whole import whole_number
 Release = Literal["solution", "inference"]
 WIDE = Ring(512)
 WIDE_FRACTION = 256
+FIRST, SECOND = "diagonal, Aᵀb, rows", "off the diagonal"
+"""What the two sums are called in a view."""
 
 
 class SecretMoments(Protocol):
@@ -223,7 +225,7 @@ def pool(
     for party, part in held:
         limits.check_own(part.rows, party)
     secrets = [equations.first_secret(party, part) for party, part in held]
-    outcome = sums.run("diagonal, Aᵀb, rows", WIDE, secrets, WIDE_FRACTION)
+    outcome = sums.run(FIRST, WIDE, secrets, WIDE_FRACTION)
     first, cost = equations.read_first(outcome.total), outcome.cost
     limits.check_pooled(first.rows, equations.columns, len(parts))
     if not penalised:
@@ -231,7 +233,7 @@ def pool(
     if equations.columns == 1:
         return equations.pooled(first, None), cost
     secrets = [equations.second_secret(part, first) for part in parts]
-    outcome = sums.run("off the diagonal", equations.ring, secrets, sums.bits - 2)
+    outcome = sums.run(SECOND, equations.ring, secrets, sums.bits - 2)
     return equations.pooled(first, outcome.total), cost + outcome.cost
 
 
