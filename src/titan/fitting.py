@@ -225,7 +225,14 @@ class _Read:
         for party, each in zip(self.sources, self.collected, strict=True):
             limits.check_own(each.moments.rows, party, weightless=each.weightless)
         secrets = [each.moments for each in self.collected]
-        return pool(secrets, sums, release, penalised=penalised, limits=limits)
+        return pool(
+            secrets,
+            sums,
+            release,
+            penalised=penalised,
+            limits=limits,
+            level_counts=self.model.level_counts,
+        )
 
     def meats(self, cov_type: CovType, x: Sequence[Fraction]) -> list[Moments]:
         """What each party adds to the further sum of robust errors."""
