@@ -166,7 +166,7 @@ def test_it_says_whom_a_recovery_trusts() -> None:
         assert warned(report, f"{recovery} trusts relays to compute")
         assert not warned(report, "flood shows")
     report = check(study(recovery="flood"), NOW)
-    assert warned(report, "flood shows every masked vector")
+    assert warned(report, "masked vectors are signed by their origin")
     assert not warned(report, "trusts relays to compute")
 
 

@@ -41,6 +41,7 @@ class Record:
     flops_most: float | None
     error: float | None = None
     seconds: float | None = None
+    """Of computing, all parties together: what a busy machine does besides does not count."""
     step_size: float | None = None
     trials: int = 0
     """How many step sizes were tried before this run."""

@@ -143,7 +143,7 @@ class Bench:
         return chosen
 
     def _run(self, step: float | None, budget: int, **facts: Any) -> Record:
-        start = time.perf_counter()
+        start = time.process_time()
         state = self.method(self.case, step_size=step, seed=self.seed, **self.choices)
         needed = state.rounds_needed
         if needed is not None and needed > budget:
@@ -159,7 +159,7 @@ class Bench:
                 trace.append(self._point(state, error, budget))
         if trace[-1].rounds < state.cost.rounds:
             trace.append(self._point(state, error, budget))
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         return self._record(
             status, state, error=error, seconds=seconds, step_size=step, trace=tuple(trace), **facts
         )

@@ -14,6 +14,7 @@ from typing import Protocol
 from titan.errors import MessageError
 from titan.party import messages
 from titan.party.links import Incoming, Outgoing
+from titan.party.messages import END
 from titan.study.frames import MASK, Frame
 from titan.study.journal import Journal
 
@@ -70,12 +71,14 @@ class Desk:
             self._put_out(session.start())
             for frame in journal.incoming():
                 self._put_out(session.receive(frame))
-                incoming[frame.peer].expected = frame.sequence + 1
                 self._note_end(frame)
             self._note_nonces()
+        for peer, source in incoming.items():
+            source.expected = journal.received_from(peer)
         for peer, link in outgoing.items():
             link.acknowledged(journal.acknowledged_by(peer) + 1)
-        self._accepted = {peer: link.expected for peer, link in incoming.items()}
+            self._forget(peer)
+        self._accepted = {peer: source.expected for peer, source in incoming.items()}
 
     def accept(self, arrivals: Iterable[Arrival]) -> list[Refused]:
         """Take messages in, in one transaction; what is returned was refused and changed nothing.
@@ -136,20 +139,31 @@ class Desk:
             if masks:
                 self.acknowledged(peer, masks[-1] + 1)
 
-    def unacknowledged(self, *, but: str = "") -> list[Frame]:
-        """Own messages not acknowledged yet, except those of kind `but`."""
-        return [f for frames in self._frames.values() for f in frames if f.kind != but]
+    def unacknowledged(self) -> list[Frame]:
+        """Own messages not acknowledged yet."""
+        return [frame for frames in self._frames.values() for frame in frames]
+
+    def needed(self) -> list[Frame]:
+        """Those of them that somebody may be waiting for.
+
+        Who has said its last has everything; and nobody waits for the last of another.
+        """
+        return [
+            frame
+            for frame in self.unacknowledged()
+            if frame.kind != END and frame.peer not in self._ended_by
+        ]
 
     def _put_out(self, frames: Iterable[Frame]) -> None:
         for frame in frames:
             self.journal.sending(frame)
             self.outgoing[frame.peer].add(frame.body)
             self._frames[frame.peer].append(frame)
-            if frame.kind == messages.END:
+            if frame.kind == END:
                 self._ended.add(frame.peer)
 
     def _note_end(self, frame: Frame) -> None:
-        if frame.kind == messages.END:
+        if frame.kind == END:
             self._ended_by.add(frame.peer)
 
     def _forget(self, peer: str) -> None:

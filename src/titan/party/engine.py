@@ -15,8 +15,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 import grpc.aio
@@ -26,7 +27,7 @@ from titan.party import wire
 from titan.party.desk import Arrival, Desk
 from titan.party.greeting import Greeting
 from titan.party.standing import Standing
-from titan.party.streams import Dialler, Listener, Stream, explained
+from titan.party.streams import Dialler, Listener, Stream, StreamEndedError, explained
 from titan.party.wire import Ack, Hello, Piece, Refusal, Role
 from titan.study import Card, Identity, Link, Study
 
@@ -102,6 +103,7 @@ class Engine:
         self._arrived = asyncio.Event()
         self._changed = asyncio.Event()
         self._failure: Exception | None = None
+        self._told: dict[str, str] = {}  # what was said last of whom
         self._leaving = False
         self._heard = time.monotonic()
         self.bytes_written = 0
@@ -209,12 +211,17 @@ class Engine:
             await self._arrived.wait()
             self._arrived.clear()
             arrivals, self._arrivals = self._arrivals, []
+            before = self._accepted()
             for refused in self._desk.accept(arrivals):
                 self._tell(f"{refused.peer}: message {refused.number} refused: {refused.reason}")
                 self._break_off(refused.peer, refused.reason)
             del arrivals
-            self.stir()
-            self._news()
+            if self._accepted() != before:  # what is refused again and again is no news
+                self.stir()
+                self._news()
+
+    def _accepted(self) -> list[int]:
+        return [self._desk.accepted(peer) for peer in self._desk.incoming]
 
     def _break_off(self, sender: str, reason: str) -> None:
         line = self._lines[sender, self._identity.name]
@@ -233,18 +240,29 @@ class Engine:
         pause = _FIRST_PAUSE
         while not (self._leaving or line.closed):
             line.up = False
+            before = self._moved(line), time.monotonic()
             await self._try(line)
-            if line.up:
+            lasted = time.monotonic() - before[1] > _LONGEST_PAUSE
+            if line.up and (lasted or self._moved(line) != before[0]):
                 pause = _FIRST_PAUSE
             line.up = False
             if not (self._leaving or line.closed):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
+    def _moved(self, line: _Line) -> int:
+        """How many messages a link has carried; one that is refused again and again is not."""
+        if line.role is Role.SENDER:
+            return self._desk.outgoing[line.peer].first
+        return self._desk.accepted(line.peer)
+
     async def _try(self, line: _Line) -> None:
         async def converse(stream: Stream) -> None:
             await stream.write(wire.encode(self._hello(line)))
-            hello = await self._read_hello(line, stream)
+            hello = await self._first(line.peer, stream)
+            refusal = self._refusal(line.peer, hello, line)
+            if refusal is not None:
+                await self._turn_away(stream, refusal)
             await self._converse(line, stream, hello)
 
         line.conversation = asyncio.ensure_future(self._diallers[line.peer].stream(converse))
@@ -252,7 +270,7 @@ class Engine:
             await line.conversation
         except grpc.aio.AioRpcError as error:
             self._note(line, explained(error))
-        except (MessageError, _BrokenError, TimeoutError) as error:
+        except (MessageError, _BrokenError, StreamEndedError, TimeoutError) as error:
             self._desk.refused += isinstance(error, MessageError)
             self._note(line, str(error) or "it did not say hello")
         except asyncio.CancelledError:
@@ -265,27 +283,24 @@ class Engine:
     async def _accept(self, card: Card, stream: Stream) -> None:
         """A party of the study dialled: which link is it about, and may it?"""
         try:
-            hello = await self._first(stream)
+            hello = await self._first(card.name, stream)
             line = self._dialled_line(card, hello)
             refusal = self._refusal(card.name, hello, line)
             if refusal is not None or line is None:
                 reason = refusal or Refusal(f"no such link with {card.name}")
-                self._tell(f"{card.name} refused: {reason.reason}")
+                self._tell_once(card.name, f"refused: {reason.reason}")
                 await stream.write(wire.encode(reason))
                 return
-            await stream.write(wire.encode(self._hello(line)))
             await self._replace(line, stream, hello)
         except (MessageError, _BrokenError, TimeoutError) as error:
             self._desk.refused += isinstance(error, MessageError)
-            self._tell(f"{card.name}: {str(error) or 'it did not say hello'}")
-        except grpc.aio.AioRpcError:
+            self._tell_once(card.name, str(error) or "it did not say hello")
+        except (grpc.aio.AioRpcError, StreamEndedError):
             pass  # it went away; it will dial again
 
     async def _replace(self, line: _Line, stream: Stream, hello: Hello) -> None:
         """The newest stream is the one that counts; an older one may be half dead."""
-        if line.conversation is not None:
-            line.conversation.cancel()
-        mine = asyncio.ensure_future(self._converse(line, stream, hello))
+        mine = asyncio.ensure_future(self._take_over(line.conversation, line, stream, hello))
         line.conversation = mine
         try:
             await mine
@@ -296,6 +311,16 @@ class Engine:
         finally:
             if line.conversation is mine:
                 line.conversation, line.up = None, False
+
+    async def _take_over(
+        self, old: asyncio.Task[None] | None, line: _Line, stream: Stream, hello: Hello
+    ) -> None:
+        """Say hello once the old stream takes nothing any more: it says what is expected next."""
+        if old is not None:
+            old.cancel()
+            await asyncio.wait((old,))
+        await stream.write(wire.encode(self._hello(line)))
+        await self._converse(line, stream, hello)
 
     def _dialled_line(self, card: Card, hello: Hello) -> _Line | None:
         """The link that a dialler speaks of, if it is that party's to dial."""
@@ -316,32 +341,41 @@ class Engine:
         role = line.role if line is not None else hello.role
         return self._greeting.refusal(hello, peer, role, self._desk.journal)
 
-    async def _read_hello(self, line: _Line, stream: Stream) -> Hello:
-        """The other's hello, at the end that dialled."""
-        hello = await self._first(stream)
-        refusal = self._refusal(line.peer, hello, line)
-        if refusal is not None:
-            raise _BrokenError(refusal.reason)
-        return hello
+    async def _turn_away(self, stream: Stream, refusal: Refusal) -> NoReturn:
+        """At the end that dialled: say why, and leave the other time to read it."""
+        await stream.write(wire.encode(refusal))
+        await stream.finish()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stream.read(), _FAREWELL)
+        raise _BrokenError(f"refused: {refusal.reason}")
 
-    async def _first(self, stream: Stream) -> Hello:
+    async def _first(self, peer: str, stream: Stream) -> Hello:
         data = await asyncio.wait_for(stream.read(), _PATIENCE)
         if data is None:
             raise _BrokenError("it went away at once")
         chunk = wire.decode(data)
         if isinstance(chunk, Refusal):
-            if chunk.final:
-                self._fail(PeerError(f"refused by another party: {chunk.reason}"))
-            raise _BrokenError(f"it refuses this party: {chunk.reason}")
+            self._refused_by(peer, chunk)
         if not isinstance(chunk, Hello):
             raise MessageError("the first chunk was no hello")
         return chunk
 
+    def _refused_by(self, peer: str, refusal: Refusal) -> NoReturn:
+        if refusal.final:
+            self._fail(PeerError(f"{peer} refuses this party: {refusal.reason}"))
+        raise _BrokenError(f"it refuses this party: {refusal.reason}")
+
     def _note(self, line: _Line, trouble: str) -> None:
         if trouble != line.trouble:
             line.trouble = trouble
-            self._tell(f"{line.peer}: {trouble}")
+            self._tell_once(line.peer, trouble)
             self._changed.set()
+
+    def _tell_once(self, peer: str, text: str) -> None:
+        """Whoever tries again every few seconds is not worth a line each time."""
+        if self._told.get(peer) != text:
+            self._told[peer] = text
+            self._tell(f"{peer}: {text}")
 
     # -- conversing ---------------------------------------------------------------------------
 
@@ -354,6 +388,7 @@ class Engine:
             halves = self._send_acks(line, stream), self._take_pieces(line, stream)
         line.up = line.ever_up = True
         line.trouble = ""
+        self._told.pop(line.peer, None)
         self._changed.set()
         writing, reading = (asyncio.ensure_future(half) for half in halves)
         try:
@@ -397,6 +432,8 @@ class Engine:
                         line.closed = self._desk.said_all(line.peer)
                         line.stirred.set()
                         self._news()
+                case Refusal() as refusal:
+                    self._refused_by(line.peer, refusal)
                 case _:
                     raise MessageError("something else than an acknowledgement")
 
@@ -406,10 +443,13 @@ class Engine:
             match wire.decode(data):
                 case Piece() as piece:
                     number, message = incoming.expected, incoming.take(piece)
-                    self._heard = time.monotonic()
-                    if message is not None:
+                    if message is None:
+                        self._heard = time.monotonic()  # a long message is on its way
+                    else:
                         self._arrivals.append(Arrival(line.peer, number, message))
                         self._arrived.set()
+                case Refusal() as refusal:
+                    self._refused_by(line.peer, refusal)
                 case _:
                     raise MessageError("something else than a piece of a message")
 

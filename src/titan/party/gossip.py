@@ -52,6 +52,7 @@ class Gossip:
         self._most = most
         self._contradiction = contradiction
         self.heard: dict[int, Told] = {}
+        self._told_by: set[tuple[int, int]] = set()  # neighbour, origin
 
     @property
     def missing(self) -> Sequence[int]:
@@ -65,13 +66,17 @@ class Gossip:
         return self._passed(told, {self._party})
 
     def receive(self, sender: int, told: Told) -> list[Passed]:
-        """Keep the first copy and pass it on, not back."""
-        known = self.heard.get(told.origin)
+        """Keep the first copy and pass it on, not back. A neighbour passes each on once."""
+        known, way = self.heard.get(told.origin), (sender, told.origin)
         if known == told:
+            if way in self._told_by:
+                raise MessageError(f"a {self._kind} of {self._name(told)} came twice")
+            self._told_by.add(way)
             return []
         self._check(told)
         if known is not None:
-            raise self._contradiction(self._network.parties[told.origin])
+            raise self._contradiction(self._name(told))
+        self._told_by.add(way)
         self.heard[told.origin] = told
         return self._passed(told, {told.origin, sender})
 
@@ -82,8 +87,10 @@ class Gossip:
             raise MessageError(f"a {self._kind} of {len(told.content)} bytes is too long")
         data = self._data(told.origin, told.content)
         if not self._signer.signed_by(told.origin, told.signature, data):
-            name = self._network.parties[told.origin]
-            raise MessageError(f"a {self._kind} that {name} did not sign")
+            raise MessageError(f"a {self._kind} that {self._name(told)} did not sign")
+
+    def _name(self, told: Told) -> str:
+        return self._network.parties[told.origin]
 
     def _data(self, origin: int, content: bytes) -> bytes:
         return self._context + origin.to_bytes(4, "little") + content

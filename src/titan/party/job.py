@@ -45,12 +45,21 @@ class Answer:
     def decode(cls, data: bytes) -> Answer:
         try:
             whole = json.loads(data)
-            result, summary = whole["result"], whole["summary"]
-            if not isinstance(result, dict) or not isinstance(summary, str):
-                raise TypeError
-        except (ValueError, TypeError, KeyError, RecursionError):
+            answer = cls(whole["result"], whole["summary"])
+            if answer.encode() != data or not answer._prints:
+                raise ValueError
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise MessageError("the answer that was told cannot be read") from None
-        return cls(result, summary)
+        return answer
+
+    @property
+    def _prints(self) -> bool:
+        """Whether it is text that can be shown on somebody else's terminal."""
+        lines = self.summary.split("\n")
+        if "error" in self.result:
+            lines += [self.result["error"], self.result["hint"]]
+        lines.append(json.dumps(self.result, ensure_ascii=False))
+        return all(line.isprintable() for line in lines)
 
 
 class StudyJob:

@@ -28,10 +28,10 @@ from titan.network import Network
 from titan.party.gossip import Gossip, Passed, Signer
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Told, enclosed, opened
 from titan.party.standing import Standing
-from titan.party.vouching import Vouching
+from titan.party.vouching import Vouching, check_form
 from titan.protocol import Agent, Envelope, Plan
 from titan.protocol.masking import SEED_BYTES, JournaledMasks
-from titan.protocol.messages import HEADER_BYTES
+from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.ring import Residues
 from titan.study.frames import Frame
 from titan.study.signatures import SIGNATURE_BYTES
@@ -76,7 +76,7 @@ class Session:
         self.totals: list[Residues] = []
         self.agreed: str | None = None
         self.stopped: TitanError | None = None
-        """Why the job would not go on; what was sent before is still served."""
+        """Why there will be no answer; what was sent before is still served."""
         self._job = job
         self._keys = keys
         self._signer = signer
@@ -89,6 +89,7 @@ class Session:
         self._agent: Agent | None = None
         self._vouching: Vouching | None = None
         self._waiting: dict[int, list[tuple[Envelope, bytes]]] = {}  # for a sum to come
+        self._taken: set[tuple[int, Kind, int, int]] = set()  # sum, kind, sender, round
         self._ended: set[int] = set()
 
     # -- what can be asked --------------------------------------------------------------------
@@ -248,7 +249,7 @@ class Session:
         self._agent = Agent(plan, party, secret, JournaledMasks(self._keys[number]))
         out = self._enclose(self._agent.start())
         for envelope, behind in self._waiting.pop(number, []):
-            out += self._feed(number, envelope, behind)
+            out += self._feed_kept(number, envelope, behind)
         return out
 
     def _take(self, sender: int, frame: Frame) -> list[Frame]:
@@ -260,28 +261,37 @@ class Session:
             raise MessageError(f"an envelope for sum {number + 1}, which will not come")
         if envelope.sender != sender:
             raise MessageError(f"{envelope!r} came from {frame.peer}")
+        plan, place = self._job.plans[number], (number, envelope.kind, sender, envelope.round)
+        self._check_planned(plan, envelope)
+        if place in self._taken:
+            raise MessageError(f"{envelope!r} came twice")
+        out: list[Frame] = []
         if number == current and self._agent is not None:
-            return self._feed(number, envelope, behind)
-        self._check_planned(self._job.plans[number], envelope)
-        if number >= current:
-            self._keep(number, envelope, bytes(behind))
-        return []
+            out = self._feed(number, envelope, behind)
+        else:
+            check_form(plan, envelope, behind)
+            if number >= current:
+                self._waiting.setdefault(number, []).append((envelope, bytes(behind)))
+        self._taken.add(place)
+        return out
 
     def _check_planned(self, plan: Plan, envelope: Envelope) -> None:
-        """What can be checked without the agent."""
-        kind, sender, receiver, round_, payload = envelope
+        """Whether the plan has this sender send something of this kind here in this round."""
+        kind, sender, receiver, round_, _ = envelope
         if receiver != self.run.party or round_ > plan.recovery_rounds:
             raise MessageError(f"{envelope!r} is for somebody else or for no round")
         if (sender, kind) not in plan.senders(self.run.party, round_):
             raise MessageError(f"{envelope!r} is not planned")
-        plan.read(kind, sender, round_, payload)
 
-    def _keep(self, number: int, envelope: Envelope, behind: bytes) -> None:
-        """For a sum that has not begun here; each only once."""
-        waiting = self._waiting.setdefault(number, [])
-        if any(envelope[:4] == other[:4] for other, _ in waiting):
-            raise MessageError(f"{envelope!r} came twice")
-        waiting.append((envelope, behind))
+    def _feed_kept(self, number: int, envelope: Envelope, behind: bytes) -> list[Frame]:
+        """What came before its sum began was taken then; it is too late to refuse it alone."""
+        try:
+            return self._feed(number, envelope, behind)
+        except MessageError as error:
+            name = self._network.parties[envelope.sender]
+            raise RecoveryError(
+                f"{name} sent early what does not fit: {error.message}", hint="start a new run"
+            ) from None
 
     def _feed(self, number: int, envelope: Envelope, behind: bytes | memoryview) -> list[Frame]:
         if number < len(self.totals):
@@ -328,11 +338,12 @@ class Session:
             return []
         heard = {self._network.parties[p]: told.content for p, told in self._digests.heard.items()}
         others = [name for name, digest in heard.items() if digest != self._own_digest]
-        if others:
-            raise RecoveryError(
+        if others:  # the others must hear of it too, so this is no error yet
+            self.stopped = RecoveryError(
                 f"the pooled sums differ from those of {', '.join(sorted(others))}",
                 hint="there is no answer; start a new run",
             )
+            return []
         self.agreed = self._own_digest.hex()
         return self._last_if_new(False)
 

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import grpc
@@ -38,7 +40,7 @@ _CHANNEL = [
     ("grpc.enable_http_proxy", 0),  # parties dial each other, never a proxy from the environment
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 10_000),  # in truth: how long one try to connect may take
     ("grpc.max_reconnect_backoff_ms", 500),
 ]
 _SERVER = [
@@ -47,6 +49,14 @@ _SERVER = [
     ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_MS // 2),
     ("grpc.max_concurrent_streams", 64),
 ]
+
+
+class StreamEndedError(Exception):
+    """The stream ended under the hands of whoever was reading or writing."""
+
+
+# What gRPC raises, besides AioRpcError, for a stream that is over.
+_OVER = (asyncio.InvalidStateError, _aio.BaseError)
 
 
 class Stream(Protocol):
@@ -63,6 +73,14 @@ class Stream(Protocol):
         ...
 
 
+@contextmanager
+def _ending() -> Iterator[None]:
+    try:
+        yield
+    except _OVER:
+        raise StreamEndedError("the connection was lost") from None
+
+
 class _End:
     """A client's call or a server's context: both read and write.
 
@@ -74,15 +92,18 @@ class _End:
         self._finish = finish
 
     async def read(self) -> bytes | None:
-        chunk = await self._end.read()
+        with _ending():
+            chunk = await self._end.read()
         return None if chunk is _aio.EOF else chunk
 
     async def write(self, chunk: bytes) -> None:
-        await self._end.write(chunk)
+        with _ending():
+            await self._end.write(chunk)
 
     async def finish(self) -> None:
         if self._finish is not None:  # a server's stream ends with its handler
-            await self._finish()
+            with _ending():
+                await self._finish()
 
 
 class Dialler:
@@ -155,9 +176,9 @@ class Listener:
 
 def explained(error: grpc.aio.AioRpcError) -> str:
     """What a failed call means for the link, in words."""
-    details = error.details() or ""
+    details = (error.details() or "").lower()
     for sign, meaning in _MEANINGS:
-        if sign in details:
+        if sign.lower() in details:
             return meaning
     return f"no connection ({error.code().name.lower().replace('_', ' ')})"
 

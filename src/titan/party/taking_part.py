@@ -7,6 +7,8 @@ journal begun or found again ─► ledger ─► links ─► sums ─► agree
 # Rule 1: nothing is dialled before the study, the rows, the journal and the ledger are in order.
 # Rule 2: the answer is shown once, when everybody's digest of the sums is here and equal.
 # Rule 3: once it is shown, nothing that happens to others turns success into failure.
+# Rule 4: a run is over when its secrets are erased. Until then a restart goes through all steps
+#         again, since what others may still need is made from the secrets.
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import titan
-from titan.errors import FileError, InputError, PeerError, TitanError
+from titan.errors import FileError, InputError, TitanError
 from titan.moments import Collected, Source, collect, moments_file
 from titan.party.aftermath import Aftermath
 from titan.party.desk import Desk
@@ -28,7 +30,6 @@ from titan.party.entry import entry_of
 from titan.party.greeting import Greeting
 from titan.party.job import Answer, StudyJob, described
 from titan.party.links import Incoming, Outgoing
-from titan.party.messages import END
 from titan.party.session import Run, Session
 from titan.protocol.masking import fresh_key
 from titan.study import Identity, Report, Study, preflight
@@ -81,18 +82,22 @@ class Party:
 
     def take_part(self, show: Callable[[Answer], None]) -> Outcome:
         """Take part to the end; `show` is called with the answer as soon as it is certain."""
+        return asyncio.run(self.join(show))
+
+    async def join(self, show: Callable[[Answer], None]) -> Outcome:
+        """The same, inside an event loop."""
         started = time.monotonic()
         report = checked(self.study)
         make_private(self.folder)
         with Journal.open(self.folder / JOURNAL) as journal:
             state = journal.state
-            if state is not None and state.finished:
-                return asyncio.run(self._serve(journal, show, started))
+            if state is not None and state.erased:
+                return await self._serve(journal, show, started)
             collected = self._collect()
             state = self._begin(journal, collected)
             self._enter_into_ledger()
             work = _Work(self, report, journal, state, collected, started)
-            return asyncio.run(work.run(show))
+            return await work.run(show)
 
     # -- before anything leaves ---------------------------------------------------------------
 
@@ -165,7 +170,7 @@ class Party:
         incoming = {name: Incoming(most) for name in _senders(network, me)}
         desk = Desk(rest, journal, outgoing, incoming)
         late: tuple[str, ...] = ()
-        if desk.unacknowledged():
+        if desk.needed():
             async with self.engine(desk, state.nonce, described(plans), lambda: rest.standing) as e:
                 late = await _stay(e, desk, self.choices.wait)
         return Outcome(answer, self.folder, {}, started, 0, late)
@@ -222,16 +227,14 @@ class _Work:
         async with self._party.engine(
             desk, self._run.nonce, plan, lambda: session.standing
         ) as engine:
-            await self._until(engine, lambda: engine.connected and session.everybody_is_here)
+            await self._until(engine, lambda: session.pooled or self._connected(engine))
             self._milestone("connected")
             await self._until(engine, lambda: session.pooled)
             self._milestone("pooled")
             await self._until(engine, lambda: session.complete)
             answer = await self._answer()
             self._finish(answer)
-            if self._run.solver == self._run.party:
-                desk.put_out(session.tell_answer(answer.encode()))
-                engine.stir()
+            engine.stir()
             self._milestone("answered")
             show(answer)
             self._forget()
@@ -256,11 +259,18 @@ class _Work:
             await _stay(engine, self._desk, min(self._wait, _STOPPED), grace=0.0)
             raise session.stopped
 
+    def _connected(self, engine: Engine) -> bool:
+        """All links have been up and all parties heard of, unless nobody is needed any more."""
+        return engine.connected and self._session.everybody_is_here
+
     def _milestone(self, name: str) -> None:
         self._journal.milestone(name, time.monotonic())
 
     async def _answer(self) -> Answer:
         """Solve, or take what the one who solves told; links go on meanwhile."""
+        state = self._journal.state
+        if state is not None and state.finished:
+            return _stored_answer(state)
         told = self._session.answer
         if told is not None:
             return Answer.decode(told)
@@ -270,12 +280,22 @@ class _Work:
             return Answer.failed(error)
 
     def _finish(self, answer: Answer) -> None:
-        """Keep the answer and sign what happened."""
-        study, identity = self._party.study, self._party.identity
+        """Keep the answer, tell it if that is this party's task, and sign what happened."""
         assert self._session.agreed is not None  # noqa: S101 - it is complete
-        self._journal.agree(self._session.agreed)
+        with self._journal.batch():  # what is told is signed too, and nothing without the other
+            self._journal.agree(self._session.agreed)
+            if self._run.solver == self._run.party:
+                self._desk.put_out(self._session.tell_answer(answer.encode()))
+            transcript = self._transcript(answer)
+            self._journal.finish({"result": answer.result, "summary": answer.summary}, transcript)
+        state = self._journal.state
+        assert state is not None  # noqa: S101 - it was begun
+        self._party._write_transcript(state.transcript or b"")  # the first one, after a restart
+
+    def _transcript(self, answer: Answer) -> bytes:
+        study, identity = self._party.study, self._party.identity
         connectivity = self._report.facts["weak_connectivity"] or study.tau + 1
-        transcript = from_journal(
+        return from_journal(
             self._journal,
             sums=[(plan.scheme.name, plan.recovery_rounds) for plan in self._job.plans],
             network=NetworkFacts(study.network.diameter, connectivity, study.tau),
@@ -283,8 +303,6 @@ class _Work:
             certificate=identity.card.certificate,
             result=answer.result,
         ).signed(identity.sign)
-        self._journal.finish({"result": answer.result, "summary": answer.summary}, transcript)
-        self._party._write_transcript(transcript)
 
     def _forget(self) -> None:
         """Everybody has the sums, so nobody needs a mask: erase what is secret."""
@@ -310,11 +328,11 @@ class Signatures:
 async def _stay(engine: Engine, desk: Desk, wait: float, grace: float = _GRACE) -> tuple[str, ...]:
     """Stay until the others have all they need; who has not, when the waiting is over."""
     try:
-        await engine.until(lambda: not desk.unacknowledged(but=END), wait)
+        await engine.until(lambda: not desk.needed(), wait)
         await engine.until(lambda: engine.closed, min(wait, grace))
-    except PeerError:
+    except TitanError:
         pass
-    return tuple(sorted({frame.peer for frame in desk.unacknowledged(but=END)}))
+    return tuple(sorted({frame.peer for frame in desk.needed()}))
 
 
 def _stored_answer(state: RunState) -> Answer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from typing import Any
 
 from titan.errors import MessageError, RecoveryError
 from titan.network import Network
@@ -50,9 +51,7 @@ class Vouching:
         """Refuse vectors that their origins did not sign: RecoveryError names the relay."""
         if envelope.kind is not Kind.MASKED:
             return
-        vectors = self._plan.read(envelope.kind, envelope.sender, envelope.round, envelope.payload)
-        if len(behind) != SIGNATURE_BYTES * len(vectors):
-            raise MessageError(f"{envelope!r} with {len(behind)} bytes of signatures")
+        vectors = check_form(self._plan, envelope, behind)
         for place, (origin, vector) in enumerate(vectors):
             at = SIGNATURE_BYTES * place
             signature = bytes(behind[at : at + SIGNATURE_BYTES])
@@ -74,6 +73,15 @@ class Vouching:
 
     def _data(self, origin: int, digest: bytes) -> bytes:
         return self._context + origin.to_bytes(4, "little") + digest
+
+
+def check_form(plan: Plan, envelope: Envelope, behind: Payload) -> Any:
+    """What an envelope says, if it could be of this plan, with a signature for every vector."""
+    content = plan.read(envelope.kind, envelope.sender, envelope.round, envelope.payload)
+    expected = SIGNATURE_BYTES * len(content) if envelope.kind is Kind.MASKED else 0
+    if len(behind) != expected:
+        raise MessageError(f"{envelope!r} with {len(behind)} bytes of signatures")
+    return content
 
 
 def _count(payload: Payload) -> int:

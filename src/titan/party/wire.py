@@ -226,6 +226,9 @@ def _read_text(content: memoryview) -> str:
     if len(content) > MOST_TEXT:
         raise MessageError(f"a text of {len(content)} bytes; the most is {MOST_TEXT}")
     try:
-        return bytes(content).decode()
+        text = bytes(content).decode()
     except UnicodeDecodeError:
         raise MessageError("a text that is not UTF-8") from None
+    if not text.isprintable():  # it ends on somebody's terminal
+        raise MessageError("a text with something in it that does not print")
+    return text

@@ -253,6 +253,11 @@ class Journal(Database):
         """Every frame recorded, in order, one at a time in memory; erased masks are left out."""
         return self._frames("incoming")
 
+    def received_from(self, peer: str) -> int:
+        """The number after the last frame recorded from `peer`, erased ones included; 0 if none."""
+        (last,) = self._one("SELECT MAX(sequence) FROM incoming WHERE peer = ?", peer)
+        return 0 if last is None else int(last) + 1
+
     def _frames(self, table: str) -> Iterator[Frame]:
         place = -1
         query = (

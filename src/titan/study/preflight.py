@@ -28,8 +28,8 @@ _KAPPA_UP_TO = 300  # parties; beyond, it is only decided whether κ ≥ τ + 1
 
 _RELAYS = "{} trusts relays to compute: one that computes wrongly can falsify the answer unnamed"
 _FLOODED = (
-    "with flood, masked vectors are signed by their origin: a relay that alters one is found out and "
-    "named"
+    "with flood, masked vectors are signed by their origin: a relay that alters one is found out "
+    "and named"
 )
 _TWO = "two parties hide nothing from each other: each subtracts its own sums from the pooled ones"
 _NO_TAU = "τ = 0 protects against no party: a single curious one may learn more than the answer"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from titan.cli.reproduce import figure2, large, nist, tradeoff
+from titan.cli.reproduce import comparison, figure2, large, nist, tradeoff
 
 app = typer.Typer(
     help="Make results of the paper and of the documentation again.", no_args_is_help=True
 )
+app.command("comparison")(comparison.command)
 app.command("figure2")(figure2.command)
 app.command("large")(large.command)
 app.command("nist")(nist.command)

@@ -60,11 +60,11 @@ class PaillierSums(Averaging):
         network, d = self.case.network, self.values.shape[1]
         public, secret = paillier.generate_paillier_keypair(n_length=self.choice["key_bits"])
         flood(self.cost, network, self.holder, 1)
-        start = time.perf_counter()
+        start = time.process_time()
         held: list[list[Any]] = [[public.encrypt(x) for x in row] for row in self.values.tolist()]
-        each = (time.perf_counter() - start) / self.values.size
+        each = (time.process_time() - start) / self.values.size
         self.note = (
-            f"{1e3 * each:.1f} ms to encrypt an entry, key of {self.choice['key_bits']} bits"
+            f"{1e3 * each:.0f} ms to encrypt an entry, key of {self.choice['key_bits']} bits"
         )
         for i in np.argsort(-self.to_aggregator, kind="stable").tolist():
             if i != 0:

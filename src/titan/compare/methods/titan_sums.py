@@ -67,15 +67,17 @@ class Titan(Method):
             return [(Ring(_BITS), n)]
         return [(WIDE, 2 * n + 1), (Ring(_BITS), n * (n - 1) // 2)]
 
-    @property
-    def rounds_needed(self) -> int:
-        """Planned before the first round, and kept to."""
+    def plans(self) -> list[Plan]:
+        """Of each private sum, with its cost: known before the first round, and kept to."""
         network, k = self.case.network, self._list_length()
-        plans = [
+        return [
             Plan.make(network, ring, entries, recovery=self.recovery, k=k.get("k"))
             for ring, entries in self._sums()
         ]
-        return sum(plan.cost.rounds for plan in plans)
+
+    @property
+    def rounds_needed(self) -> int:
+        return sum(plan.cost.rounds for plan in self.plans())
 
     @property
     def estimates(self) -> Floats:

@@ -1,0 +1,142 @@
+"""Real parties on loopback, all in one process and one event loop: gRPC, TLS, journals, ledgers."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.study.parties import identity
+from titan import Network
+from titan.moments import open_source
+from titan.party.engine import Watch
+from titan.party.job import Answer
+from titan.party.standing import Standing
+from titan.party.taking_part import Choices, Outcome, Party
+from titan.study import Identity, Link, Study
+
+NAMES = ("north", "east", "south")
+WAIT = 30.0  # seconds; far more than any of these runs takes
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def at(it: Identity, port: int) -> Identity:
+    return Identity(replace(it.card, address=f"127.0.0.1:{port}"), it._key)
+
+
+def rows(name: str, count: int = 12) -> str:
+    rng = random.Random(name)
+    lines = [
+        f"{rng.randrange(999)},{rng.randrange(999)},{rng.randrange(999)}" for _ in range(count)
+    ]
+    return "\n".join(["x,z,y", *lines]) + "\n"
+
+
+@dataclass
+class Gathering:
+    """A study on loopback, and a folder of its own for each party."""
+
+    folder: Path
+    names: tuple[str, ...] = NAMES
+    dial: str = "push"
+    network: Network | None = None
+    changes: dict[str, Any] = field(default_factory=dict)
+    told: dict[str, list[str]] = field(default_factory=dict)
+    stood: dict[str, list[str]] = field(default_factory=dict)
+    shown: dict[str, Answer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ports = free_ports(len(self.names))
+        self.identities = {
+            name: at(identity(name), port) for name, port in zip(self.names, ports, strict=True)
+        }
+        network = self.network or Network.cycle(list(self.names))
+        content: dict[str, Any] = {
+            "title": "On loopback",
+            "formula": "y ~ x + z",
+            "tau": 1,
+            "parties": tuple(self.identities[name].card for name in self.names),
+            "links": tuple(Link(a, b, self.dial) for a, b in network.edges),  # type: ignore[arg-type]
+            "recovery": "flood",
+        }
+        self.study = Study(**(content | self.changes))
+        for name in self.names:
+            self.write(name, rows(name))
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / f"{name}.csv").write_text(text)
+
+    def party(self, name: str, study: Study | None = None, **choices: Any) -> Party:
+        told, stood = self.told.setdefault(name, []), self.stood.setdefault(name, [])
+
+        def stand(standing: Standing) -> None:
+            stood.append(str(standing))
+
+        which = study or self.study
+        run = choices.get("run", 1)
+        return Party(
+            which,
+            Identity(which.card(name), self.identities[name]._key),
+            open_source(str(self.folder / f"{name}.csv")),
+            self.run_folder(name, run),
+            self.folder / f"{name}.ledger",
+            Choices(**({"wait": WAIT} | choices)),
+            Watch(told.append, stand),
+        )
+
+    def run_folder(self, name: str, run: int = 1) -> Path:
+        return self.folder / f"{name}-run{run}"
+
+    async def join(self, name: str, study: Study | None = None, **choices: Any) -> Outcome:
+        def show(answer: Answer) -> None:
+            self.shown[name] = answer
+
+        return await self.party(name, study, **choices).join(show)
+
+    def joining(self, name: str, **choices: Any) -> asyncio.Task[Outcome]:
+        return asyncio.ensure_future(self.join(name, **choices))
+
+    async def all(self, **choices: Any) -> dict[str, Outcome]:
+        done = await asyncio.gather(*(self.join(name, **choices) for name in self.names))
+        return dict(zip(self.names, done, strict=True))
+
+
+_ROUNDED = {"condition", "error_bound"}  # float64 bounds: their last digit is the machine's
+
+
+def answers_agree(g: Gathering) -> None:
+    """Everybody has the answer, and it is the same."""
+    results = [
+        {key: value for key, value in g.shown[name].result.items() if key not in _ROUNDED}
+        for name in g.names
+    ]
+    for result in results:
+        assert result == results[0]
+    assert "error" not in results[0]
+
+
+async def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+    """Wait for something that will be so; TimeoutError is a failed test."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+def run(work: Coroutine[Any, Any, Any] | Awaitable[Any]) -> Any:
+    async def bounded() -> Any:
+        async with asyncio.timeout(2 * WAIT):
+            return await work
+
+    return asyncio.run(bounded())

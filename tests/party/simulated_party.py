@@ -1,0 +1,154 @@
+"""One simulated party while it lives: what `titan join` holds in memory, without the sockets."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from titan import Network
+from titan.party.aftermath import Aftermath
+from titan.party.desk import Arrival, Desk
+from titan.party.greeting import Greeting
+from titan.party.links import Incoming, Outgoing
+from titan.party.session import Run, Session
+from titan.protocol import Plan
+from titan.ring import Residues
+from titan.study.journal import Journal
+from titan.study.run_state import RunState
+
+STUDY = hashlib.sha256(b"a simulated study").digest()
+ANSWER = b"what the solver found"
+MOST_MESSAGE = 1 << 20
+
+
+class KilledError(Exception):
+    """The process ends here, whatever it was doing."""
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """A job: some residues for every sum."""
+
+    plans: Sequence[Plan]
+    secrets: Sequence[Residues] = field(repr=False)
+
+    def secret(self, number: int, totals: Sequence[Residues]) -> Residues:
+        assert len(totals) == number
+        return self.secrets[number]
+
+
+@dataclass(frozen=True)
+class KeyedSigner:
+    """In place of ECDSA, which would take most of the time: a code of 64 bytes."""
+
+    party: int
+
+    def sign(self, data: bytes) -> bytes:
+        return _code(self.party, data)
+
+    def signed_by(self, party: int, signature: bytes, data: bytes) -> bool:
+        return signature == _code(party, data)
+
+
+def _code(party: int, data: bytes) -> bytes:
+    return hmac.digest(b"party %d" % party, data, "sha512")
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a party is started with, each time."""
+
+    party: int
+    network: Network
+    job: Vectors
+    solver: int | None
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.network.parties[self.party]
+
+
+class Process:
+    """Made from its journal, as after every start; `open_journal` may have it killed at once."""
+
+    def __init__(self, place: Place, rng: Random, arm: Callable[[Journal], None]) -> None:
+        self.place = place
+        self.name = place.name
+        self.arrivals: list[Arrival] = []
+        self.session: Session | None = None
+        self.journal = Journal.open(place.folder / f"{self.name}.db")
+        try:
+            self.journal._do("PRAGMA synchronous = OFF")  # a killed process loses no page
+            arm(self.journal)
+            state = self._begin(rng)
+            self.desk = self._desk(state)
+        except BaseException:
+            self.die()
+            raise
+        self.greeting = Greeting(STUDY, 1, self.name, state.nonce, "one plan")
+
+    def _begin(self, rng: Random) -> RunState:
+        sums = len(self.place.job.plans)
+        return self.journal.begin(
+            study=STUDY.hex(),
+            run=1,
+            party=self.name,
+            parties=self.place.network.parties,
+            nonce=rng.randbytes(32),
+            keys=[rng.randbytes(32) for _ in range(sums)],
+            data_digest=self.journal.keyed_digest([b"the same data"]),
+        )
+
+    def _desk(self, state: RunState) -> Desk:
+        place, names = self.place, self.place.network.parties
+        receivers = [names[p] for p in place.network.out_neighbours(place.party)]
+        senders = [names[p] for p in place.network.in_neighbours(place.party)]
+        incoming = {name: Incoming(MOST_MESSAGE) for name in senders}
+        if state.erased:
+            first = {name: self.journal.acknowledged_by(name) + 1 for name in receivers}
+            outgoing = {name: Outgoing(first[name]) for name in receivers}
+            return Desk(Aftermath(self.journal), self.journal, outgoing, incoming)
+        run = Run(STUDY, 1, place.network, place.party, state.nonce, place.solver)
+        self.session = Session(run, place.job, state.keys, KeyedSigner(place.party))
+        outgoing = {name: Outgoing() for name in receivers}
+        return Desk(self.session, self.journal, outgoing, incoming)
+
+    def die(self) -> None:
+        """What SIGKILL does: nothing is flushed, and the system lets the file go."""
+        self.journal._connection.close()
+
+    @property
+    def complete(self) -> bool:
+        return self.session is not None and self.session.complete
+
+    @property
+    def concluded(self) -> bool:
+        return self.session is None
+
+    @property
+    def needed(self) -> bool:
+        """Somebody may still want something from here."""
+        return not self.concluded or bool(self.desk.needed())
+
+    def conclude(self, perhaps_killed: Callable[[], None]) -> None:
+        """The end of a run step by step, as `titan join` takes the steps."""
+        session = self.session
+        assert session is not None
+        assert session.agreed is not None
+        perhaps_killed()
+        self.journal.agree(session.agreed)
+        self.journal.finish({"result": session.agreed}, b"a transcript")
+        perhaps_killed()
+        if self.place.solver == self.place.party:
+            self.desk.put_out(session.tell_answer(ANSWER))
+            perhaps_killed()
+        self.desk.masks_arrived()
+        perhaps_killed()
+        self.journal.erase_secrets(self.desk.unacknowledged())
+        perhaps_killed()
+        self.session = None

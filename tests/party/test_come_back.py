@@ -1,0 +1,211 @@
+"""A party that dies comes back with the same bits, or is told clearly that it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run, until
+from titan.errors import DataError, PeerError, TitanError
+from titan.party.desk import Desk
+from titan.party.session import Session
+from titan.party.taking_part import JOURNAL, TRANSCRIPT
+from titan.study import Link
+from titan.study.journal import Journal
+
+
+class KilledError(Exception):
+    """As kill -9, as far as one process can do it to itself: nothing after it happens."""
+
+
+# -- killed at chosen points ------------------------------------------------------------------
+
+
+def _dies(kind: type, method: str, when: Callable[[Any], bool], *, after: bool) -> Any:
+    """Patch a method of north's so that it dies there once."""
+    whole, died = getattr(kind, method), list[bool]()
+
+    def dying(self: Any, *args: Any, **named: Any) -> Any:
+        now = not died and when(self)
+        if now and not after:
+            died.append(True)
+            raise KilledError
+        found = whole(self, *args, **named)
+        if now:
+            died.append(True)
+            raise KilledError
+        return found
+
+    return patch.object(kind, method, dying)
+
+
+def norths(it: Journal | Desk) -> bool:
+    journal = it.journal if isinstance(it, Desk) else it
+    return journal.path.parent.name.startswith("north")
+
+
+def has_total(it: Desk) -> bool:
+    return norths(it) and isinstance(it.session, Session) and len(it.session.totals) == 1
+
+
+POINTS: dict[str, tuple[type, str, Callable[[Any], bool], bool]] = {
+    "begun": (Journal, "begin", norths, True),
+    "first message on disk": (Desk, "accept", norths, True),
+    "between the sums": (Desk, "accept", has_total, True),
+    "a transaction lost": (Journal, "record_incoming", norths, True),
+    "answered, not written": (Journal, "finish", norths, False),
+    "written, not erased": (Journal, "erase_secrets", norths, False),
+    "erased": (Journal, "erase_secrets", norths, True),
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_and_back_with_the_same_answer(tmp_path: Path, point: str) -> None:
+    kind, method, when, after = POINTS[point]
+
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        others = [g.joining(name) for name in NAMES if name != "north"]
+        with _dies(kind, method, when, after=after):
+            with pytest.raises(KilledError):
+                await g.join("north")
+            g.shown.pop("north", None)
+            await asyncio.gather(g.join("north"), *others)
+        answers_agree(g)
+        with Journal.open(g.run_folder("north") / JOURNAL) as journal:
+            assert journal.state is not None
+            assert journal.state.erased
+            assert journal.state.keys == ()
+
+    run(trial())
+
+
+# -- a lost journal ---------------------------------------------------------------------------
+
+
+LINKS = {
+    "north dials east": (),
+    "north dials south": (Link("north", "east", "pull"), Link("south", "north", "pull")),
+    "north is dialled by both": (Link("north", "east", "pull"), Link("south", "north")),
+}
+
+
+@pytest.mark.parametrize("links", LINKS)
+def test_a_lost_journal_is_told_to_all_and_the_next_run_works(tmp_path: Path, links: str) -> None:
+    """East and south know north's nonce; north comes back with another."""
+    changes = {"links": (*LINKS[links], Link("east", "south"))} if LINKS[links] else {}
+
+    async def trial() -> None:
+        g = Gathering(tmp_path, changes=changes)
+        others = [g.joining(name) for name in ("east", "south")]
+
+        with (
+            _dies(Desk, "accept", norths, after=True),
+            pytest.raises(KilledError),
+        ):
+            await g.join("north")
+        await until(lambda: all("north" in str(g.stood.get(n)) for n in ("east", "south")))
+        shutil.rmtree(g.run_folder("north"))
+        with pytest.raises(PeerError, match="north lost its journal; agree on run 2"):
+            await g.join("north")
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        said = "\n".join(line for name in ("east", "south") for line in g.told[name])
+        assert "north: refused: north lost its journal; agree on run 2" in said
+        assert not g.shown
+        await g.all(run=2)
+        answers_agree(g)
+
+    run(trial())
+
+
+# -- data that changed ------------------------------------------------------------------------
+
+
+def test_changed_data_are_refused_and_the_old_ones_go_on(tmp_path: Path) -> None:
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        others = [g.joining(name) for name in NAMES if name != "north"]
+        with _dies(Desk, "accept", norths, after=True), pytest.raises(KilledError):
+            await g.join("north")
+        g.write("north", rows("north", 13))
+        with pytest.raises(DataError, match="the data changed since the run began"):
+            await g.join("north")
+        g.write("north", rows("north"))
+        await asyncio.gather(g.join("north"), *others)
+        answers_agree(g)
+
+    run(trial())
+
+
+# -- what is left on disk ---------------------------------------------------------------------
+
+
+def secrets_of(folder: Path, watched: list[bytes]) -> Any:
+    """Collect every key, nonce excepted, every mask and every keyed check that is ever written."""
+    begin, sending, record = Journal.begin, Journal.sending, Journal.record_incoming
+
+    def began(self: Journal, **given: Any) -> Any:
+        if self.path.parent == folder:
+            watched.extend([*given["keys"], given["data_digest"]])
+            watched.append(self._one("SELECT check_key FROM journal")[0])
+        return begin(self, **given)
+
+    def sent(self: Journal, frame: Any) -> None:
+        sending(self, frame)
+        if self.path.parent == folder and frame.secret:
+            watched.append(bytes(frame.body)[-32:])
+
+    def got(self: Journal, frame: Any) -> bool:
+        if self.path.parent == folder and frame.secret:
+            watched.append(bytes(frame.body)[-32:])
+        return record(self, frame)
+
+    return patch.multiple(Journal, begin=began, sending=sent, record_incoming=got)
+
+
+@pytest.mark.parametrize("masks", ["sent", "seeded"])
+@pytest.mark.parametrize("keep", [False, True])
+def test_secrets_are_erased_and_files_are_private(tmp_path: Path, masks: str, keep: bool) -> None:
+    g = Gathering(tmp_path, changes={"masks": masks})
+    folder, secrets = g.run_folder("north"), list[bytes]()
+    with secrets_of(folder, secrets):
+        run(g.all(keep_journal=keep))
+    assert len(secrets) >= 2 + 2 + 4, "two keys, two digests, masks of two sums both ways"
+    files = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert set(files) >= {JOURNAL, TRANSCRIPT}
+    found = [any(secret in content for content in files.values()) for secret in secrets]
+    assert any(found) is keep, "a kept journal has them: the search finds what is there"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for name in files:
+        if name.startswith(JOURNAL):
+            assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "north.ledger").stat().st_mode) == 0o600
+
+
+def test_a_run_that_is_over_shows_its_answer_again(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    run(g.all())
+    before, transcript = dict(g.shown), (g.run_folder("north") / TRANSCRIPT).read_bytes()
+    g.shown.clear()
+    (g.run_folder("north") / TRANSCRIPT).unlink()
+    run(g.join("north", wait=1.0))
+    assert g.shown["north"].result == before["north"].result
+    assert (g.run_folder("north") / TRANSCRIPT).read_bytes() == transcript
+
+
+def test_nobody_comes(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    with pytest.raises(TitanError, match=r"nothing came for 0.5 seconds .*waiting for east, south"):
+        run(g.join("north", wait=0.5))
+    assert not g.shown
+    run(g.all())
+    answers_agree(g)

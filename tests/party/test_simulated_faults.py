@@ -1,0 +1,55 @@
+"""Whatever the network does and whoever is killed when, every party ends with the exact totals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.party.simulation import Counts, Setting, World
+from titan import Network
+from titan.protocol import MaskMode, RecoveryName
+
+RUNS_EACH = 12
+
+
+def _network(rng: Random) -> Network:
+    """3 to 6 parties: a cycle, or one with chords either way."""
+    m = rng.randint(3, 6)
+    names = [f"p{i}" for i in range(m)]
+    links = {(i, (i + 1) % m) for i in range(m)}
+    for _ in range(rng.randint(0, m)):
+        a, b = rng.sample(range(m), 2)
+        links.add((a, b))
+    return Network([(names[a], names[b]) for a, b in sorted(links)], parties=names)
+
+
+def _setting(recovery: RecoveryName, masks: MaskMode, seed: int) -> Setting:
+    rng = Random(f"{recovery} {masks} {seed}")
+    network = _network(rng)
+    solver = rng.randrange(len(network)) if rng.random() < 0.4 else None
+    return Setting(network, recovery, masks, solver, sums=rng.randint(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("recovery", "masks"), list(product(("tree", "flood", "topk"), ("sent", "seeded")))
+)
+def test_every_run_ends_with_the_exact_totals(
+    recovery: RecoveryName,
+    masks: MaskMode,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
+) -> None:
+    happened = Counts()
+    for seed in range(RUNS_EACH):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        world = World(_setting(recovery, masks, seed), seed, folder)
+        world.run()
+        happened.add(world.happened)
+    assert all(vars(happened).values()), happened
+    told = f"simulated faults, {recovery}, {masks}: {RUNS_EACH} runs, {happened}"
+    record_property("counted", told)

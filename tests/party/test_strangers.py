@@ -1,0 +1,293 @@
+"""Over real TLS: whoever is not the party of this study, version and run is refused and logged by
+name, and the run goes on waiting for the right one and succeeds with it.
+
+Whether somebody is let in is tried from both ends of a link, since either may dial: a TLS handshake
+that fails is reported by the end that dials only, for gRPC tells a listener nothing of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+from unittest.mock import patch
+
+import grpc
+import grpc.aio
+import pytest
+
+from tests.party.loopback import NAMES, Gathering, answers_agree, at, run, until
+from tests.study.parties import EXPIRED, NOW, identity
+from titan import Network
+from titan.errors import InputError, PeerError
+from titan.party import streams, taking_part, wire
+from titan.party.job import StudyJob, described
+from titan.party.streams import METHOD, Dialler, Listener, Stream
+from titan.party.wire import Ack, Hello, Refusal, Role
+from titan.study import Card, Identity, Report, Study, preflight
+
+DIALS = ["push", "pull"]
+
+
+@asynccontextmanager
+async def two_wait(g: Gathering) -> AsyncIterator[None]:
+    """North and east take part; south comes when the block is over, and all have the answer."""
+    waiting = [g.joining("north"), g.joining("east")]
+    await asyncio.sleep(0.05)
+    try:
+        yield
+    except BaseException:
+        for task in waiting:
+            task.cancel()
+        raise
+    assert not any(task.done() for task in waiting), "the run goes on waiting"
+    await asyncio.gather(*waiting, g.joining("south"))
+    answers_agree(g)
+
+
+def said(g: Gathering, *names: str) -> str:
+    return "\n".join(line for name in names for line in g.told.get(name, ()))
+
+
+async def pretend_in(g: Gathering, study: Study, seen: Callable[[], bool], run_: int = 1) -> None:
+    party = replace(g.party("south", study, run=run_), folder=g.folder / "pretender")
+    task = asyncio.ensure_future(party.join(lambda _: None))
+    try:
+        await until(lambda: seen() or task.done())
+        assert not task.done(), "it is refused, not failing"
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        (g.folder / "south.ledger").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("who", ["a stranger", "a party in another's place", "another key"])
+def test_another_certificate(tmp_path: Path, who: str) -> None:
+    """Whoever answers or dials with it: the end that dials says so, and nobody is let in."""
+    false = {
+        "a stranger": identity("mallory"),
+        "a party in another's place": identity("east"),
+        "another key": identity("south", again=1),
+    }[who]
+    let_in: list[str] = []
+
+    async def accept(card: Card, _: Stream) -> None:
+        let_in.append(card.name)
+
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        address = g.identities["south"].card.address
+        async with two_wait(g):
+            listener = Listener(false, [g.identities["east"].card], address, accept)
+            await listener.start()
+            answered = "south: it answered with a certificate that is not the study's"
+            await until(lambda: answered in said(g, "east"))
+            await listener.close(0)
+            with pytest.raises(grpc.aio.AioRpcError):
+                await dialled(false, g, wire.encode(hello(g)))
+            assert said(g, "north") == ""
+
+    run(trial())
+    assert let_in == []
+
+
+@pytest.mark.parametrize("dial", DIALS)
+def test_another_study_or_version_of_it(tmp_path: Path, dial: str) -> None:
+    async def trial() -> None:
+        g = Gathering(tmp_path, dial=dial)
+        other = replace(g.study, title="Another")
+        listener, dialler = ("north", "east") if dial == "push" else ("east", "north")
+
+        def seen() -> bool:
+            refused = "south: refused: this is another study, or another version of this study"
+            refusing = "south: it refuses this party: this is another study"
+            return refused in said(g, listener) and refusing in said(g, dialler)
+
+        async with two_wait(g):
+            await pretend_in(g, other, seen)
+            assert said(g, "north", "east").count("another study") == 2, "told once, not each time"
+
+    run(trial())
+
+
+@pytest.mark.parametrize("dial", DIALS)
+def test_another_run(tmp_path: Path, dial: str) -> None:
+    async def trial() -> None:
+        g = Gathering(tmp_path, dial=dial)
+        listener, dialler = ("north", "east") if dial == "push" else ("east", "north")
+
+        def seen() -> bool:
+            refused = "south: refused: run 2 was said, and this is run 1; agree on one"
+            refusing = "south: it refuses this party: run 1 was said, and this is run 2"
+            return refused in said(g, listener) and refusing in said(g, dialler)
+
+        async with two_wait(g):
+            await pretend_in(g, g.study, seen, 2)
+
+    run(trial())
+
+
+# -- expired ----------------------------------------------------------------------------------
+
+
+def with_expired_south(g: Gathering) -> Study:
+    port = int(g.identities["south"].card.address.rpartition(":")[2])
+    g.identities["south"] = at(identity("south", made=EXPIRED, days=1), port)
+    cards = tuple(g.identities[name].card for name in NAMES)
+    return replace(g.study, parties=cards)
+
+
+def test_a_study_with_an_expired_certificate_is_not_joined(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    study = with_expired_south(g)
+    for name in NAMES:
+        with pytest.raises(InputError, match=r"cannot be joined: .*south"):
+            run(g.party(name, study).join(lambda _: None))
+
+
+@pytest.mark.parametrize("dial", DIALS)
+def test_a_certificate_that_expires_meanwhile_is_refused_by_tls(tmp_path: Path, dial: str) -> None:
+    """Pinned, but out of date: as it would be if it ran out between check and connection."""
+
+    def unchecked(study: Study) -> Report:
+        return preflight.check(study, NOW)
+
+    async def trial() -> None:
+        g = Gathering(tmp_path, dial=dial)
+        study = with_expired_south(g)
+        tasks = [asyncio.ensure_future(g.join(name, study, wait=2.0)) for name in NAMES]
+        for name, task in zip(NAMES, tasks, strict=True):
+            with pytest.raises(PeerError, match=r"nothing came for 2 seconds \(connecting"):
+                await task
+            assert name not in g.shown
+        dialler = "east" if dial == "push" else "north"
+        assert "certificate that is not the study's" in said(g, dialler)
+
+    with patch.object(taking_part, "checked", unchecked):
+        run(trial())
+
+
+# -- without TLS ------------------------------------------------------------------------------
+
+
+def test_a_plaintext_server_in_souths_place(tmp_path: Path) -> None:
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        async with two_wait(g):
+            server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+            server.add_insecure_port(g.identities["south"].card.address)
+            await server.start()
+            await until(
+                lambda: "south: whoever answers there does not speak TLS" in said(g, "east")
+            )
+            await server.stop(0)
+
+    run(trial())
+
+
+def test_a_plaintext_client(tmp_path: Path) -> None:
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        async with two_wait(g):
+            address = g.identities["north"].card.address
+            async with grpc.aio.insecure_channel(address) as channel:
+                call = cast(Any, channel).stream_stream(METHOD)()
+                with pytest.raises(grpc.aio.AioRpcError):
+                    await call.read()
+            reader, writer = await asyncio.open_connection(*address.split(":"))
+            writer.write(b"GET / HTTP/1.0\r\n\r\n")
+            await reader.read(100)
+            writer.close()
+
+    run(trial())
+
+
+# -- parties of the study with a wrong word ---------------------------------------------------
+
+
+def hello(g: Gathering, **changes: object) -> Hello:
+    """What south says to north on the link south → north."""
+    party = g.party("south")
+    right = Hello(
+        Role.SENDER, bytes.fromhex(g.study.digest), 1, bytes(32), 0, "south", "north",
+        described(StudyJob.plans_of(party.study)),
+    )  # fmt: skip
+    return replace(right, **changes)  # type: ignore[arg-type]
+
+
+async def dialled(it: Identity, g: Gathering, *chunks: bytes) -> list[wire.Chunk]:
+    """Dial north, say something, and hear what comes until the stream ends."""
+    heard: list[wire.Chunk] = []
+
+    async def converse(stream: Stream) -> None:
+        for chunk in chunks:
+            await stream.write(chunk)
+        while (data := await stream.read()) is not None:
+            heard.append(wire.decode(bytes(data)))
+
+    dialler = Dialler(it, g.identities["north"].card)
+    try:
+        await dialler.stream(converse)
+    finally:
+        await dialler.close()
+    return heard
+
+
+def test_a_party_of_the_study_with_a_wrong_word(tmp_path: Path) -> None:
+    """South may dial north; what it says is wrong in one way after the other."""
+
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        south = g.identities["south"]
+        async with two_wait(g):
+            for said_, reason in (
+                (hello(g, role=Role.RECEIVER), "no such link with south"),
+                (hello(g, name="east"), "no such link with south"),
+                (hello(g, peer="east"), "no such link with south"),
+                (hello(g, study=bytes(32)), "this is another study, or another version"),
+                (hello(g, run=7), "run 7 was said, and this is run 1"),
+                (hello(g, plan="by hand"), "the sums would be made otherwise here"),
+            ):
+                (answer,) = await dialled(south, g, wire.encode(said_))
+                assert isinstance(answer, Refusal)
+                assert reason in answer.reason
+                assert not answer.final
+                assert f"south: refused: {reason}" in said(g, "north")
+            assert await dialled(south, g, wire.encode(Ack(0))) == []
+            assert "south: the first chunk was no hello" in said(g, "north")
+            assert await dialled(south, g, b"\x0a\x02??") == []
+            assert "south: a chunk of no known kind" in said(g, "north")
+            back, *_ = await dialled(south, g, wire.encode(hello(g)), wire.encode(Ack(0)))
+            assert isinstance(back, Hello)
+            assert "south: something else than a piece of a message" in said(g, "north")
+            unbounded = [(key, value) for key, value in streams._CHANNEL if "length" not in key]
+            with patch.object(streams, "_CHANNEL", unbounded), pytest.raises(grpc.aio.AioRpcError):
+                await dialled(south, g, bytes(wire.MOST_CHUNK + 17))
+
+    run(trial())
+
+
+def test_a_link_that_is_not_its_to_dial(tmp_path: Path) -> None:
+    """In a cycle east only listens for north: its certificate is not even let in. Where it may
+    dial for a link of its own, it may not dial for another."""
+
+    async def cycle() -> None:
+        g = Gathering(tmp_path)
+        async with two_wait(g):
+            with pytest.raises(grpc.aio.AioRpcError):
+                await dialled(g.identities["east"], g, wire.encode(hello(g, name="east")))
+
+    async def complete() -> None:
+        (tmp_path / "complete").mkdir()
+        g = Gathering(tmp_path / "complete", network=Network.complete(list(NAMES)))
+        async with two_wait(g):
+            wrong = hello(g, name="east", role=Role.RECEIVER)
+            (answer,) = await dialled(g.identities["east"], g, wire.encode(wrong))
+            assert isinstance(answer, Refusal)
+            assert answer.reason == "no such link with east"
+
+    run(cycle())
+    run(complete())
