@@ -15,15 +15,14 @@ from pathlib import Path
 from unittest.mock import patch
 
 from titan import Network
-from titan.errors import InputError, TitanError
-from titan.party import messages, wire
+from titan.errors import TitanError
+from titan.party import wire
 from titan.party.desk import Arrival, Desk, Refused
 from titan.party.links import Incoming, Outgoing
 from titan.party.session import Run, Session
 from titan.protocol import Plan, RecoveryName
 from titan.ring import Residues, Ring
 from titan.study import database
-from titan.study.frames import Frame
 from titan.study.journal import Journal
 
 NAMES = ("north", "east", "south", "west")
@@ -208,11 +207,3 @@ def _opened(path: Path) -> Journal:
         patch.object(database, "_sync_directory", lambda _: None),
     ):
         return Journal.open(path)
-
-
-def reframed(peer: str, number: int, message: bytes) -> Frame:
-    return messages.decode(peer, number, message)
-
-
-def too_few() -> TitanError:
-    return InputError("7 rows in all, and 4 parties need at least 40 together")

@@ -163,10 +163,9 @@ class Engine:
             if left <= 0:
                 raise self._waited_in_vain(wait)
             self._changed.clear()
-            try:
-                await asyncio.wait_for(self._changed.wait(), left)
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):  # wait_for of 3.11 may swallow an interrupt
+                    await self._changed.wait()
 
     @property
     def connected(self) -> bool:
@@ -346,11 +345,13 @@ class Engine:
         await stream.write(wire.encode(refusal))
         await stream.finish()
         with suppress(TimeoutError):
-            await asyncio.wait_for(stream.read(), _FAREWELL)
+            async with asyncio.timeout(_FAREWELL):
+                await stream.read()
         raise _BrokenError(f"refused: {refusal.reason}")
 
     async def _first(self, peer: str, stream: Stream) -> Hello:
-        data = await asyncio.wait_for(stream.read(), _PATIENCE)
+        async with asyncio.timeout(_PATIENCE):
+            data = await stream.read()
         if data is None:
             raise _BrokenError("it went away at once")
         chunk = wire.decode(data)

@@ -8,8 +8,9 @@ A chunk is the protobuf message of titan.proto, whose content is one of
     ACK      03  next u32
     REFUSAL  04  final u8 · UTF-8
 
-Numbers are little-endian. A message of `size` bytes travels as pieces in order, each full but the
-last. Decoding is strict: whatever `decode` accepts, `encode` turns back into the same bytes.
+Numbers are little-endian; texts must print, for they end on terminals. A message of `size` bytes
+travels as pieces in order, each full but the last. Decoding is strict: whatever `decode` accepts,
+`encode` turns back into the same bytes.
 """
 
 # Rule: a length is checked before anything is made of it, and nothing is longer than a chunk.
