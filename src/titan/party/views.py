@@ -43,7 +43,7 @@ from titan.study.audit import JOURNAL
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 
-_AGAIN = "titan rehearse … --keep-journal --out DIR"
+_AGAIN = "keep one with: titan rehearse … --keep-journal --out DIR"
 _ORDER = (NONCE, AGREED, ANSWER, END)
 
 
