@@ -125,7 +125,8 @@ def fit(
     The model is a `formula`, or a `response` with the `columns` that explain it. A float counts as
     the exact binary number it is; with `decimal` as the shortest decimal that stands for it, as it
     would in a CSV. Every party learns the pooled AᵀA, Aᵀb, bᵀb and the number of rows. With a
-    network too few rows are refused as by `solve`, unless `allow_small`.
+    network too few rows are refused as by `solve`, and so is a level of a category that only one or
+    two rows have in all, unless `allow_small`.
 
     `cov_type` asks for other standard errors, by one further private sum, of which every party
     learns the total as well, with e = b − Ax the residuals (w e with weights):
@@ -225,7 +226,14 @@ class _Read:
         for party, each in zip(self.sources, self.collected, strict=True):
             limits.check_own(each.moments.rows, party, weightless=each.weightless)
         secrets = [each.moments for each in self.collected]
-        return pool(secrets, sums, release, penalised=penalised, limits=limits)
+        return pool(
+            secrets,
+            sums,
+            release,
+            penalised=penalised,
+            limits=limits,
+            level_counts=self.model.level_counts,
+        )
 
     def meats(self, cov_type: CovType, x: Sequence[Fraction]) -> list[Moments]:
         """What each party adds to the further sum of robust errors."""

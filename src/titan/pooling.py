@@ -36,8 +36,12 @@ from titan.ring import Residues, Ring
 from titan.ring.whole import whole_number
 
 Release = Literal["solution", "inference"]
+LevelCounts = Callable[[Sequence[Fraction], int], Mapping[str, int]]
+"""A model's counts of its levels, from the pooled diagonal of AᵀA and the number of rows."""
 WIDE = Ring(512)
 WIDE_FRACTION = 256
+FIRST, SECOND = "diagonal, Aᵀb, rows", "off the diagonal"
+"""What the two sums are called in a view."""
 
 
 class SecretMoments(Protocol):
@@ -210,11 +214,13 @@ def pool(
     *,
     penalised: bool = False,
     limits: Limits = DEFAULT,
+    level_counts: LevelCounts | None = None,
 ) -> tuple[PooledMoments, Cost]:
     """The pooled normal equations, with proven bounds on their rounding, and what that cost.
 
     Fewer rows than the limits ask for are refused: a party's own before the first sum, those of all
-    between the sums. So are fewer rows than coefficients, unless a penalty makes up for them.
+    between the sums, with those at each level of a category if the model counts them. So are fewer
+    rows than coefficients, unless a penalty makes up for them.
     """
     _check_choices(sums, release)
     names, network = _common_names(parts, sums.network), sums.network
@@ -223,15 +229,17 @@ def pool(
     for party, part in held:
         limits.check_own(part.rows, party)
     secrets = [equations.first_secret(party, part) for party, part in held]
-    outcome = sums.run("diagonal, Aᵀb, rows", WIDE, secrets, WIDE_FRACTION)
+    outcome = sums.run(FIRST, WIDE, secrets, WIDE_FRACTION)
     first, cost = equations.read_first(outcome.total), outcome.cost
     limits.check_pooled(first.rows, equations.columns, len(parts))
+    if level_counts is not None:
+        limits.check_levels(level_counts(first.diagonal, first.rows))
     if not penalised:
         enough_rows(first.rows, equations.columns)
     if equations.columns == 1:
         return equations.pooled(first, None), cost
     secrets = [equations.second_secret(part, first) for part in parts]
-    outcome = sums.run("off the diagonal", equations.ring, secrets, sums.bits - 2)
+    outcome = sums.run(SECOND, equations.ring, secrets, sums.bits - 2)
     return equations.pooled(first, outcome.total), cost + outcome.cost
 
 

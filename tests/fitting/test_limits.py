@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import titan
+from tests.study.studies import study
 from titan import averaging
 from titan.errors import DataError, InputError, PlanError
 from titan.matrices import moments_of
+from titan.moments import Model, collect
 from titan.pooling import Sums, pool
 from titan.privacy.limits import DEFAULT, NONE, Limits, limits_for
 
@@ -121,7 +124,7 @@ def test_nothing_is_refused_where_nothing_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("bad", [-1, 2.5, True, "10"])
-@pytest.mark.parametrize("name", ["rows_per_party", "rows", "rows_per_parameter"])
+@pytest.mark.parametrize("name", ["rows_per_party", "rows", "rows_per_parameter", "rows_per_level"])
 def test_limits_are_whole_numbers(name: str, bad: Any) -> None:
     with pytest.raises(InputError, match=name):
         Limits(**{name: bad})
@@ -264,3 +267,77 @@ def test_one_table_is_shown_to_nobody() -> None:
         titan.fit(table, formula="y ~ a0", allow_small=True)
     with pytest.raises(PlanError, match="allow_small without a network"):
         titan.ridge(table, formula="y ~ a0", alpha=1.0, allow_small=True)
+
+
+# -- levels of a category ---------------------------------------------------------------------
+
+
+LEVELS = "y ~ a0 + C(g, levels=['u', 'v', 'w'])"
+
+
+def marked(*rare: tuple[str, int], rows: int = 12, rest: str = "uvw") -> list[dict[str, Any]]:
+    """Tables with so many rows of some levels, spread over the parties, and the rest of others."""
+    letters = [letter for letter, count in rare for _ in range(count)]
+    letters += [rest[i % len(rest)] for i in range(3 * rows - len(letters))]
+    return [table | {"g": letters[at::3]} for at, table in enumerate(tables([rows, rows, rows], 2))]
+
+
+def test_counts_of_levels_are_those_of_the_rows() -> None:
+    """The base level, which has no column, and levels of two categories together, too."""
+    parts = [
+        table | {"h": ["mf"[i % 4 == 0] for i in range(12)]}
+        for table in marked(("v", 7), rest="uw")
+    ]
+    g = [letter for table in parts for letter in table["g"]]
+    h = [letter for table in parts for letter in table["h"]]
+    both = "C(g, levels=['u', 'v', 'w']) + C(h, levels=['m', 'f'])"
+    crossed = "C(h, levels=['m', 'f']):C(g, levels=['u', 'v', 'w'])"
+    for formula, more in {f"y ~ a0 + {both}": "", f"y ~ {both} + {crossed}": "vw"}.items():
+        model = Model(formula)
+        pooled = sum(np.array(collect(t, model).moments.matrix().tolist(), object) for t in parts)
+        counts = model.level_counts([Fraction(int(x)) for x in np.diagonal(pooled)[:-1]], 36)
+        expected = {"C(g)[u]": g.count("u"), "C(h)[m]": h.count("m"), "C(h)[T.f]": h.count("f")}
+        expected |= {f"C(g)[T.{letter}]": g.count(letter) for letter in "vw"}
+        for letter in more:
+            count = sum(pair == (letter, "f") for pair in zip(g, h, strict=True))
+            expected[f"C(h)[T.f]:C(g)[T.{letter}]"] = count
+        assert counts == expected
+    assert Model("y ~ a0").level_counts([Fraction(36), Fraction(5)], 36) == {}
+    assert Model(LEVELS, weights="w").level_counts([Fraction(1)] * 4, 36) == {}
+
+
+@pytest.mark.parametrize(
+    ("level", "rest", "named"),
+    [("v", "uw", r"C\(g\)\[T.v\]"), ("u", "vw", r"C\(g\)\[u\]")],
+)
+@pytest.mark.parametrize("way", ["fit", "ridge"])
+def test_a_level_of_very_few_rows_is_refused_between_the_sums(
+    way: str, level: str, rest: str, named: str, sums: list[int]
+) -> None:
+    more = {"alpha": 1.0} if way == "ridge" else {}
+    run: Any = getattr(titan, way)
+    for few in (1, 2):
+        said = rf"{named} is the level of {few} rows? in all, and one that occurs needs at least 3"
+        with pytest.raises(DataError, match=said) as refused:
+            run(marked((level, few), rest=rest), NET, formula=LEVELS, **more)
+        assert refused.value.hint.startswith("merge it with another level, leave the column out")
+        assert sums == [FIRST], "the second sum was not begun"
+        run(marked((level, few), rest=rest), NET, formula=LEVELS, allow_small=True, **more)
+        sums.clear()
+    run(marked((level, 3), rest=rest), NET, formula=LEVELS, **more)
+    assert sums == [FIRST, SECOND]
+
+
+def test_a_level_that_nobody_has_and_weights_are_no_small_count() -> None:
+    parts = marked(rest="uv")
+    assert titan.ridge(parts, NET, formula=LEVELS, alpha=1.0).rows == 36
+    weighted = [table | {"t": [0.05] * 12} for table in marked()]
+    assert titan.fit(weighted, NET, formula=LEVELS, weights="t").nobs == 36
+
+
+def test_a_study_s_level_may_be_as_rare_as_its_party_is_small() -> None:
+    assert [study(min_rows_party=n).limits.rows_per_level for n in (1, 2, 3, 10)] == [1, 2, 3, 3]
+    study(min_rows_party=1).limits.check_levels({"C(g)[u]": 1})
+    with pytest.raises(DataError, match=r"C\(g\)\[u\] is the level of 1 row") as refused:
+        study().limits.check_levels({"C(g)[u]": 1})
+    assert "agree on a study that asks for fewer (min_rows_party" in refused.value.hint

@@ -19,7 +19,7 @@ import titan
 from tests.cli.test_commands import answer
 from tests.strategies import networks
 from titan import Network
-from titan.privacy.reconstruction import partial_sums
+from titan.privacy.reconstruction import own_input, partial_sums
 from titan.protocol import MaskMode, RecoveryName
 
 RECOVERIES = ["topk", "flood", "tree"]
@@ -46,6 +46,18 @@ def test_each_group_s_sum_follows_from_the_view(
             for group, sums in found.items():
                 true = values[[network.index(party) for party in group]].sum(axis=0)
                 assert [s * Fraction(2) ** -view.sums[0].fraction for s in sums] == true.tolist()
+
+
+@pytest.mark.parametrize("masks", ["sent", "seeded"])
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_a_party_s_own_messages_tell_its_input(recovery: Any, masks: Any) -> None:
+    """Which is how the view of a rehearsal has it; the carried 1 comes out as 1."""
+    out = titan.average([17, 4, -3, 1000], PATH, recovery=recovery, masks=masks, record=True)
+    for party in PATH.parties:
+        view = out.view([party])
+        plan = view.sums[0].plan
+        found = plan.ring.to_ints(own_input(plan, party, list(view)))
+        assert found == [*view.inputs[party][0], 1]
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ def test_a_sound_study() -> None:
     assert (facts["diameter"], facts["weak_connectivity"], facts["tau"]) == (3, 2, 1)
     assert facts["digest"] == study().digest
     assert (facts["parameters"], facts["rows_needed_total"]) == (3, 40)
+    assert facts["rows_needed_level"] == 3
     assert json.loads(json.dumps(report.as_dict()))["ok"] is True
 
 
@@ -105,6 +107,14 @@ def test_a_network_that_one_party_could_cut() -> None:
     assert problem.cut == {"east"}
     assert not report.facts["tolerates_tau"]
     assert check(replace(it, tau=0), NOW).ok
+
+
+def test_levels_are_counted_where_there_are_some_and_no_weights() -> None:
+    def needed(**changes: Any) -> object:
+        return check(study(ranges=(), **changes), NOW).facts["rows_needed_level"]
+
+    assert needed(min_rows_party=2) == 2
+    assert needed(formula="y ~ age") is needed(weights="w") is None
 
 
 def test_a_party_without_links_is_one_problem_of_many() -> None:

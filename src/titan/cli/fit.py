@@ -190,7 +190,10 @@ class _Reading:
             raise InputError("--solver needs rows, and moments were given", hint="leave it out")
         limits = limits_for(self.allow_small)
         secrets = [self._moments(parts[party], party, limits) for party in net.parties]
-        pooled, cost = pool(secrets, Sums(net, **sums), "inference", limits=limits)
+        counts = None if self.model is None else self.model.level_counts
+        pooled, cost = pool(
+            secrets, Sums(net, **sums), "inference", limits=limits, level_counts=counts
+        )
         return replace(self._regression(pooled, secrets[0]), cost=cost)
 
     def _fitted(

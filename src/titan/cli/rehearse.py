@@ -81,7 +81,10 @@ def command(
         typer.Option(metavar="DIR", help="Keep study, keys, runs and transcripts in a new folder."),
     ] = None,
     keep_journal: Annotated[
-        bool, typer.Option("--keep-journal", help="Leave the secrets in the journals; with --out.")
+        bool,
+        typer.Option(
+            "--keep-journal", help="With --out: leave the masks in the journals, for titan.view."
+        ),
     ] = False,
     wait: Annotated[
         float | None,
@@ -94,6 +97,9 @@ def command(
 
     Each party runs titan join on its own rows, at an address of this machine, with keys that are
     thrown away unless some are given. All must end with the same answer.
+
+    With --keep-journal and --out kept, titan.view("kept", ["north"]) in Python returns what these
+    parties saw: every message sent to or by them, and their own inputs.
 
     \b
     Example:

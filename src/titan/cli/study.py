@@ -201,7 +201,7 @@ def _wrapped(before: str, text: str) -> None:
 def _overview(facts: Any) -> dict[str, Any]:
     shown = ("digest", "links", "strongly_connected", "diameter", "weak_connectivity", "tau",
              "tolerates_tau", "release", "parameters", "rows_needed_party", "rows_needed_total",
-             "rounds", "messages")  # fmt: skip
+             "rows_needed_level", "rounds", "messages")  # fmt: skip
     recoveries = ", ".join(s["recovery"] for s in facts["sums"]) or None
     return {
         "parties": len(facts["parties"]),

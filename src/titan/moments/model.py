@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -120,6 +121,27 @@ class Model:
     def columns_needed(self) -> tuple[str, ...]:
         """The columns that the data must have."""
         return tuple(dict.fromkeys([*self.number_columns, *(c.column for c in self.categories)]))
+
+    def level_counts(self, diagonal: Sequence[Fraction], rows: int) -> dict[str, int]:
+        """How many rows have each level, or levels together, from the diagonal of AᵀA.
+
+        A column of levels alone is 0 or 1 in every row, so its sum of squares is a count. A base
+        level without a column has the rows that are left. With weights nothing is counted.
+        """
+        if self.weights is not None:
+            return {}
+        single: dict[Category, list[int]] = {category: [] for category in self.categories}
+        counts = {}
+        for column, squares in zip(self._columns, diagonal, strict=True):
+            factors = [piece.factor for piece in column if isinstance(piece.factor, Category)]
+            if column and len(factors) == len(column):
+                counts[terms.name_of(column)] = int(squares)
+                if len(column) == 1:
+                    single[factors[0]].append(int(squares))
+        for category, found in single.items():
+            if len(found) == len(category.levels) - 1:
+                counts[category.labels(full=True)[0]] = rows - sum(found)
+        return counts
 
     def evaluate(self, readings: Readings) -> list[Column]:
         """The design matrix and the response, exactly, in the order of `names`."""

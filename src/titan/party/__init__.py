@@ -8,4 +8,5 @@ session    a run as a state machine: messages in, messages out
 engine     gRPC streams around a session, its journal in between
 entry      what the ledger writes down about a study, from this party's rows
 rehearsal  all parties of a study as processes on one machine
+views      what some of them saw of it
 """

@@ -91,7 +91,9 @@ class StudyJob:
 
     def _first(self, totals: Sequence[Residues]) -> First:
         first, parameters = self._equations.read_first(totals[0]), self._equations.columns
-        self._study.limits.check_pooled(first.rows, parameters, len(self._study.parties))
+        limits = self._study.limits
+        limits.check_pooled(first.rows, parameters, len(self._study.parties))
+        limits.check_levels(self._study.model.level_counts(first.diagonal, first.rows))
         enough_rows(first.rows, parameters)
         return first
 

@@ -6,7 +6,8 @@ them. A party therefore looks twice:
 
 1. at its own rows before the first sum: where they are too few, nothing leaves at all;
 2. at the pooled row count, which the first sum opens, before the second sum: where the rows are too
-   few in all, or too few for the parameters, the rest stays where it is.
+   few in all, or too few for the parameters, the rest stays where it is. So it does where a level
+   of a category is that of very few rows in all: its column of AᵀA would nearly show them.
 
 A row counts once, whatever its weight; of a party's own, those of weight zero do not count.
 """
@@ -17,6 +18,7 @@ A row counts once, whatever its weight; of a party's own, those of weight zero d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from titan.errors import DataError, PlanError
@@ -27,17 +29,18 @@ _ALLOW = "allow_small=True if all parties agree to what so few give away"
 
 @dataclass(frozen=True)
 class Limits:
-    """The fewest rows: of a party, in all, and for each parameter of the model."""
+    """The fewest rows: of a party, in all, for each parameter, and at a level that occurs."""
 
     rows_per_party: int = 10
     rows: int | None = None
     """In all; left open, it is `rows_per_party` for every party."""
     rows_per_parameter: int = 3
+    rows_per_level: int = 3
     otherwise: str = field(default=_ALLOW, compare=False)
     """How to go below these limits all the same, for the hint of an error."""
 
     def __post_init__(self) -> None:
-        for name in ("rows_per_party", "rows", "rows_per_parameter"):
+        for name in ("rows_per_party", "rows", "rows_per_parameter", "rows_per_level"):
             given = getattr(self, name)
             if given is not None and whole_number(name, given) < 0:
                 raise PlanError(f"{name}={given} is negative", hint="0 sets no limit")
@@ -78,9 +81,19 @@ class Limits:
                 hint=f"name fewer columns, use more rows, or {self.otherwise}",
             )
 
+    def check_levels(self, counts: Mapping[str, int]) -> None:
+        """Between the sums: refuse a level of a category that few rows have; none is no matter."""
+        for level, rows in counts.items():
+            if 0 < rows < self.rows_per_level:
+                raise DataError(
+                    f"{level} is the level of {_counted(rows)} in all, and one that occurs needs "
+                    f"at least {self.rows_per_level}",
+                    hint=f"merge it with another level, leave the column out, or {self.otherwise}",
+                )
+
 
 DEFAULT = Limits()
-NONE = Limits(0, 0, 0)
+NONE = Limits(0, 0, 0, 0)
 
 
 def limits_for(allow_small: bool) -> Limits:

@@ -39,37 +39,53 @@ def partial_sums(view: View, sum_: int = 0) -> dict[Group, list[int]]:
     """
     messages = [message for message in view if message.sum == sum_]
     plan = view.sums[sum_].plan
+    honest = set(plan.network.parties) - set(view.coalition)
+    masked = _masked_vectors(plan, honest, messages)
+    return {
+        group: plan.ring.to_signed(_unmasked(plan, group, masked, messages)[:, :-1])
+        for group in view.network.honest_components(view.coalition)
+    }
+
+
+def own_input(plan: Plan, party: str, messages: list[Message]) -> Residues:
+    """What one party put into a sum, the carried 1 last, from all it sent and received in it.
+
+    The equation above for C = {party}, whose every mask is there.
+    """
+    return _unmasked(plan, (party,), _masked_vectors(plan, {party}, messages), messages)
+
+
+def _unmasked(
+    plan: Plan, group: Group, masked: dict[str, Residues], messages: list[Message]
+) -> Residues:
+    """Σ x over a group, all of whose masks with others are among the messages."""
     ring = plan.ring
-    masked = {} if isinstance(plan.scheme, Tree) else _masked_vectors(view, sum_, messages)
-    sums: dict[Group, list[int]] = {}
-    for group in view.network.honest_components(view.coalition):
-        if isinstance(plan.scheme, Tree):
-            total = _passed_by(plan, plan.scheme.root, group, messages)
-        else:
-            total = ring.sum((masked[party] for party in group), plan.entries)
-        for message in messages:
-            if message.kind is Kind.MASK and message.receiver in group:
-                ring.subtract_into(total, message.residues)
-            elif message.kind is Kind.MASK and message.sender in group:
-                ring.add_into(total, message.residues)
-        sums[group] = ring.to_signed(total[:, :-1])
-    return sums
+    if isinstance(plan.scheme, Tree):
+        total = _passed_by(plan, plan.scheme.root, group, messages)
+    else:
+        total = ring.sum((masked[party] for party in group), plan.entries)
+    for message in messages:
+        if message.kind is Kind.MASK and message.receiver in group:
+            ring.subtract_into(total, message.residues)
+        elif message.kind is Kind.MASK and message.sender in group:
+            ring.add_into(total, message.residues)
+    return total
 
 
-def _masked_vectors(view: View, sum_: int, messages: list[Message]) -> dict[str, Residues]:
-    """Every honest party's x̃, from lists and masked vectors that went by."""
-    plan = view.sums[sum_].plan
+def _masked_vectors(plan: Plan, wanted: set[str], messages: list[Message]) -> dict[str, Residues]:
+    """The x̃ of some parties, from lists and masked vectors that went by; `tree` shows none."""
+    if isinstance(plan.scheme, Tree):
+        return {}
     found: dict[str, Residues] = {}
     seen: dict[str, npt.NDArray[np.bool_]] = {}
     for party, where, values in _shown(messages):
         vector = found.setdefault(party, plan.ring.zeros(plan.entries))
         vector[:, where] = values
         seen.setdefault(party, np.zeros(plan.entries, np.bool_))[where] = True
-    absent = set(plan.network.parties) - set(view.coalition)
-    absent -= {party for party, entries in seen.items() if entries.all()}
+    absent = wanted - {party for party, entries in seen.items() if entries.all()}
     if absent:
         raise InputError(
-            f"the view does not show the masked vectors of {len(absent)} honest parties",
+            f"the view does not show the masked vectors of {len(absent)} parties",
             hint="it is not the view of a whole run",
         )
     return found

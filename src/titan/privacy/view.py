@@ -59,6 +59,8 @@ class Message:
     payload: bytes
     _envelope: Envelope
     _plan: Plan | None
+    signatures: bytes = b""
+    """Behind masked vectors that went through a real network: each origin's, in order."""
 
     @cached_property
     def _read(self) -> Any:
@@ -128,6 +130,21 @@ class Message:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Notice:
+    """A message around the sums, where parties are programs of their own; as it travelled."""
+
+    kind: str
+    """NONCE, AGREED (on the pooled sums), ANSWER or END."""
+    sender: str
+    receiver: str
+    payload: bytes
+
+    def __repr__(self) -> str:
+        size = len(self.payload)
+        return f"<Notice {self.kind} {self.sender}->{self.receiver}, {size} bytes>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class View:
     """What `coalition` saw. Iterating gives the messages, sum by sum, round by round."""
 
@@ -137,6 +154,8 @@ class View:
     messages: tuple[Message, ...]
     inputs: Mapping[str, tuple[Integers, ...]]
     """Each member's own encoded inputs, one array of residues per sum, without the carried 1."""
+    notices: tuple[Notice, ...] = ()
+    """In a rehearsal: what was said around the sums."""
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self.messages)
@@ -192,21 +211,17 @@ class Record:
 
     def view(self, coalition: Iterable[Party]) -> View:
         """What these parties saw; not everybody, for whom there is nobody left to be curious of."""
-        coalition = coalition if isinstance(coalition, str) else list(coalition)
-        self.network.honest_components(coalition)  # refuses what is no coalition
-        members = sorted({self.network.index(party) for party in coalition})
-        if not members:
-            raise InputError("a coalition of nobody sees nothing", hint="name at least one party")
+        members = members_of(self.network, coalition)
         names = self.network.parties
         inputs = {
-            names[i]: tuple(_integers(kept.sum.ring, kept.secrets[:, i]) for kept in self.sums)
+            names[i]: tuple(integers(kept.sum.ring, kept.secrets[:, i]) for kept in self.sums)
             for i in members
         }
         messages = [
             message
             for at, kept in enumerate(self.sums)
-            for message in _seen(members, kept.envelopes, names, at, kept.sum.plan)
-        ] + _seen(members, self.told, names, None, None)
+            for message in seen(members, kept.envelopes, names, at, kept.sum.plan)
+        ] + seen(members, self.told, names, None, None)
         return View(
             self.network,
             tuple(names[i] for i in members),
@@ -217,6 +232,16 @@ class Record:
 
     def __repr__(self) -> str:
         return f"<Record of {len(self.sums)} sums among {len(self.network)} parties>"
+
+
+def members_of(network: Network, coalition: Iterable[Party]) -> list[int]:
+    """The numbers of a coalition's parties, in order; refuses what is no coalition."""
+    coalition = coalition if isinstance(coalition, str) else list(coalition)
+    network.honest_components(coalition)
+    members = sorted({network.index(party) for party in coalition})
+    if not members:
+        raise InputError("a coalition of nobody sees nothing", hint="name at least one party")
+    return members
 
 
 def view_of(record: Record | None, coalition: Iterable[Party]) -> View:
@@ -244,7 +269,7 @@ def check_recordable(plan: Plan, engine: str) -> None:
         )
 
 
-def _seen(
+def seen(
     members: list[int],
     envelopes: Iterable[Envelope],
     names: tuple[str, ...],
@@ -253,13 +278,14 @@ def _seen(
 ) -> list[Message]:
     """The envelopes that members sent or received, in order of rounds."""
     inside = frozenset(members)
-    seen = [e for e in envelopes if e.sender in inside or e.receiver in inside]
-    seen.sort(key=lambda e: (e.round, e.kind, e.sender, e.receiver))
+    theirs = [e for e in envelopes if e.sender in inside or e.receiver in inside]
+    theirs.sort(key=lambda e: (e.round, e.kind, e.sender, e.receiver))
     return [
         Message(e.kind, names[e.sender], names[e.receiver], e.round, at, bytes(e.payload), e, plan)
-        for e in seen
+        for e in theirs
     ]
 
 
-def _integers(ring: Ring, x: Residues) -> Integers:
+def integers(ring: Ring, x: Residues) -> Integers:
+    """Residues of shape (limbs, d) as whole numbers from 0 to 2^bits - 1."""
     return np.array([*ring.to_ints(x), None], object)[:-1]

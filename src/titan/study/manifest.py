@@ -156,11 +156,15 @@ class Study:
 
     @property
     def limits(self) -> Limits:
-        """The fewest rows: every party checks its own before the first sum, all between the two."""
+        """The fewest rows: every party checks its own before the first sum, all between the two.
+
+        Where small parties are agreed on, a level of a category may be as rare as a party is small.
+        """
         return Limits(
             self.min_rows_party,
             self.min_rows_total,
             self.rows_per_parameter,
+            min(DEFAULT.rows_per_level, self.min_rows_party),
             otherwise="agree on a study that asks for fewer (min_rows_party, min_rows_total, "
             "rows_per_parameter)",
         )

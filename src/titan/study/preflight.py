@@ -150,6 +150,7 @@ def _facts(study: Study, sums: list[Plan], cost: Cost | None) -> dict[str, Any]:
         "solver": study.solver,
         "rows_needed_party": study.min_rows_party,
         "rows_needed_total": study.rows_needed,
+        "rows_needed_level": _rows_needed_level(study),
         **_network_facts(study),
         "sums": [_sum_facts(plan) for plan in sums],
         "rounds": None if cost is None else cost.rounds,
@@ -158,6 +159,12 @@ def _facts(study: Study, sums: list[Plan], cost: Cost | None) -> dict[str, Any]:
         "bytes_received": None if cost is None else dict(cost.bytes_received),
         "parties": _party_facts(study),
     }
+
+
+def _rows_needed_level(study: Study) -> int | None:
+    """Levels are counted where the model has some, and no weights."""
+    counted = bool(study.model.categories) and study.weights is None
+    return study.limits.rows_per_level if counted else None
 
 
 def _network_facts(study: Study) -> dict[str, Any]:

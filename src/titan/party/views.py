@@ -1,0 +1,195 @@
+"""What some parties saw of a rehearsal: a view, as of a run in one process, from the journals.
+
+    titan rehearse heart.csv --party hospital --formula "…" --keep-journal --out kept
+    titan.view("kept", ["north", "east"])
+
+What a party received is in its own journal, and what it sent in those of its receivers. Its inputs
+follow from its messages, since they show both its masks and what it masked; the carried 1 proves
+that nothing is missing.
+"""
+
+# Rule 1: of a party outside the coalition nothing is taken but what a member sent it.
+# Rule 2: a view is whole, or there is none: all that members noted as sent must have arrived.
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+
+from titan.errors import FileError, InputError
+from titan.network.names import Party
+from titan.party.job import StudyJob
+from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, opened
+from titan.pooling import FIRST, SECOND, WIDE_FRACTION
+from titan.privacy.reconstruction import own_input
+from titan.privacy.view import (
+    Integers,
+    Message,
+    Notice,
+    Sum,
+    View,
+    check_recordable,
+    integers,
+    members_of,
+    seen,
+)
+from titan.protocol import Envelope
+from titan.study import Study, frames
+from titan.study.audit import JOURNAL
+from titan.study.frames import Frame
+from titan.study.journal import Journal
+
+_AGAIN = "keep one with: titan rehearse … --keep-journal --out DIR"
+_ORDER = (NONCE, AGREED, ANSWER, END)
+
+
+def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
+    """Exactly what these parties saw of the rehearsal kept in `folder`, and their own inputs.
+
+    The rehearsal must have been run with --keep-journal: otherwise its masks are erased. What was
+    said around the sums is in the view's `notices`.
+    """
+    place = Path(folder)
+    study = _study(place)
+    network, sums = study.network, _sums(study)
+    members = members_of(network, coalition)
+    names = tuple(network.parties[i] for i in members)
+    seen_frames = _Frames.of(place, study, frozenset(names))
+    messages = [
+        message
+        for number, each in enumerate(sums)
+        for message in seen_frames.messages(members, number, each, network.parties)
+    ]
+    inputs = {
+        name: tuple(_input(name, each, messages, number) for number, each in enumerate(sums))
+        for name in names
+    }
+    return View(
+        network, names, sums, tuple(messages), MappingProxyType(inputs), seen_frames.notices()
+    )
+
+
+def _study(place: Path) -> Study:
+    for needed in ("study.toml", "runs"):
+        if not (place / needed).exists():
+            raise FileError(
+                f'"{place}" is no folder of a rehearsal: it has no {needed}', hint=_AGAIN
+            )
+    return Study.load(place / "study.toml")
+
+
+def _sums(study: Study) -> tuple[Sum, ...]:
+    """The second is not there for a single coefficient."""
+    made = zip((FIRST, SECOND), StudyJob.plans_of(study), (WIDE_FRACTION, study.bits - 2))  # noqa: B905
+    sums = tuple(Sum(name, plan, fraction) for name, plan, fraction in made)
+    for each in sums:
+        check_recordable(each.plan, "local")
+    return sums
+
+
+def _input(name: str, sum_: Sum, messages: Iterable[Message], number: int) -> Integers:
+    own = [m for m in messages if m.sum == number and name in (m.sender, m.receiver)]
+    found = own_input(sum_.plan, name, own)
+    if sum_.ring.to_ints(found[:, -1:]) != [1]:
+        raise FileError(f"the journals of {name} and its neighbours do not belong together")
+    return integers(sum_.ring, found[:, :-1])
+
+
+# -- journals ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Frames:
+    """All that members sent or received: the frames, each with its receiver."""
+
+    received: list[tuple[str, Frame]]
+    unheard: list[Notice]
+    """Last messages that were not waited for."""
+
+    @classmethod
+    def of(cls, place: Path, study: Study, inside: frozenset[str]) -> _Frames:
+        received: list[tuple[str, Frame]] = []
+        balance: Counter[frames.Message] = Counter()
+        for party in study.network.parties:
+            with _journal(place, study, party) as journal:
+                noted = [m for m in journal.messages() if m.sender in inside]
+                balance.update(m for m in noted if m.sender == party)
+                balance.subtract(m for m in noted if m.receiver == party)
+                received += [
+                    (party, frame)
+                    for frame in journal.incoming()
+                    if party in inside or frame.peer in inside
+                ]
+        return cls(received, _unheard(balance))
+
+    def messages(
+        self, members: list[int], number: int, sum_: Sum, names: tuple[str, ...]
+    ) -> list[Message]:
+        """Those of one sum, in order of rounds, with the signatures behind masked vectors."""
+        envelopes, signatures = [], {}
+        for _, frame in self.received:
+            if frame.sum == number:
+                envelope, behind = opened(frame.body)
+                envelopes.append(envelope)
+                signatures[_key(envelope)] = bytes(behind)
+        found = seen(members, envelopes, names, number, sum_.plan)
+        return [replace(m, signatures=signatures[_key(m._envelope)]) for m in found]
+
+    def notices(self) -> tuple[Notice, ...]:
+        outside = [
+            Notice(frame.kind, frame.peer, party, bytes(frame.body))
+            for party, frame in self.received
+            if frame.sum is None
+        ]
+        return tuple(sorted([*outside, *self.unheard], key=lambda n: _ORDER.index(n.kind)))
+
+
+def _key(envelope: Envelope) -> tuple[int, ...]:
+    return envelope[:4]
+
+
+def _journal(place: Path, study: Study, party: str) -> Journal:
+    """A journal of this rehearsal, come to its end and with its secrets."""
+    found = sorted((place / "runs" / party).glob(f"*/{JOURNAL}"))
+    if len(found) != 1:
+        raise FileError(
+            f'"{place}" has {len(found)} journals of {party}, and one is expected', hint=_AGAIN
+        )
+    journal = Journal.open(found[0])
+    try:
+        _refuse_unfit(journal, study, party)
+    except BaseException:
+        journal.close()
+        raise
+    return journal
+
+
+def _refuse_unfit(journal: Journal, study: Study, party: str) -> None:
+    state = journal.state
+    if state is None or not state.finished:
+        raise InputError(f"{party} did not come to the end of this rehearsal", hint=_AGAIN)
+    if (state.study, state.party) != (study.digest, party):
+        raise FileError(f"the journal of {party} is not of this study", hint="was either changed?")
+    if state.erased:
+        raise InputError(
+            "the masks of this rehearsal were erased when it was over, so nobody's view can be "
+            "shown",
+            hint=_AGAIN,
+        )
+
+
+def _unheard(balance: Counter[frames.Message]) -> list[Notice]:
+    """What members noted as sent and nobody has: nothing, but perhaps last messages."""
+    apart = {message: count for message, count in balance.items() if count}
+    for message, count in apart.items():
+        if message.kind != END or count < 0:
+            raise FileError(
+                f"the journals of {message.sender} and {message.receiver} do not agree on what "
+                "went between them",
+                hint=_AGAIN,
+            )
+    return [Notice(END, message.sender, message.receiver, LAST) for message in apart]

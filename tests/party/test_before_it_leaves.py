@@ -1,0 +1,131 @@
+"""In a run over the network, what a party looks at itself before its numbers leave its machine.
+
+The ledger has the study before the first masked vector, and the counts of all rows are looked at
+between the two sums: where one is too small, no message of the second sum exists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tests.party.loopback import NAMES, Gathering, answers_agree, run
+from titan.errors import DataError, InputError, TitanError
+from titan.network import Network
+from titan.party.desk import Desk
+from titan.party.engine import Engine
+from titan.study import Link
+from titan.study.frames import CONTROL, Frame
+from titan.study.journal import Journal
+from titan.study.ledger import Ledger
+
+LEVELS = "y ~ x + C(g, levels=['u', 'v', 'w'])"
+
+
+def entries(path: Path) -> list[str]:
+    with Ledger.open(path) as ledger:
+        return [entry.study for entry in ledger._entries()]
+
+
+def sums_begun(folder: Path) -> set[int | None]:
+    """Of which sums anything was sent or received."""
+    with Journal.open(folder / "journal.db") as journal:
+        return {message.sum for message in journal.messages()}
+
+
+async def errors_of(g: Gathering) -> list[TitanError]:
+    found = await asyncio.gather(*map(g.joining, g.names), return_exceptions=True)
+    assert all(isinstance(each, TitanError) for each in found), found
+    return list(found)  # type: ignore[arg-type]
+
+
+def with_levels(g: Gathering, letters: str) -> None:
+    """One level for each row of all parties, in turn."""
+    for at, name in enumerate(g.names):
+        header, *lines = (g.folder / f"{name}.csv").read_text().splitlines()
+        mine = letters[at :: len(g.names)]
+        marked = [f"{line},{level}" for line, level in zip(lines, mine, strict=True)]
+        g.write(name, "\n".join([f"{header},g", *marked]) + "\n")
+
+
+# -- the ledger -------------------------------------------------------------------------------
+
+
+def test_the_ledger_is_written_before_anything_is_put_out(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    known: list[bool] = []
+    put_out = Desk._put_out
+
+    def looking(self: Desk, frames: Iterable[Frame]) -> None:
+        frames = list(frames)
+        if any(frame.kind not in CONTROL for frame in frames):
+            name = self.journal.path.parent.name.removesuffix("-run1")
+            known.append(entries(tmp_path / f"{name}.ledger") == [g.study.digest])
+        put_out(self, frames)
+
+    with patch.object(Desk, "_put_out", looking):
+        run(g.all())
+    answers_agree(g)
+    assert len(known) >= 2 * len(NAMES), "masks and masked vectors of every party"
+    assert all(known)
+
+
+def test_a_run_that_came_to_nothing_counts(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    with pytest.raises(TitanError, match="south"):
+        run(g.join("north", wait=0.3))
+    assert entries(tmp_path / "north.ledger") == [g.study.digest]
+
+
+def test_what_the_ledger_refuses_is_not_even_dialled(tmp_path: Path) -> None:
+    """The same study without one party, after one with it."""
+    g = Gathering(tmp_path, names=(*NAMES, "west"))
+    run(g.all())
+    links = tuple(Link(a, b) for a, b in Network.cycle(list(NAMES)).edges)
+    fewer = replace(g.study, parties=g.study.parties[:3], links=links, min_rows_total=30)
+    with patch.object(Engine, "__init__") as engine:
+        with pytest.raises(InputError, match=r"differ from those of study .* only by west"):
+            run(g.join("north", fewer, run=2))
+        assert not engine.called
+    assert sums_begun(g.run_folder("north", 2)) == set()
+    assert entries(tmp_path / "north.ledger") == [g.study.digest]
+
+
+# -- counts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "letters", "said"),
+    [
+        ({"min_rows_total": 37}, "uvw" * 12, "36 rows in all, and 3 parties need at least 37"),
+        ({"rows_per_parameter": 10}, "uvw" * 12, "36 rows in all for 4 parameters"),
+        ({}, "uv" * 17 + "ww", "C(g)[T.w] is the level of 2 rows in all"),
+        ({}, "wwww" + "v" * 31 + "u", "C(g)[u] is the level of 1 row in all"),
+    ],
+)
+def test_too_few_in_all_end_every_party_alike_before_the_second_sum(
+    tmp_path: Path, changes: dict[str, Any], letters: str, said: str
+) -> None:
+    g = Gathering(tmp_path, changes={"formula": LEVELS, **changes})
+    with_levels(g, letters)
+    errors = run(errors_of(g))
+    assert all(isinstance(error, DataError) for error in errors)
+    assert len({str(error) for error in errors}) == 1
+    assert said in str(errors[0])
+    assert not g.shown
+    for name in NAMES:
+        assert sums_begun(g.run_folder(name)) == {None, 0}
+
+
+def test_as_many_as_needed_are_answered(tmp_path: Path) -> None:
+    g = Gathering(tmp_path, changes={"formula": LEVELS})
+    with_levels(g, "uv" * 16 + "uwww")
+    run(g.all(keep_journal=True))
+    answers_agree(g)
+    assert sums_begun(g.run_folder("north")) == {None, 0, 1}
