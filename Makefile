@@ -41,7 +41,8 @@ privacy: $(READY)  ## the proofs of privacy, the longer set included
 faults: $(READY)  ## the fault campaign: parties killed, cut off and talked over
 	@$(BIN)/python -m tests.party.campaign --runs 300
 
-bench: $(READY)  ## the benchmarks; ratios measured side by side
+bench: $(READY)  ## the benchmarks, peers included; ratios measured side by side
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]' || echo "some peers cannot be installed here; the report says which were skipped"
 	@$(BIN)/python -m benchmarks
 
 clean:  ## remove what make made
