@@ -16,8 +16,9 @@ from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run
 from titan.errors import DataError, PeerError, TitanError
 from titan.party import taking_part
 from titan.party.desk import Desk
-from titan.party.engine import Engine
+from titan.party.news import News, Watch
 from titan.party.session import Session
+from titan.party.standing import Standing
 from titan.party.taking_part import JOURNAL, TRANSCRIPT
 from titan.study import Link
 from titan.study.journal import Journal
@@ -220,11 +221,10 @@ def test_an_interrupt_is_not_lost_though_news_comes_with_it() -> None:
     """Ctrl-C cancels the waiting; in Python 3.11 `wait_for` forgets that if its turn has come."""
 
     async def trial() -> None:
-        engine = Engine.__new__(Engine)
-        engine._failure, engine._changed = None, asyncio.Event()
-        waiting = asyncio.ensure_future(engine.until(lambda: False, 60.0))
+        news = News(Watch(), lambda: Standing("masks"))
+        waiting = asyncio.ensure_future(news.until(lambda: False, 60.0))
         await asyncio.sleep(0.01)
-        engine._changed.set()
+        news.changed()
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait((waiting,), timeout=5.0)

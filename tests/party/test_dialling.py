@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 import pytest
 
-from titan.party.engine import Engine, _Line
+from titan.party.connecting import Connections
+from titan.party.line import Line
 from titan.party.links import Outgoing
 from titan.party.wire import Role
-from titan.study import Link
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,12 @@ def test_a_message_that_is_refused_each_time_is_not_sent_ten_times_a_second(
     carries: bool, expected: list[float]
 ) -> None:
     pauses: list[float] = []
-    line, outgoing = _Line("south", Role.SENDER), Outgoing()
-    engine: Any = Engine.__new__(Engine)
-    engine._lines = {("north", "south"): line}
-    engine._diallers = {"south": None}
-    engine._desk = SimpleNamespace(outgoing={"south": outgoing})
-    engine._leaving = False
+    line, outgoing = Line("south", Role.SENDER), Outgoing()
+    connections: Any = Connections.__new__(Connections)
+    connections._diallers = {"south": None}
+    connections._desk = SimpleNamespace(outgoing={"south": outgoing})
 
-    async def tried(_: _Line) -> None:
+    async def tried(_: Line) -> None:
         line.up = True
         if carries:
             outgoing.add(b"message")
@@ -37,9 +35,9 @@ def test_a_message_that_is_refused_each_time_is_not_sent_ten_times_a_second(
 
     async def sleep(pause: float) -> None:
         pauses.append(pause)
-        engine._leaving = len(pauses) == len(expected)
+        line.leaving = len(pauses) == len(expected)
 
-    engine._try = tried
-    with patch("titan.party.engine.asyncio.sleep", sleep):
-        asyncio.run(engine._dial(Link("north", "south")))
+    connections._try = tried
+    with patch("titan.party.connecting.asyncio.sleep", sleep):
+        asyncio.run(connections.dial(line))
     assert pauses == pytest.approx(expected)
