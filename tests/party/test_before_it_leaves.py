@@ -60,16 +60,16 @@ def with_levels(g: Gathering, letters: str) -> None:
 def test_the_ledger_is_written_before_anything_is_put_out(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
     known: list[bool] = []
-    put_out = Desk._put_out
+    write_down = Desk.write_down
 
     def looking(self: Desk, frames: Iterable[Frame]) -> None:
         frames = list(frames)
         if any(frame.kind not in CONTROL for frame in frames):
             name = self.journal.path.parent.name.removesuffix("-run1")
             known.append(entries(tmp_path / f"{name}.ledger") == [g.study.digest])
-        put_out(self, frames)
+        write_down(self, frames)
 
-    with patch.object(Desk, "_put_out", looking):
+    with patch.object(Desk, "write_down", looking):
         run(g.all())
     answers_agree(g)
     assert len(known) >= 2 * len(NAMES), "masks and masked vectors of every party"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
+
+import pytest
 
 from tests.party.simulated_party import Place, Process, Vectors
 from tests.party.simulation import RING
 from titan import Network
+from titan.errors import FileError
 from titan.party.desk import Arrival
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
@@ -52,3 +57,22 @@ def test_a_mask_that_was_taken_and_erased_is_not_asked_for_again(tmp_path: Path)
     assert again.concluded
     assert again.desk.accepted("south") == again.desk.incoming["south"].expected == 2
     again.journal.close()
+
+
+def test_what_is_not_on_disk_is_neither_confirmed_nor_sent(tmp_path: Path) -> None:
+    """The disk is full when a nonce arrives: links that are still open must not show it."""
+    process = _process(tmp_path)
+    south = Process(replace(process.place, party=2), Random(1), lambda _: None)
+    (nonce,) = south.desk.unacknowledged()
+    waiting = len(process.desk.outgoing["east"])
+    with (
+        patch.object(process.journal, "_commit", side_effect=FileError("the disk is full")),
+        pytest.raises(FileError, match="full"),
+    ):
+        process.desk.accept([Arrival("south", 0, memoryview(nonce.body))])
+    assert process.session is not None
+    assert "south" in process.session.nonces, "it was taken, and would have been passed on"
+    assert process.desk.accepted("south") == 0
+    assert len(process.desk.outgoing["east"]) == waiting
+    south.journal.close()
+    process.journal.close()

@@ -293,9 +293,10 @@ class _Work:
         with self._journal.batch():  # what is told is signed too, and nothing without the other
             self._journal.agree(self._session.agreed)
             if self._run.solver == self._run.party:
-                self._desk.put_out(self._session.tell_answer(answer.encode()))
+                self._desk.write_down(self._session.tell_answer(answer.encode()))
             transcript = self._transcript(answer)
             self._journal.finish({"result": answer.result, "summary": answer.summary}, transcript)
+        self._desk.release()
         state = self._journal.state
         assert state is not None  # noqa: S101 - it was begun
         self._party._write_transcript(state.transcript or b"")  # the first one, after a restart
