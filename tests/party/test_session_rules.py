@@ -14,6 +14,7 @@ from tests.party.simulation import RING
 from titan import Network
 from titan.errors import FileError
 from titan.party.desk import Arrival
+from titan.party.messages import LAST
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
 from titan.study.frames import Frame
@@ -76,3 +77,33 @@ def test_what_is_not_on_disk_is_neither_confirmed_nor_sent(tmp_path: Path) -> No
     assert len(process.desk.outgoing["east"]) == waiting
     south.journal.close()
     process.journal.close()
+
+
+def test_a_run_that_is_over_takes_no_more_than_a_run_has(tmp_path: Path) -> None:
+    """A neighbour that goes on talking would fill the disk: nobody reads it any more."""
+    process = _process(tmp_path)
+    process.journal.finish({"result": "an answer"}, b"a transcript")
+    process.journal.erase_secrets()
+    process.journal.close()
+    again = _process(tmp_path)
+    told = memoryview(bytes([18, 255]) + bytes(200))
+    sums = 2 * 3  # a mask and two rounds each
+    for number in range(sums + 2 * 3 + 2):
+        assert again.desk.accept([Arrival("south", number, told)]) == []
+    (refused,) = again.desk.accept([Arrival("south", number + 1, told)])
+    assert "more than a run has to say" in refused.reason
+    again.journal.close()
+
+
+def test_a_run_that_is_over_takes_nothing_after_the_last(tmp_path: Path) -> None:
+    process = _process(tmp_path)
+    process.journal.finish({"result": "an answer"}, b"a transcript")
+    process.journal.erase_secrets()
+    process.journal.close()
+    for life in range(2):  # it is known after a restart too
+        again = _process(tmp_path)
+        refused = again.desk.accept(
+            Arrival("south", number, memoryview(LAST)) for number in range(life, 2)
+        )
+        assert [each.number for each in refused] == [1]
+        again.journal.close()

@@ -23,7 +23,7 @@ from typing import Any
 import titan
 from titan.errors import FileError, InputError, TitanError
 from titan.moments import Collected, Source, collect, moments_file
-from titan.party.aftermath import Aftermath
+from titan.party.aftermath import Aftermath, most_messages
 from titan.party.desk import Desk
 from titan.party.engine import Engine, Watch
 from titan.party.entry import entry_of
@@ -162,12 +162,12 @@ class Party:
         if state.transcript:
             self._write_transcript(state.transcript)
         show(answer)
-        rest = Aftermath(journal)
         network, me = self.study.network, self.identity.name
         outgoing = {
             name: Outgoing(journal.acknowledged_by(name) + 1) for name in _receivers(network, me)
         }
         plans = StudyJob.plans_of(self.study)
+        rest = Aftermath(journal, most_messages(network, network.index(me), plans))
         most = max(plan.cost.bytes_sent.largest for plan in plans) + (1 << 20)
         incoming = {name: Incoming(most) for name in _senders(network, me)}
         desk = Desk(rest, journal, outgoing, incoming)
