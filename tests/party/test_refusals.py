@@ -311,6 +311,21 @@ def test_another_nonce_of_a_party_ends_the_run_and_says_why(table: Table) -> Non
             table.seats["south"].session.receive(Frame("east", 99, NONCE, frame.body))
 
 
+def test_a_nonce_said_after_somebody_else_ends_the_run_before_any_mask() -> None:
+    """The transcript has a nonce of its own for every party, and could not be signed."""
+    network = Network.cycle(list(NAMES))
+    first, *others = (
+        session(party, network, plans(network), nonce=fixed("nonce", max(party, 1)))
+        for party in range(len(NAMES))
+    )
+    told = [frame.body for other in reversed(others) for frame in other.start()]
+    first.start()
+    for number, body in enumerate(told[:-1]):
+        assert [f.kind for f in first.receive(Frame("west", number, NONCE, body))] in ([NONCE], [])
+    with pytest.raises(PeerError, match="of north and east are not all different"):
+        first.receive(Frame("west", 2, NONCE, told[-1]))
+
+
 def test_the_head_of_a_message_is_checked() -> None:
     for bad, why in (
         (b"", "without its head"),
