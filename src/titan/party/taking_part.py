@@ -1,6 +1,6 @@
 """Taking part in a study, from one's own rows to the answer: what `titan join` does.
 
-journal begun or found again ─► ledger ─► links ─► sums ─► agreement ─► answer ─► secrets erased
+ledger and journal begun or found again ─► links ─► sums ─► agreement ─► answer ─► secrets erased
                                                                         ─► stay while needed
 """
 
@@ -95,7 +95,6 @@ class Party:
                 return await self._serve(journal, show, started)
             collected = self._collect()
             state = self._begin(journal, collected)
-            self._enter_into_ledger()
             work = _Work(self, report, journal, state, collected, started)
             return await work.run(show)
 
@@ -110,6 +109,14 @@ class Party:
         return found
 
     def _begin(self, journal: Journal, collected: Collected) -> RunState:
+        """In the ledger and in the journal, or in neither: what one refuses binds no run."""
+        with Ledger.open(self.ledger) as ledger:
+            entry = entry_of(self.study, self.choices.run, self.source, ledger)
+            with ledger.batch():
+                ledger.record(entry, allow_differencing=self.choices.allow_differencing)
+                return self._begin_journal(journal, collected)
+
+    def _begin_journal(self, journal: Journal, collected: Collected) -> RunState:
         sums = 2 if self.study.parameters > 1 else 1
         return journal.begin(
             study=self.study.digest,
@@ -120,11 +127,6 @@ class Party:
             keys=[fresh_key() for _ in range(sums)],
             data_digest=journal.keyed_digest([moments_file.encode(collected.moments)]),
         )
-
-    def _enter_into_ledger(self) -> None:
-        with Ledger.open(self.ledger) as ledger:
-            entry = entry_of(self.study, self.choices.run, self.source, ledger)
-            ledger.record(entry, allow_differencing=self.choices.allow_differencing)
 
     # -- the network --------------------------------------------------------------------------
 
