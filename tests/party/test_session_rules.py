@@ -11,10 +11,11 @@ import pytest
 
 from tests.party.simulated_party import Place, Process, Vectors
 from tests.party.simulation import RING
+from tests.party.tables import Table
 from titan import Network
 from titan.errors import FileError
 from titan.party.desk import Arrival
-from titan.party.messages import LAST
+from titan.party.messages import LAST, opened
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
 from titan.study.frames import Frame
@@ -107,3 +108,16 @@ def test_a_run_that_is_over_takes_nothing_after_the_last(tmp_path: Path) -> None
         )
         assert [each.number for each in refused] == [1]
         again.journal.close()
+
+
+def test_every_sum_has_masks_of_its_own(tmp_path: Path) -> None:
+    """Used twice, they would show the difference of two inputs."""
+    with Table(tmp_path) as table:
+        table.run()
+        for seat in table.seats.values():
+            first, second = (
+                opened(frame.body)[0].payload
+                for frame in seat.journal.incoming()
+                if frame.kind == "MASK"
+            )
+            assert bytes(first) != bytes(second)
