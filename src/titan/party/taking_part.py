@@ -112,9 +112,10 @@ class Party:
         """In the ledger and in the journal, or in neither: what one refuses binds no run."""
         with Ledger.open(self.ledger) as ledger:
             entry = entry_of(self.study, self.choices.run, self.source, ledger)
-            with ledger.batch():
+            with ledger.batch(), journal.batch():
+                state = self._begin_journal(journal, collected)
                 ledger.record(entry, allow_differencing=self.choices.allow_differencing)
-                return self._begin_journal(journal, collected)
+        return state
 
     def _begin_journal(self, journal: Journal, collected: Collected) -> RunState:
         sums = 2 if self.study.parameters > 1 else 1
