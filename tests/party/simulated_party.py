@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from titan import Network
-from titan.party.aftermath import Aftermath
+from titan.party.aftermath import Aftermath, most_messages
 from titan.party.desk import Arrival, Desk
 from titan.party.greeting import Greeting
 from titan.party.links import Incoming, Outgoing
@@ -112,7 +112,10 @@ class Process:
         if state.erased:
             first = {name: self.journal.acknowledged_by(name) + 1 for name in receivers}
             outgoing = {name: Outgoing(first[name]) for name in receivers}
-            return Desk(Aftermath(self.journal), self.journal, outgoing, incoming)
+            rest = Aftermath(
+                self.journal, most_messages(place.network, place.party, place.job.plans)
+            )
+            return Desk(rest, self.journal, outgoing, incoming)
         run = Run(STUDY, 1, place.network, place.party, state.nonce, place.solver)
         self.session = Session(run, place.job, state.keys, KeyedSigner(place.party))
         outgoing = {name: Outgoing() for name in receivers}

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.party.loopback import NAMES, Gathering, answers_agree, run
-from titan.errors import DataError, InputError, TitanError
+from titan.errors import DataError, InputError, PeerError, TitanError
 from titan.network import Network
 from titan.party.desk import Desk
 from titan.party.engine import Engine
@@ -60,16 +60,16 @@ def with_levels(g: Gathering, letters: str) -> None:
 def test_the_ledger_is_written_before_anything_is_put_out(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
     known: list[bool] = []
-    put_out = Desk._put_out
+    write_down = Desk.write_down
 
     def looking(self: Desk, frames: Iterable[Frame]) -> None:
         frames = list(frames)
         if any(frame.kind not in CONTROL for frame in frames):
             name = self.journal.path.parent.name.removesuffix("-run1")
             known.append(entries(tmp_path / f"{name}.ledger") == [g.study.digest])
-        put_out(self, frames)
+        write_down(self, frames)
 
-    with patch.object(Desk, "_put_out", looking):
+    with patch.object(Desk, "write_down", looking):
         run(g.all())
     answers_agree(g)
     assert len(known) >= 2 * len(NAMES), "masks and masked vectors of every party"
@@ -94,6 +94,31 @@ def test_what_the_ledger_refuses_is_not_even_dialled(tmp_path: Path) -> None:
             run(g.join("north", fewer, run=2))
         assert not engine.called
     assert sums_begun(g.run_folder("north", 2)) == set()
+    assert entries(tmp_path / "north.ledger") == [g.study.digest]
+
+
+def test_what_the_ledger_refuses_binds_no_run(tmp_path: Path) -> None:
+    """Its hint is to use the same rows as then, so that must be possible."""
+    g = Gathering(tmp_path)
+    run(g.all())
+    path = tmp_path / "north.csv"
+    rows = path.read_text()
+    g.write("north", "".join(rows.splitlines(keepends=True)[:-1]))
+    with pytest.raises(InputError, match="only a few of this party's rows differ"):
+        run(g.join("north", run=2))
+    g.write("north", rows)
+    with pytest.raises(PeerError, match="nothing came"):
+        run(g.join("north", run=2, wait=0.3))
+    assert entries(tmp_path / "north.ledger") == [g.study.digest] * 2
+
+
+def test_what_the_journal_refuses_is_not_in_the_ledger(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    with pytest.raises(PeerError, match="nothing came"):
+        run(g.join("north", wait=0.3))
+    g.write("north", (tmp_path / "south.csv").read_text())
+    with pytest.raises(DataError, match="changed since the run began"):
+        run(g.join("north"))
     assert entries(tmp_path / "north.ledger") == [g.study.digest]
 
 

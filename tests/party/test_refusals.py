@@ -11,13 +11,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.party.mutants import mutated
-from tests.party.tables import NAMES, TOTALS, Table, fixed, plans, session
+from tests.party.tables import NAMES, TOTALS, Codes, Table, fixed, plans, session
 from titan import Network
 from titan.errors import MessageError, PeerError, RecoveryError, TitanError
 from titan.party import messages
@@ -311,6 +312,21 @@ def test_another_nonce_of_a_party_ends_the_run_and_says_why(table: Table) -> Non
             table.seats["south"].session.receive(Frame("east", 99, NONCE, frame.body))
 
 
+def test_a_nonce_said_after_somebody_else_ends_the_run_before_any_mask() -> None:
+    """The transcript has a nonce of its own for every party, and could not be signed."""
+    network = Network.cycle(list(NAMES))
+    first, *others = (
+        session(party, network, plans(network), nonce=fixed("nonce", max(party, 1)))
+        for party in range(len(NAMES))
+    )
+    told = [frame.body for other in reversed(others) for frame in other.start()]
+    first.start()
+    for number, body in enumerate(told[:-1]):
+        assert [f.kind for f in first.receive(Frame("west", number, NONCE, body))] in ([NONCE], [])
+    with pytest.raises(PeerError, match="of north and east are not all different"):
+        first.receive(Frame("west", 2, NONCE, told[-1]))
+
+
 def test_the_head_of_a_message_is_checked() -> None:
     for bad, why in (
         (b"", "without its head"),
@@ -325,3 +341,46 @@ def test_the_head_of_a_message_is_checked() -> None:
         with pytest.raises(MessageError, match=why):
             messages.decode("east", 0, bad)
     assert HEAD_BYTES == 2
+
+
+# -- what was signed for something else -------------------------------------------------------
+
+
+def test_a_vector_signed_in_one_sum_is_not_taken_in_the_next(table: Table) -> None:
+    with table:
+        south = south_in_sum(table, 1)
+        (first,) = (
+            frame
+            for frame in table.seats["south"].journal.incoming()
+            if (frame.peer, frame.kind, frame.sum, frame.round) == ("east", "MASKED", 0, 1)
+        )
+        envelope, behind = opened(first.body)
+        with pytest.raises(RecoveryError, match="a vector of east that east did not sign"):
+            south.receive(in_sum(envelope, 1, bytes(behind)))
+
+
+@pytest.mark.parametrize("other", [{"number": 2}, {"study": bytes(32)}])
+def test_a_nonce_of_another_run_or_study_is_not_taken(table: Table, other: dict[str, Any]) -> None:
+    with table:
+        south, east = (table.seats[name].session for name in ("south", "east"))
+        elsewhere = Session(replace(east.run, **other), east._job, east._keys, Codes(EAST))
+        (frame, *_) = (f for f in elsewhere.start() if f.peer == "south")
+        with pytest.raises(MessageError, match="a NONCE that east did not sign"):
+            south.receive(Frame("east", 0, NONCE, frame.body))
+
+
+def test_a_digest_of_a_run_with_other_nonces_is_not_taken(tmp_path: Path, table: Table) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere = Table(folder, CHORDED)
+    elsewhere.leave("west")
+    (folder / "west.db").unlink()
+    elsewhere.sit("west", fixed("another"))
+    with table, elsewhere:
+        elsewhere.run()
+        told = [f for f in elsewhere.seats["south"].journal.incoming() if f.kind == AGREED]
+        south = south_in_sum(table, 1)
+        assert told
+        for frame in told:
+            with pytest.raises(MessageError, match="did not sign"):
+                south.receive(Frame(frame.peer, 99, AGREED, frame.body))

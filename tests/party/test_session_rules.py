@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
+
+import pytest
 
 from tests.party.simulated_party import Place, Process, Vectors
 from tests.party.simulation import RING
+from tests.party.tables import Table
 from titan import Network
+from titan.errors import FileError
 from titan.party.desk import Arrival
+from titan.party.messages import LAST, opened
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
 from titan.study.frames import Frame
@@ -52,3 +59,65 @@ def test_a_mask_that_was_taken_and_erased_is_not_asked_for_again(tmp_path: Path)
     assert again.concluded
     assert again.desk.accepted("south") == again.desk.incoming["south"].expected == 2
     again.journal.close()
+
+
+def test_what_is_not_on_disk_is_neither_confirmed_nor_sent(tmp_path: Path) -> None:
+    """The disk is full when a nonce arrives: links that are still open must not show it."""
+    process = _process(tmp_path)
+    south = Process(replace(process.place, party=2), Random(1), lambda _: None)
+    (nonce,) = south.desk.unacknowledged()
+    waiting = len(process.desk.outgoing["east"])
+    with (
+        patch.object(process.journal, "_commit", side_effect=FileError("the disk is full")),
+        pytest.raises(FileError, match="full"),
+    ):
+        process.desk.accept([Arrival("south", 0, memoryview(nonce.body))])
+    assert process.session is not None
+    assert "south" in process.session.nonces, "it was taken, and would have been passed on"
+    assert process.desk.accepted("south") == 0
+    assert len(process.desk.outgoing["east"]) == waiting
+    south.journal.close()
+    process.journal.close()
+
+
+def test_a_run_that_is_over_takes_no_more_than_a_run_has(tmp_path: Path) -> None:
+    """A neighbour that goes on talking would fill the disk: nobody reads it any more."""
+    process = _process(tmp_path)
+    process.journal.finish({"result": "an answer"}, b"a transcript")
+    process.journal.erase_secrets()
+    process.journal.close()
+    again = _process(tmp_path)
+    told = memoryview(bytes([18, 255]) + bytes(200))
+    sums = 2 * 3  # a mask and two rounds each
+    for number in range(sums + 2 * 3 + 2):
+        assert again.desk.accept([Arrival("south", number, told)]) == []
+    (refused,) = again.desk.accept([Arrival("south", number + 1, told)])
+    assert "more than a run has to say" in refused.reason
+    again.journal.close()
+
+
+def test_a_run_that_is_over_takes_nothing_after_the_last(tmp_path: Path) -> None:
+    process = _process(tmp_path)
+    process.journal.finish({"result": "an answer"}, b"a transcript")
+    process.journal.erase_secrets()
+    process.journal.close()
+    for life in range(2):  # it is known after a restart too
+        again = _process(tmp_path)
+        refused = again.desk.accept(
+            Arrival("south", number, memoryview(LAST)) for number in range(life, 2)
+        )
+        assert [each.number for each in refused] == [1]
+        again.journal.close()
+
+
+def test_every_sum_has_masks_of_its_own(tmp_path: Path) -> None:
+    """Used twice, they would show the difference of two inputs."""
+    with Table(tmp_path) as table:
+        table.run()
+        for seat in table.seats.values():
+            first, second = (
+                opened(frame.body)[0].payload
+                for frame in seat.journal.incoming()
+                if frame.kind == "MASK"
+            )
+            assert bytes(first) != bytes(second)

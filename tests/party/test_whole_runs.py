@@ -110,6 +110,8 @@ def test_a_system_without_a_solution_fails_alike_everywhere(tmp_path: Path) -> N
         b"[]",
         b"{}",
         b'{"result": 1, "summary": ""}',
+        b'{"result": [], "summary": ""}',
+        b'{"result": "no", "summary": ""}',
         b'{"result": {}, "summary": 1}',
         b'{"summary": "", "result": {}}',
         b'{"result": {}, "summary": "" }',

@@ -8,6 +8,8 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from titan.moments.precision import working_precision
+
 if TYPE_CHECKING:
     from flint import arb
 
@@ -76,7 +78,7 @@ class Ball:
         """This ball, or a slightly larger one, as an arb."""
         import flint
 
-        with flint.ctx.workprec(precision):
+        with working_precision(precision):
             mid = flint.arb(flint.fmpq(self.mid.numerator, self.mid.denominator))
             return mid + flint.arb(0, _up_arb(self.rad))
 

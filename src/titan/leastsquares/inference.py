@@ -18,6 +18,7 @@ from titan.leastsquares.balls import Ball, of_arb
 from titan.leastsquares.bounds import Floats, raised
 from titan.leastsquares.certified import Certificate
 from titan.leastsquares.named import Quantity
+from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
     from flint import arb
@@ -92,9 +93,8 @@ def square_length(certificate: Certificate, constant: list[Fraction]) -> Ball:
 
 def compute(formula: Callable[..., arb], *balls: Ball) -> Ball:
     """A formula on balls; one that is not defined all over them is a mistake of the caller."""
-    import flint
 
-    with flint.ctx.workprec(PRECISION):
+    with working_precision(PRECISION):
         return of_arb(formula(*(ball.arb(PRECISION) for ball in balls)))
 
 
@@ -132,7 +132,7 @@ def _tail_at(f: Fraction, first: int, second: int) -> Ball:
     import flint
 
     a, b = flint.fmpq(first, 2), flint.fmpq(second, 2)
-    with flint.ctx.workprec(_TAIL_PRECISION):
+    with working_precision(_TAIL_PRECISION):
         at = Ball(f).arb(_TAIL_PRECISION)
         if f < 1:
             tail = 1 - (first * at / (second + first * at)).beta_lower(a, b, 1)

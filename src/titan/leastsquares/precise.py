@@ -19,6 +19,7 @@ from titan.leastsquares.balls import fraction_of
 from titan.leastsquares.bounds import Floats, raised
 from titan.leastsquares.pooled import Integers, PooledMoments, integers
 from titan.leastsquares.slices import bit_length
+from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
@@ -74,7 +75,7 @@ def _invert(moments: PooledMoments, precision: int) -> arb_mat | None:
     import flint
 
     n = len(moments.names)
-    with flint.ctx.workprec(precision):
+    with working_precision(precision):
         scale = flint.arb(moments.denominator)
         gram = flint.arb_mat(n, n, [flint.arb(v) for v in moments.gram.ravel().tolist()])
         try:
@@ -106,7 +107,7 @@ def _refine(moments: PooledMoments, inverse: arb_mat, precision: int) -> Approxi
     import flint
 
     system, n = System.of(moments), len(moments.names)
-    with flint.ctx.workprec(precision):
+    with working_precision(precision):
         rhs = flint.arb_mat(n, 1, [_arb(g) for g in moments.rhs])
         guess = [abs(float(entry.mid())) for entry in (inverse * rhs).entries()]
         largest = max(entry.abs_upper() for entry in inverse.entries())

@@ -34,6 +34,7 @@ from titan.leastsquares.balls import Ball, nearest
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate
 from titan.leastsquares.pooled import Integers, column_scales, integers
+from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
     from flint import arb_mat
@@ -143,9 +144,8 @@ class Robust:
 
     def _solved(self, tested: list[int]) -> float | None:
         """x̂ᵀV⁻¹x̂ over some coefficients."""
-        import flint
 
-        with flint.ctx.workprec(4 * _INVERSE_BITS):
+        with working_precision(4 * _INVERSE_BITS):
             covariance = _arb_matrix([[self.scaled[j][k] for k in tested] for j in tested])
             try:
                 inverse = covariance.inv()

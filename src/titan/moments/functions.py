@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titan.moments.columns import Column
+from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
     from flint import fmpq
@@ -36,13 +37,13 @@ class DomainError(Exception):
 
 def apply(name: str, argument: Column) -> Column:
     """The function of this name, entry by entry; DomainError names the first bad row."""
-    from flint import ctx, fmpq
+    from flint import fmpq
 
     function = FUNCTIONS[name]
     known: dict[Any, float] = {}  # data repeat themselves: ages, years, counts
     results = np.empty(len(argument), np.float64)
     unit = fmpq(argument.unit.numerator, argument.unit.denominator)
-    with ctx.workprec(_FIRST_PRECISION):
+    with working_precision(_FIRST_PRECISION):
         for row, number in enumerate(argument.numbers.tolist()):
             if number not in known:
                 try:
@@ -87,7 +88,7 @@ def _nearest(name: str, x: fmpq) -> float:
     nearest = float(ball.lower())
     if nearest == float(ball.upper()):
         return nearest
-    with ctx.workprec(2 * ctx.prec):
+    with working_precision(2 * ctx.prec):
         return _nearest(name, x)
 
 

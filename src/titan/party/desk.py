@@ -67,12 +67,14 @@ class Desk:
         self._ended: set[str] = set()  # to whom the last message was put out
         self._ended_by: set[str] = set()  # and by whom
         self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
+        self._due: list[Frame] = []  # written down, in a transaction that may not have ended
         with journal.batch():
-            self._put_out(session.start())
+            self.write_down(session.start())
             for frame in journal.incoming():
-                self._put_out(session.receive(frame))
+                self.write_down(session.receive(frame))
                 self._note_end(frame)
             self._note_nonces()
+        self.release()
         for peer, source in incoming.items():
             source.expected = journal.received_from(peer)
         for peer, link in outgoing.items():
@@ -83,19 +85,24 @@ class Desk:
     def accept(self, arrivals: Iterable[Arrival]) -> list[Refused]:
         """Take messages in, in one transaction; what is returned was refused and changed nothing.
 
-        Any error raised here ends the run: nothing of these messages is on disk or acknowledged.
+        Any error raised here ends the run: nothing of these messages is on disk or acknowledged,
+        and nothing that follows from them is sent, though links may be open for a while yet.
         """
-        refused = []
+        refused, accepted = [], dict(self._accepted)
         with self.journal.batch():
             for arrival in arrivals:
-                if arrival.number != self._accepted[arrival.peer]:
+                if arrival.number != accepted[arrival.peer]:
                     continue  # it follows a message that was refused, and will come again
                 try:
                     self._take(arrival)
                 except MessageError as error:
                     self.incoming[arrival.peer].rewind(arrival.number)
                     refused.append(Refused(arrival.peer, arrival.number, error.message))
+                else:
+                    accepted[arrival.peer] += 1
             self._note_nonces()
+        self._accepted = accepted
+        self.release()
         self.refused += len(refused)
         return refused
 
@@ -103,9 +110,8 @@ class Desk:
         frame = messages.decode(arrival.peer, arrival.number, arrival.message)
         due = self.session.receive(frame)
         self.journal.record_incoming(frame)
-        self._put_out(due)
+        self.write_down(due)
         self._note_end(frame)
-        self._accepted[arrival.peer] += 1
 
     def accepted(self, peer: str) -> int:
         """All messages from `peer` below this number are on disk."""
@@ -122,7 +128,23 @@ class Desk:
     def put_out(self, frames: Iterable[Frame]) -> None:
         """Send frames that follow from no message."""
         with self.journal.batch():
-            self._put_out(frames)
+            self.write_down(frames)
+        self.release()
+
+    def write_down(self, frames: Iterable[Frame]) -> None:
+        """In a batch of the journal: note frames that may leave once it has reached the disk."""
+        for frame in frames:
+            self.journal.sending(frame)
+            self._due.append(frame)
+
+    def release(self) -> None:
+        """After the batch: what was written down may leave."""
+        for frame in self._due:
+            self.outgoing[frame.peer].add(frame.body)
+            self._frames[frame.peer].append(frame)
+            if frame.kind == END:
+                self._ended.add(frame.peer)
+        self._due.clear()
 
     def acknowledged(self, peer: str, next_: int) -> bool:
         """`peer` has all messages below `next_`; whether that is news."""
@@ -153,14 +175,6 @@ class Desk:
             for frame in self.unacknowledged()
             if frame.kind != END and frame.peer not in self._ended_by
         ]
-
-    def _put_out(self, frames: Iterable[Frame]) -> None:
-        for frame in frames:
-            self.journal.sending(frame)
-            self.outgoing[frame.peer].add(frame.body)
-            self._frames[frame.peer].append(frame)
-            if frame.kind == END:
-                self._ended.add(frame.peer)
 
     def _note_end(self, frame: Frame) -> None:
         if frame.kind == END:

@@ -46,7 +46,7 @@ class Answer:
         try:
             whole = json.loads(data)
             answer = cls(whole["result"], whole["summary"])
-            if answer.encode() != data or not answer._prints:
+            if not isinstance(answer.result, dict) or answer.encode() != data or not answer._prints:
                 raise ValueError
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise MessageError("the answer that was told cannot be read") from None

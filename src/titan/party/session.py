@@ -228,11 +228,26 @@ class Session:
     def _begin(self) -> list[Frame]:
         """All nonces are here: this is the run, and its first sum begins."""
         heard = self._nonces.heard
-        nonces = b"".join(heard[party].content for party in range(len(self._network)))
-        self._identity = hashlib.sha256(b"titan run\n" + self.run.context + nonces).digest()
+        nonces = [heard[party].content for party in range(len(self._network))]
+        self._refuse_repeated(nonces)
+        whole = b"titan run\n" + self.run.context + b"".join(nonces)
+        self._identity = hashlib.sha256(whole).digest()
         self._digests = self._gossip(AGREED, self._identity, _DIGEST_BYTES, _two_digests)
         self._answers = self._gossip(ANSWER, self._identity, _MOST_ANSWER, _two_answers)
         return self._next_sum()
+
+    def _refuse_repeated(self, nonces: Sequence[bytes]) -> None:
+        """A nonce is a party's own; who says another's after it wants something, or is ill."""
+        same = [
+            name
+            for name, nonce in zip(self._network.parties, nonces, strict=True)
+            if nonces.count(nonce) > 1
+        ]
+        if same:
+            raise PeerError(
+                f"the nonces of {' and '.join(same)} are not all different",
+                hint=f"ask them why, then agree on run {self.run.number + 1}",
+            )
 
     def _next_sum(self) -> list[Frame]:
         number, party = len(self.totals), self.run.party

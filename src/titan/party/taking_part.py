@@ -1,6 +1,6 @@
 """Taking part in a study, from one's own rows to the answer: what `titan join` does.
 
-journal begun or found again ─► ledger ─► links ─► sums ─► agreement ─► answer ─► secrets erased
+ledger and journal begun or found again ─► links ─► sums ─► agreement ─► answer ─► secrets erased
                                                                         ─► stay while needed
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 import titan
 from titan.errors import FileError, InputError, TitanError
 from titan.moments import Collected, Source, collect, moments_file
-from titan.party.aftermath import Aftermath
+from titan.party.aftermath import Aftermath, most_messages
 from titan.party.desk import Desk
 from titan.party.engine import Engine, Watch
 from titan.party.entry import entry_of
@@ -95,7 +95,6 @@ class Party:
                 return await self._serve(journal, show, started)
             collected = self._collect()
             state = self._begin(journal, collected)
-            self._enter_into_ledger()
             work = _Work(self, report, journal, state, collected, started)
             return await work.run(show)
 
@@ -110,6 +109,15 @@ class Party:
         return found
 
     def _begin(self, journal: Journal, collected: Collected) -> RunState:
+        """In the ledger and in the journal, or in neither: what one refuses binds no run."""
+        with Ledger.open(self.ledger) as ledger:
+            entry = entry_of(self.study, self.choices.run, self.source, ledger)
+            with ledger.batch(), journal.batch():
+                state = self._begin_journal(journal, collected)
+                ledger.record(entry, allow_differencing=self.choices.allow_differencing)
+        return state
+
+    def _begin_journal(self, journal: Journal, collected: Collected) -> RunState:
         sums = 2 if self.study.parameters > 1 else 1
         return journal.begin(
             study=self.study.digest,
@@ -120,11 +128,6 @@ class Party:
             keys=[fresh_key() for _ in range(sums)],
             data_digest=journal.keyed_digest([moments_file.encode(collected.moments)]),
         )
-
-    def _enter_into_ledger(self) -> None:
-        with Ledger.open(self.ledger) as ledger:
-            entry = entry_of(self.study, self.choices.run, self.source, ledger)
-            ledger.record(entry, allow_differencing=self.choices.allow_differencing)
 
     # -- the network --------------------------------------------------------------------------
 
@@ -162,12 +165,12 @@ class Party:
         if state.transcript:
             self._write_transcript(state.transcript)
         show(answer)
-        rest = Aftermath(journal)
         network, me = self.study.network, self.identity.name
         outgoing = {
             name: Outgoing(journal.acknowledged_by(name) + 1) for name in _receivers(network, me)
         }
         plans = StudyJob.plans_of(self.study)
+        rest = Aftermath(journal, most_messages(network, network.index(me), plans))
         most = max(plan.cost.bytes_sent.largest for plan in plans) + (1 << 20)
         incoming = {name: Incoming(most) for name in _senders(network, me)}
         desk = Desk(rest, journal, outgoing, incoming)
@@ -293,9 +296,10 @@ class _Work:
         with self._journal.batch():  # what is told is signed too, and nothing without the other
             self._journal.agree(self._session.agreed)
             if self._run.solver == self._run.party:
-                self._desk.put_out(self._session.tell_answer(answer.encode()))
+                self._desk.write_down(self._session.tell_answer(answer.encode()))
             transcript = self._transcript(answer)
             self._journal.finish({"result": answer.result, "summary": answer.summary}, transcript)
+        self._desk.release()
         state = self._journal.state
         assert state is not None  # noqa: S101 - it was begun
         self._party._write_transcript(state.transcript or b"")  # the first one, after a restart
