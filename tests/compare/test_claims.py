@@ -161,9 +161,9 @@ def test_shared_functions_cancel_in_the_sum() -> None:
 # -- differential privacy -----------------------------------------------------------------------
 
 
-def plateau(epsilon: float, seed: int = 0) -> float:
+def plateau(epsilon: float, seed: int = 0, network: str = "cycle") -> float:
     problem = compare.problem("small", seed=5)
-    here = case(problem, NETWORKS["cycle"], "dp-optimisation")
+    here = case(problem, NETWORKS[network], "dp-optimisation")
     state = PrivateOptimisation(here, seed=seed, epsilon=epsilon)
     while not state.finished:
         state.step()
@@ -174,8 +174,11 @@ def plateau(epsilon: float, seed: int = 0) -> float:
     return problem.error(state.estimates)
 
 
-def test_differentially_private_optimisation_stops_short_without_any_noise() -> None:
-    assert 1e-4 < plateau(np.inf) < 0.5
+@pytest.mark.parametrize("network", NETWORKS)
+def test_differentially_private_optimisation_stops_short_without_any_noise(network: str) -> None:
+    assert 1e-4 < plateau(np.inf, network=network) < 0.5
+    assert plateau(1e9, network=network) == pytest.approx(plateau(np.inf, network=network), rel=0.1)
+    assert plateau(1.0, network=network) > plateau(np.inf, network=network)
 
 
 def test_error_grows_as_epsilon_falls() -> None:

@@ -65,6 +65,7 @@ def test_bad_words_are_refused_before_anything_runs(tmp_path: Path) -> None:
         (["--methods", ","], "no method is named"),
         (["--problem", "smal"], 'no problem "smal"'),
         (["--network", "cycel"], "neither a file nor a family"),
+        (["--network", "cycle:4"], "'cycle:4' is not a network of the 5 parties here"),
         (["--tolerance", "-1"], "tolerance"),
         (["--csv", tmp_path / "none" / "t.csv"], "no directory"),
     ):

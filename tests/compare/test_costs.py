@@ -91,6 +91,7 @@ def test_finite_time() -> None:
     assert state.cost.sent.tolist() == [2 * 7 + 2, 2 * 7, 2 * 7]
     assert state.cost.held.tolist() == [2 + 8, 2, 2]  # eight states recorded by the first
     assert state.estimates.tolist() == [[3.0]] * 3
+    assert state.cost.flops is None, "work on long rationals is given as time"
 
 
 def test_finite_time_takes_91_rounds_and_long_numbers_on_the_papers_small_problem() -> None:

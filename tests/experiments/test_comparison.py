@@ -99,6 +99,22 @@ def test_the_row_is_the_run_in_the_middle() -> None:
     assert rounds(row) == f"{ordered[1]} [{ordered[0]}, {ordered[2]}]"
 
 
+def test_runs_that_did_not_get_there_come_last_and_are_counted() -> None:
+    """A budget between the rounds of the three seeds: the middle is the middle of all three."""
+    every = one("projection-consensus", SMALL, seeds=3)
+    row = one("projection-consensus", SMALL, seeds=3, budget=every.record.rounds)
+    assert every.fewest < every.record.rounds < every.most
+    assert (row.record.status, row.reached, row.runs) == ("reached", 2, 3)
+    assert row.record.rounds == every.record.rounds
+    assert rounds(row) == f"{every.record.rounds} (2 of 3 runs)"
+
+
+def test_a_plateau_is_never_there() -> None:
+    row = one("dp-no-noise", SMALL)
+    assert row.record.status == "finished"
+    assert rounds(row) == "never"
+
+
 def test_a_run_that_stops_at_the_budget_says_so_and_extrapolates() -> None:
     short, full = one("extra", SMALL, budget=150), one("extra", SMALL)
     assert (short.record.status, full.record.status) == ("budget", "reached")

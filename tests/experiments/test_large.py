@@ -62,6 +62,21 @@ def test_flood_and_tree_send_what_they_must(result: Result) -> None:
     assert {run.engine for run in result.runs if run.recovery == "topk"} == {ARRAYS}
 
 
+def test_masks_are_counted_for_every_out_neighbour_of_the_busiest(result: Result) -> None:
+    """`titan.solve` masks two sums: the diagonal, Aᵀb and the rows; the rest; each with a 1."""
+    degree = int(result.networks["designed"].out_degree.max())
+    assert degree > 1
+    assert result.run("designed", "flood").masks == degree * D
+    n = SMALL.n
+    two = (2 * n + 1 + 1) + (n * (n - 1) // 2 + 1)
+    assert result.run("designed", "titan.solve").masks == degree * two
+
+
+def test_an_answer_that_is_not_exact_is_not_what_the_paper_claims(result: Result) -> None:
+    wrong = replace(result, errors=replace(result.errors, exact=1e-20))
+    assert not wrong.expected
+
+
 def test_the_answer_is_exact(result: Result) -> None:
     assert result.errors.exact < 1e-30
     assert result.errors.float64 < 2**-53

@@ -50,15 +50,16 @@ def test_what_is_sent_is_not_quite_independent_of_k(result: tradeoff.Result) -> 
 
 
 @pytest.mark.parametrize("what", ["recovery_rounds", "numbers_held", "numbers_sent"])
-def test_one_number_too_many_at_one_node_is_a_difference(what: str) -> None:
+@pytest.mark.parametrize("off", [1, -1])
+def test_one_number_too_many_or_too_few_at_one_node_is_a_difference(what: str, off: int) -> None:
     network, ring = Network([("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")]), Ring(64)
     plan, outcome = run_local(
         network, ring, random_inputs(ring, 3, 2, 0), recovery="topk", k=2, rounds=2
     )
     assert tradeoff.compared("net", network, plan.entries, 2, 2, outcome.cost).equal
     right = getattr(outcome.cost, what)
-    more = np.array([0, 1, 0])
-    wrong: Any = right + 1 if isinstance(right, int) else PerParty(network, right.array + more)
+    more = np.array([0, off, 0])
+    wrong: Any = right + off if isinstance(right, int) else PerParty(network, right.array + more)
     cost = replace(outcome.cost, **{what: wrong})
     assert not tradeoff.compared("net", network, plan.entries, 2, 2, cost).equal
 

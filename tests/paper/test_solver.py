@@ -29,6 +29,22 @@ def test_the_solution_is_that_of_all_rows_together(seed: int) -> None:
     assert errors(problem, solution, truth).exact < 1e-30
 
 
+def test_the_bound_holds_where_all_parties_round_the_same_way() -> None:
+    """The worst case: a unit is 2^-11, and all four parties are half of it too low in AᵀA and half
+    too high in Aᵀb. A bound for one party's rounding would not hold."""
+    A, b = np.array([[1 + 2**-6], [1.0]]), np.array([0.0, 1 + 3 * 2**-12])
+    problem = Problem.of("halves", [(A, b)] * 4)
+    sums = SingleSum.of(problem, bound=4, bits=17)
+    assert sums.scale.fraction == 11
+    outcome = local.run(sums.plan(Network.cycle(problem.parties), "flood"), sums.secrets)
+    off = [Fraction(4, 2**12), Fraction(-4, 2**12)]
+    exact = [4 * Fraction(x) for x in (float((A.T @ A)[0, 0]), float((A.T @ b)[0]))]
+    assert [e - u for e, u in zip(exact, sums.units(outcome.total), strict=True)] == off
+    [ball], [truth] = sums.solution(outcome.total).enclosures, exact_solution(problem)
+    assert truth in ball
+    assert abs(ball.mid - truth) > ball.rad / 2, "nor is it much too wide"
+
+
 def pooled_by_adversary(problem: Problem) -> list[Fraction]:
     """What one party adds up from the lists that it received, and from nothing else."""
     network, sums = Network.cycle(problem.parties), SingleSum.of(problem, bound=1024)

@@ -226,6 +226,7 @@ GRAPHS: dict[str, Callable[[], Network]] = {
     "triangle with a tail": lambda: of(4, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 2)]),
     "cycle of 4 with a chord": lambda: of(4, [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]),
     "cycle of 4, both ways": lambda: of(4, both_ways((0, 1), (1, 2), (2, 3), (3, 0))),
+    "complete of 4": lambda: Network.complete(4),
     "cycle of 5": lambda: Network.cycle(5),
     "path of 5, both ways": lambda: of(5, both_ways((0, 1), (1, 2), (2, 3), (3, 4))),
     "two triangles sharing a party": lambda: of(
@@ -239,7 +240,6 @@ GRAPHS: dict[str, Callable[[], Network]] = {
     ),
 }
 DENSE: dict[str, Callable[[], Network]] = {
-    "complete of 4": lambda: Network.complete(4),
     "circulant of 5": lambda: Network.circulant(5, [1, 2]),
     "star of 5": lambda: of(5, both_ways((0, 1), (0, 2), (0, 3), (0, 4))),
     "cycle of 5, both ways": lambda: of(5, both_ways((0, 1), (1, 2), (2, 3), (3, 4), (4, 0))),

@@ -11,6 +11,7 @@ A case is a recovery, a graph, a coalition and a pair of inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,20 +64,32 @@ def report(what: str, networks: Iterable[Network], bits: int, say: Say) -> Tally
     return by_name["topk"]
 
 
-@pytest.mark.parametrize(("bits", "least"), [(1, 500), (2, 10_000)])
-def test_every_digraph_of_3_parties(bits: int, least: int, record_property: Say) -> None:
+THREE_AT_1, THREE_AT_2, LARGER, THREE_BITS = 864, 31_104, 18_000, 53_760
+"""Of (graph, coalition, pair of inputs), for each recovery."""
+
+
+@pytest.mark.parametrize(("bits", "cases"), [(1, THREE_AT_1), (2, THREE_AT_2)])
+def test_every_digraph_of_3_parties(bits: int, cases: int, record_property: Say) -> None:
     assert len(THREE) == 18
     done = report(f"3 parties, {bits} bit{'s'[: bits - 1]}", THREE, bits, record_property)
-    assert done.cases >= least, "of (graph, coalition, pair of inputs) for topk alone"
+    assert done.cases == cases
 
 
 def test_graphs_of_4_and_5_parties(record_property: Say) -> None:
     graphs = (make() for make in GRAPHS.values())
-    report("4 and 5 parties, 1 bit", graphs, 1, record_property)
+    assert report("4 and 5 parties, 1 bit", graphs, 1, record_property).cases == LARGER
 
 
 def test_three_bits(record_property: Say) -> None:
-    report("cycle of 3 parties, 3 bits", [Network.cycle(3)], 3, record_property)
+    done = report("cycle of 3 parties, 3 bits", [Network.cycle(3)], 3, record_property)
+    assert done.cases == THREE_BITS
+
+
+def test_the_documentation_says_how_many() -> None:
+    page = Path(__file__).parent.parent.parent / "docs" / "privacy.md"
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert f"{THREE_AT_1 + THREE_AT_2 + LARGER + THREE_BITS:,} cases for each" in text
+    assert f"{len(GRAPHS)} graphs of 4 and 5 parties at 1 bit" in text
 
 
 # -- other lists, and that the comparison can fail ---------------------------------------------

@@ -184,7 +184,9 @@ def test_without_a_record_there_is_no_view(name: str) -> None:
         out.view(["a"])
 
 
-def test_what_cannot_be_recorded_is_refused_before_anything_runs() -> None:
+def test_what_cannot_be_recorded_is_refused_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(PlanError, match='engine="local"'):
         run(engine="vectorised")
     parts = [(np.eye(2) + i, np.ones(2)) for i in range(4)]
@@ -194,6 +196,12 @@ def test_what_cannot_be_recorded_is_refused_before_anything_runs() -> None:
     assert plan.cost.bytes_sent.total > MOST_BYTES_KEPT
     with pytest.raises(PlanError, match="at most"):
         check_recordable(plan, "local")
+    small = Plan.make(NET, Ring(64), 3, recovery="topk")
+    monkeypatch.setattr("titan.privacy.view.MOST_BYTES_KEPT", small.cost.bytes_sent.total)
+    check_recordable(small, "local")
+    monkeypatch.setattr("titan.privacy.view.MOST_BYTES_KEPT", small.cost.bytes_sent.total - 1)
+    with pytest.raises(PlanError, match="at most"):
+        check_recordable(small, "local")
     tables = {"y": [1.0, 2.0, 4.0], "x": [0.5, 1.0, 3.0]}
     with pytest.raises(PlanError, match="record without a network"):
         titan.fit(tables, formula="y ~ x", record=True)

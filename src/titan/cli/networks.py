@@ -25,6 +25,11 @@ def among(name: str, parties: Sequence[str]) -> Network:
     if family in FAMILIES and size in ("", str(len(parties))):
         network: Network = getattr(Network, family)(parties)
         return network
+    if family in FAMILIES and not Path(name).is_file():
+        raise InputError(
+            f"{name!r} is not a network of the {len(parties)} parties here",
+            hint=f"{family}, or {family}:{len(parties)}",
+        )
     network = _from_file(name)
     unknown = sorted(set(network.parties) - set(parties))
     absent = sorted(set(parties) - set(network.parties))

@@ -135,7 +135,7 @@ def _names(axes: Any, places: dict[str, Place], coalition: set[str]) -> None:
     """Honest names outside the circle, the coalition's beneath: neither on a link."""
     for party, (x, y) in places.items():
         inside = party in coalition
-        spot = (x, y - 0.085) if inside else (1.1 * x, 1.1 * y)
+        spot = (x, y - 0.12) if inside else (1.1 * x, 1.1 * y)
         across = "center" if inside or abs(x) < 0.2 else "left" if x > 0 else "right"
         axes.text(
             *spot, party, ha=across, va="center", fontsize=10, zorder=4,

@@ -65,6 +65,7 @@ class FiniteTime(Method):
         self.x, self.v = zeros(case.m, n), zeros(case.m, n)
         self.own: list[list[Any]] = [row(self.x, 0)]
         self.answer: Floats | None = None
+        self.cost.flops = None  # rationals of thousands of bits, and the kernels: time says more
 
     def step(self) -> None:
         """n rationals to each neighbour; the chosen party keeps all its states."""
@@ -101,7 +102,6 @@ class FiniteTime(Method):
         held = np.full(case.m, 2 * case.n, np.int64)
         held[0] += case.n * len(self.own)
         self.cost.hold(held)
-        self.cost.work(case.mixing_flops(case.n) + case.matrix_flops)
 
     def _solve(self, lengths: list[int]) -> None:
         """One kernel for all components where it annihilates them all, as it mostly does."""

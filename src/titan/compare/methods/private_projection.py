@@ -2,8 +2,8 @@
 
     x ← (1/m) Σ_i Π_i(x)
 
-each average by private gossip run to agreement: scrambling, then pairs averaging until all agree
-to `agreement` times the size of the values. Nobody in the network could see that they agree, so
+Each mean is taken by private gossip: scrambling, then pairs averaging until all agree to
+`agreement` times the size of the values. Nobody in the network could see that they agree, so
 stopping there favours the method. A step is one round of gossip, and every one is counted.
 """
 
