@@ -102,8 +102,8 @@ def test_another_study_or_version_of_it(tmp_path: Path, dial: str) -> None:
         listener, dialler = ("north", "east") if dial == "push" else ("east", "north")
 
         def seen() -> bool:
-            refused = "south: refused: this is another study, or another version of this study"
-            refusing = "south: it refuses this party: this is another study"
+            refused = "south: refused: another study, or another version of this study: digest "
+            refusing = "south: it refuses this party: another study"
             return refused in said(g, listener) and refusing in said(g, dialler)
 
         async with two_wait(g):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from titan.cli.output import (
     refuse_inputs,
     show_json,
     show_pairs,
+    show_wrapped,
     write_text,
 )
 from titan.errors import InputError
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from titan.party.job import Answer
     from titan.party.standing import Standing
     from titan.party.taking_part import Outcome, Party
+    from titan.protocol import Cost
     from titan.study import Identity, Report, Study
 
 
@@ -67,12 +70,16 @@ def command(
     Example:
       titan join study.toml --as north --data north.parquet --key north.key
     """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
     from titan.party.taking_part import checked
     from titan.study import Identity, Study
+    from titan.study.addresses import checked_address
 
     if save is not None:
         check_writable(save)
         refuse_inputs(save, [study, data, key])
+    if listen is not None:
+        listen = checked_address(listen)
     found = Study.load(study)
     identity = Identity.load(key, _card(found, as_))
     report = checked(found)
@@ -92,7 +99,11 @@ def command(
             keep_journal=keep_journal,
             allow_differencing=allow_differencing,
         )
-        outcome = party.take_part(_shower(json, as_))
+        try:
+            outcome = party.take_part(_shower(json, as_))
+        except KeyboardInterrupt:
+            _tell("stopped; what was reached is kept, and the same command goes on from here")
+            raise
     if outcome.answer.error is not None:
         raise outcome.answer.error
     whole = _as_dict(party, outcome, report)
@@ -100,6 +111,7 @@ def command(
         show_json(whole)
     if save is not None:
         write_text(save, as_json(whole) + "\n")
+    _tell(f"the run is in {outcome.folder}: titan audit and titan verify take it")
     for name in outcome.unconfirmed:
         print(
             f"titan: {name} has not confirmed everything; if it asks, run the same command again",
@@ -137,19 +149,26 @@ def _ask(study: Study, report: Report, identity: Identity) -> None:
             ("as", f"{identity.name}, {identity.card.fingerprint}"),
             ("sends to", ", ".join(me["sends_to"])),
             ("receives from", ", ".join(me["receives_from"])),
-            ("will send", f"{cost.bytes_sent[identity.name]} bytes" if cost else "-"),
+            ("will send", _bytes(cost, identity.name)),
         ]
     )
     print("Masked sums leave this machine, no row. Every party will learn:")
     for item in report.learned:
-        print(f"  - {item.sentence}")
-    print(f"but {report.hidden}")
+        show_wrapped("  - ", item.sentence)
+    show_wrapped("but ", report.hidden)
     for warning in report.warnings:
-        print(f"note: {warning}")
+        show_wrapped("note: ", warning)
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask at", hint="--yes takes part without asking")
     if not typer.confirm("Take part?"):
+        print("Nothing was sent.")
         raise typer.Exit(1)
+
+
+def _bytes(cost: Cost | None, name: str) -> str:
+    if cost is None:
+        return "-"
+    return f"{cost.bytes_sent[name]} bytes in the sums; greetings, signatures and agreement besides"
 
 
 # -- during -----------------------------------------------------------------------------------

@@ -99,6 +99,13 @@ def show_pairs(pairs: Sequence[tuple[str, str]], indent: str = "  ") -> None:
         print(f"{indent}{label.ljust(width)}  {text}")
 
 
+def show_wrapped(before: str, text: str) -> None:
+    """A paragraph; lines after the first stand under the text."""
+    import textwrap
+
+    print(textwrap.fill(before + text, 98, subsequent_indent=" " * len(before)))
+
+
 # -- files ------------------------------------------------------------------------------------
 
 

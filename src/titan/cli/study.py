@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from titan.cli import networks
-from titan.cli.output import show_error, show_json, show_pairs
+from titan.cli.output import show_error, show_json, show_pairs, show_wrapped
 from titan.errors import InputError
 from titan.privacy.limits import DEFAULT
 
@@ -176,10 +176,10 @@ def _print(report: Report) -> None:
             print(f"  sends {sent} and receives {received} bytes of encoded messages")
     print("every party will learn:")
     for item in report.learned:
-        _wrapped("  - ", item.sentence)
-    _wrapped("but ", report.hidden)
+        show_wrapped("  - ", item.sentence)
+    show_wrapped("but ", report.hidden)
     for warning in report.warnings:
-        _wrapped("note: ", warning)
+        show_wrapped("note: ", warning)
 
 
 def _of_party(party: Any) -> list[tuple[str, str]]:
@@ -190,12 +190,6 @@ def _of_party(party: Any) -> list[tuple[str, str]]:
             for key in ("sends_to", "receives_from", "dials", "is_dialled_by")
         ),
     ]
-
-
-def _wrapped(before: str, text: str) -> None:
-    import textwrap
-
-    print(textwrap.fill(before + text, 98, subsequent_indent=" " * len(before)))
 
 
 def _overview(facts: Any) -> dict[str, Any]:

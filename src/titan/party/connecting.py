@@ -140,7 +140,7 @@ class Connections:
             refusal = self._refusal(card.name, hello, line)
             if refusal is not None or line is None:
                 reason = refusal or Refusal(f"no such link with {card.name}")
-                self._news.tell_once(card.name, f"refused: {reason.reason}")
+                self._note_refused(card.name, reason)
                 await stream.write(wire.encode(reason))
                 return
             await self._replace(line, stream, hello)
@@ -149,6 +149,13 @@ class Connections:
             self._news.tell_once(card.name, str(error) or "it did not say hello")
         except (grpc.aio.AioRpcError, StreamEndedError):
             pass  # it went away; it will dial again
+
+    def _note_refused(self, peer: str, refusal: Refusal) -> None:
+        text = f"refused: {refusal.reason}"
+        self._news.tell_once(peer, text)
+        for line in self._lines.values():
+            if line.peer == peer and not line.up:
+                line.trouble = text
 
     def _dialled_line(self, card: Card, hello: Hello) -> Line | None:
         """The link that a dialler speaks of, if it is that party's to dial."""

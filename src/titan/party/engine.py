@@ -124,6 +124,9 @@ class Engine:
 
     def _troubles(self, first: Sequence[str]) -> list[tuple[str, str]]:
         """Whose link is down, and why; those who are waited for come first."""
-        found = {line.peer: line.trouble for line in self._lines if not line.up}
+        found: dict[str, str] = {}
+        for line in self._lines:
+            if not line.up:
+                found[line.peer] = line.trouble or found.get(line.peer, "")
         order = [n for n in first if n in found] + [n for n in found if n not in first]
         return [(name, found[name] or "no connection yet") for name in order]

@@ -25,7 +25,10 @@ class Greeting:
     def refusal(self, hello: Hello, peer: str, role: Role, journal: Journal) -> Refusal | None:
         """Why `hello`, under the certificate of `peer`, is not the other end of this link."""
         if hello.study != self.study:
-            return Refusal("this is another study, or another version of this study")
+            said, own = hello.study.hex()[:12], self.study.hex()[:12]
+            return Refusal(
+                f"another study, or another version of this study: digest {said}…, not {own}…"
+            )
         if hello.run != self.run:
             return Refusal(f"run {hello.run} was said, and this is run {self.run}; agree on one")
         if (hello.name, hello.peer) != (peer, self.name) or hello.role == role:

@@ -46,7 +46,8 @@ _CHANNEL = [
 _SERVER = [
     *_COMMON,
     ("grpc.so_reuseport", 0),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_MS // 2),
+    ("grpc.http2.min_ping_interval_without_data_ms", _PING_MS // 2),  # of pings that come in
+    ("grpc.http2.max_ping_strikes", 0),
     ("grpc.max_concurrent_streams", 64),
 ]
 
