@@ -125,6 +125,15 @@ def test_what_the_journal_refuses_is_not_in_the_ledger(tmp_path: Path) -> None:
 # -- counts -----------------------------------------------------------------------------------
 
 
+def test_too_few_rows_of_ones_own_begin_nothing(tmp_path: Path) -> None:
+    g = Gathering(tmp_path, changes={"min_rows_party": 13})
+    with patch.object(Engine, "__init__") as engine:
+        with pytest.raises(DataError, match="13"):
+            run(g.join("north"))
+        assert not engine.called
+    assert not (tmp_path / "north.ledger").exists()
+
+
 @pytest.mark.parametrize(
     ("changes", "letters", "said"),
     [

@@ -8,6 +8,7 @@ there an agreement on another sum than the right one.
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -35,6 +36,7 @@ from titan.party.messages import (
     opened,
 )
 from titan.party.session import Session
+from titan.party.vouching import Vouching
 from titan.protocol import Envelope, Kind, RecoveryName
 from titan.study.frames import Frame
 
@@ -384,3 +386,19 @@ def test_a_digest_of_a_run_with_other_nonces_is_not_taken(tmp_path: Path, table:
         for frame in told:
             with pytest.raises(MessageError, match="did not sign"):
                 south.receive(Frame(frame.peer, 99, AGREED, frame.body))
+
+
+def test_whoever_signs_two_vectors_for_one_sum_is_named() -> None:
+    """By two ways, to two neighbours: each alone looks right."""
+    plan = plans(CHORDED)[0]
+    vouching = Vouching(CHORDED, plan, SOUTH, Codes(SOUTH), b"a sum")
+    for relay, vector in ((EAST, bytes(32)), (NORTH, bytes(32))):
+        vouching.check(*signed_by_west(vouching, relay, vector))
+    with pytest.raises(RecoveryError, match="west signed two different vectors"):
+        vouching.check(*signed_by_west(vouching, NORTH, bytes(31) + b"1"))
+
+
+def signed_by_west(vouching: Vouching, relay: int, vector: bytes) -> tuple[Envelope, bytes]:
+    payload = (1).to_bytes(4, "little") + WEST.to_bytes(4, "little") + vector
+    signature = Codes(WEST).sign(vouching._data(WEST, hashlib.sha256(vector).digest()))
+    return Envelope(Kind.MASKED, relay, SOUTH, 1, payload), signature

@@ -121,3 +121,19 @@ def test_every_sum_has_masks_of_its_own(tmp_path: Path) -> None:
                 if frame.kind == "MASK"
             )
             assert bytes(first) != bytes(second)
+
+
+def test_what_follows_a_message_that_was_refused_comes_again(tmp_path: Path) -> None:
+    """Both arrive together; the second would else stand in the journal after a gap."""
+    process = _process(tmp_path)
+    south = Process(replace(process.place, party=2), Random(1), lambda _: None)
+    (nonce,) = south.desk.unacknowledged()
+    rubbish, good = memoryview(b"rubbish"), memoryview(nonce.body)
+    refused = process.desk.accept([Arrival("south", 0, rubbish), Arrival("south", 1, good)])
+    assert [each.number for each in refused] == [0]
+    assert process.desk.accepted("south") == process.desk.incoming["south"].expected == 0
+    assert list(process.journal.incoming()) == []
+    assert process.desk.accept([Arrival("south", 0, good)]) == []
+    assert process.desk.accepted("south") == 1
+    south.journal.close()
+    process.journal.close()

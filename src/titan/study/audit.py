@@ -17,7 +17,8 @@ JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"  # in a run's folder
 NOTHING_ELSE = (
     "nothing else left this machine in this run: every message is written down before it leaves. "
     "Until it is acknowledged a message may leave again, byte for byte. Not counted: the "
-    "connections' own bytes (TLS with this party's certificate, acknowledgements by number)."
+    "connections' own bytes (TLS with this party's certificate; greetings with the study, run, "
+    "names, nonce and plan; reasons for refusing; acknowledgements by number)."
 )
 
 

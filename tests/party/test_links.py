@@ -1,0 +1,84 @@
+"""One link's numbers: what its other end says of them is checked before it is believed."""
+
+from __future__ import annotations
+
+import pytest
+
+from titan.errors import MessageError
+from titan.party import wire
+from titan.party.links import Incoming, Outgoing
+from titan.party.wire import PIECE_BYTES, Piece
+
+
+def three_of_five() -> Outgoing:
+    """Messages 2, 3 and 4 wait; 0 and 1 have arrived."""
+    link = Outgoing()
+    for number in range(5):
+        link.add(bytes([number]))
+    assert link.acknowledged(2)
+    return link
+
+
+def test_what_was_not_sent_cannot_be_acknowledged() -> None:
+    link = three_of_five()
+    with pytest.raises(MessageError, match="message 5 was acknowledged, of 5"):
+        link.acknowledged(6)
+    assert len(link) == 3, "nothing changed"
+    assert link.acknowledged(5)
+    assert not link.acknowledged(5), "no news"
+    assert not link.acknowledged(1), "nor is what is older"
+    assert (link.first, link.next, len(link)) == (5, 5, 0)
+
+
+def test_a_receiver_may_expect_what_there_is() -> None:
+    link = three_of_five()
+    assert [link.start(number) for number in (2, 3, 5)] == [2, 3, 5]
+    for number in (0, 1, 6):
+        with pytest.raises(MessageError, match=f"message {number} is expected next, of 2 to 5"):
+            link.start(number)
+
+
+def test_what_is_acknowledged_meanwhile_is_not_sent() -> None:
+    link = three_of_five()
+    assert list(link.chunks(1)) == []
+    (chunk,) = link.chunks(2)
+    assert wire.decode(chunk) == Piece(2, 1, 0, b"\x02")
+
+
+def test_a_message_that_is_too_long_is_refused_at_its_first_piece() -> None:
+    link = Incoming(2 * PIECE_BYTES)
+    whole = bytes(PIECE_BYTES)
+    with pytest.raises(MessageError, match="the most is"):
+        link.take(Piece(0, 2 * PIECE_BYTES + 1, 0, whole))
+    assert link.take(Piece(0, 2 * PIECE_BYTES, 0, whole)) is None
+    with pytest.raises(MessageError, match="the most is"):
+        link.take(Piece(0, PIECE_BYTES + 1, PIECE_BYTES, b"x"))
+    message = link.take(Piece(0, 2 * PIECE_BYTES, PIECE_BYTES, whole))
+    assert message is not None
+    assert message.tobytes() == bytes(2 * PIECE_BYTES)
+    assert link.expected == 1
+
+
+def test_a_message_begun_on_an_old_connection_is_begun_again() -> None:
+    link, whole = Incoming(2 * PIECE_BYTES), bytes(PIECE_BYTES)
+    first, second = (
+        Piece(0, PIECE_BYTES + 1, 0, whole),
+        Piece(0, PIECE_BYTES + 1, PIECE_BYTES, b"x"),
+    )
+    link.take(first)
+    link.restart()
+    with pytest.raises(MessageError, match="at 0 was expected"):
+        link.take(second)
+    assert link.take(first) is None
+    message = link.take(second)
+    assert message is not None
+    assert message.tobytes() == whole + b"x"
+
+
+def test_a_repeat_is_counted_and_nothing_else() -> None:
+    link = Incoming(10)
+    assert link.take(Piece(0, 1, 0, b"a")) is not None
+    assert link.take(Piece(0, 1, 0, b"a")) is None
+    assert (link.refused, link.expected) == (1, 1)
+    with pytest.raises(MessageError, match="message 1 at 0 was expected"):
+        link.take(Piece(2, 1, 0, b"c"))
