@@ -159,6 +159,12 @@ def test_network_check_fails_where_a_condition_fails(tmp_path: Path) -> None:
     assert "cannot reach" in done.stderr
 
 
+def test_advice_is_something_to_type() -> None:
+    done = titan("network", "check", "cycle:5", "--tau", 2)
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("or take the one of: titan network design 5 --tau 2")
+
+
 def test_network_check_of_a_malformed_file(tmp_path: Path) -> None:
     file = tmp_path / "links.csv"
     file.write_text("from,to\na,b\nb\n")

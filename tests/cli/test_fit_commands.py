@@ -140,6 +140,15 @@ def test_moments_are_saved_for_their_owner_and_fit_takes_them(parties: Path) -> 
     assert selected == answer("fit", "all.csv", *smaller, cwd=parties)
 
 
+def test_no_row_becomes_the_names_of_saved_moments(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("76.83,53\n70,40\n60,41\n")
+    done = titan("moments", "rows.csv", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "line 1 looks like data" in done.stderr
+    assert "76.83" not in done.stderr
+    assert not (tmp_path / "rows.moments").exists()
+
+
 def test_moments_of_several_files_add(parties: Path) -> None:
     answer("moments", "all.csv", "--formula", FORMULA, cwd=parties)
     answer("moments", "north.csv", "--formula", FORMULA, cwd=parties)

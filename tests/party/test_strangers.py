@@ -247,7 +247,7 @@ def test_a_party_of_the_study_with_a_wrong_word(tmp_path: Path) -> None:
                 (hello(g, role=Role.RECEIVER), "no such link with south"),
                 (hello(g, name="east"), "no such link with south"),
                 (hello(g, peer="east"), "no such link with south"),
-                (hello(g, study=bytes(32)), "this is another study, or another version"),
+                (hello(g, study=bytes(32)), "another study, or another version"),
                 (hello(g, run=7), "run 7 was said, and this is run 1"),
                 (hello(g, plan="by hand"), "the sums would be made otherwise here"),
             ):

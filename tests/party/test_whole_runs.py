@@ -164,6 +164,8 @@ def test_the_audit_lists_what_left_and_sizes_are_the_plans(
         predicted = sum(plan.cost.bytes_sent[name] for plan in plans)
         assert sum(map(len, inside)) == predicted + HEAD_BYTES * len(inside) + signatures
         assert (signatures > 0) is (recovery == "flood")
+        assert from_journal.bytes_in_sums == predicted, "to be compared with the preflight"
+        assert from_journal.bytes_around == sum(len(message) for _, message in sent) - predicted
 
 
 def _signatures(message: bytes) -> int:

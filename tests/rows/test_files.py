@@ -84,6 +84,40 @@ def test_what_is_wrong_with_a_csv_file_is_said_with_its_line(
     assert "abc" not in str(caught.value)
 
 
+HINTS = {
+    "y;a\n1,5;2\n": "points in numbers: 1.5, not 1,5",
+    "y,a\n1,2\n3\n": "as many cells as the header",
+    "y,a\n1,never\n": 'C(a, levels=["…", "…"])',
+    'y,a\n1,"2,5"\n': "1.5 instead of 1,5",
+}
+
+
+@pytest.mark.parametrize("text", HINTS)
+def test_what_to_do_about_it_is_said_too(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        list(read_rows(write(tmp_path / "rows.csv", text), MODEL))
+    assert HINTS[text] in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["76.83,53,1,former", "53,53,1,former", "former,1980-02-03", "former,-.5", "former," + "x" * 65,
+     "former,\x07", "-----BEGIN PRIVATE KEY-----"],
+)  # fmt: skip
+def test_a_row_in_the_place_of_the_header_is_not_shown(tmp_path: Path, line: str) -> None:
+    path = write(tmp_path / "rows.csv", f"{line}\n{line}\n")
+    with pytest.raises(InputError) as caught:
+        list(read_rows(path, MODEL))
+    assert "line 1 looks like data" in caught.value.hint
+    assert not any(f'"{cell}"' in str(caught.value) for cell in line.split(","))
+
+
+def test_names_are_shown(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        list(read_rows(write(tmp_path / "rows.csv", "y,b 2,é\n1,2,3\n"), MODEL))
+    assert caught.value.hint == 'there are "y", "b 2", "é"'
+
+
 def test_lines_are_right_in_later_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_BLOCK_BYTES", 4096)
     lines = ["y,a", *(f"{i},{i}.5" for i in range(5000))]

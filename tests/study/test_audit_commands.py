@@ -58,6 +58,8 @@ def test_a_folder_its_journal_and_its_transcript_tell_the_same(tmp_path: Path) -
     shown = titan("audit", "run", cwd=tmp_path).stdout
     assert "north -> east" in shown
     assert "nothing else left this machine" in shown
+    assert all(len(line) <= 100 for line in shown.splitlines())
+    assert "156 inside the sums" in shown
 
 
 def test_what_cannot_be_audited(tmp_path: Path) -> None:

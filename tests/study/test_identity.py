@@ -80,6 +80,17 @@ def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
     assert "chmod 600" in found.value.hint
 
 
+def test_what_is_no_key_is_told_so_whoever_may_read_it(tmp_path: Path) -> None:
+    _, card = identity("north").save(tmp_path)
+    rows = tmp_path / "north.csv"
+    rows.write_text("y,a\n1,2\n")
+    for path, words in ((card, "not a private key but a card"), (rows, "not a private key")):
+        path.chmod(0o644)
+        with pytest.raises(FileError, match=words) as found:
+            Identity.load(path)
+        assert "chmod" not in found.value.hint
+
+
 def test_a_key_of_somebody_else_is_refused(tmp_path: Path) -> None:
     key, _ = identity("north").save(tmp_path)
     for other in (identity("east").card, identity("north", again=1).card):
@@ -183,7 +194,7 @@ BAD_CARDS: dict[str, Callable[[str], str]] = {
     "address 'north.example.org' cannot": lambda t: t.replace(":7443", ""),
     "certificate is not one certificate": lambda t: t.replace("-----END", "x----END"),
     "certificate was not made for": lambda t: t.replace('"north"', '"east"'),
-    "not TOML": lambda t: t + "[",
+    "not a card: not TOML": lambda t: t + "[",
     "name is no party's name": lambda t: t.replace('"north"', '" north"'),
     "name '../north' could not be": lambda t: t.replace('"north"', '"../north"'),
     "name has 65 characters": lambda t: t.replace('"north"', f'"{"n" * 65}"'),

@@ -109,6 +109,25 @@ def test_a_network_that_one_party_could_cut() -> None:
     assert check(replace(it, tau=0), NOW).ok
 
 
+def test_nothing_is_promised_where_the_network_does_not_keep_it() -> None:
+    unsafe = check(study(tau=2), NOW)
+    cut_off = check(study(links=tuple(Link(a, "east") for a in NAMES if a != "east")), NOW)
+    assert unsafe.hidden.startswith("this network does not hide the others' rows from 2 curious")
+    assert cut_off.hidden.startswith("nothing is promised")
+    for report in (unsafe, cut_off):
+        assert report.as_dict()["hidden"] == report.hidden
+        assert "see the problems" in report.hidden
+        assert "learn nothing else" not in report.hidden
+    assert "learns nothing else" in check(study(), NOW).hidden
+
+
+def test_it_says_what_the_study_says_of_rows_and_masks() -> None:
+    facts = check(study(weights="w", missing="drop", masks="seeded", bits=192), NOW).facts
+    assert (facts["weights"], facts["missing"]) == ("w", "drop")
+    assert (facts["masks"], facts["bits"]) == ("seeded", 192)
+    assert facts["ranges"] == {"age": ["0", "120"]}
+
+
 def test_levels_are_counted_where_there_are_some_and_no_weights() -> None:
     def needed(**changes: Any) -> object:
         return check(study(ranges=(), **changes), NOW).facts["rows_needed_level"]

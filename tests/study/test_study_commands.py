@@ -150,3 +150,60 @@ def test_check_tells_by_its_status(cards: Path) -> None:
     assert '"ok": false' in done.stdout
     assert "not strongly connected" in done.stderr
     assert titan("study", "check", "absent.toml", cwd=cards).returncode == 1
+
+
+# -- the wrong file, and what cannot be kept --------------------------------------------------
+
+
+def test_the_wrong_file_is_told_what_it_is(cards: Path) -> None:
+    identity("north").save(cards, force=True)
+    (cards / "north.csv").write_text("y,a\n1,2\n")
+    assert titan("study", "new", *CARDS, *REST, cwd=cards).returncode == 0
+    two = ["--card", "east.card", "--card", "north.key"]
+    for words, message, hint in (
+        (["keys", "show", "north.key"], "a private key, not a card", "never send the key"),
+        (["study", "new", *two, *REST], "a private key, not a card", "never send the key"),
+        (["study", "check", "north.key"], "a private key, not a study", "never send the key"),
+        (["study", "check", "north.card"], "this is a card, not a study", "titan study new"),
+        (["study", "check", "north.csv"], "not a study", "titan study new"),
+        (["keys", "show", "study.toml"], "this is a study, not a card", "titan keys new"),
+        (["keys", "show", "north.csv"], "not a card", "titan keys new"),
+    ):
+        done = titan(*words, cwd=cards)
+        error, advice = done.stderr.splitlines()
+        assert (done.returncode, message in error, hint in advice) == (1, True, True), words
+        assert "BEGIN" not in done.stderr
+
+
+def test_a_study_that_does_not_hide_promises_nothing(cards: Path) -> None:
+    assert titan("study", "new", *CARDS, "--network", "cycle", *REST, cwd=cards).returncode == 0
+    file = cards / "study.toml"
+    file.write_text(file.read_text().replace("tau = 1", "tau = 2"))
+    done = titan("study", "check", "study.toml", cwd=cards)
+    assert done.returncode == 1
+    assert "warning: this network does not hide" in done.stdout
+    assert "nothing else" not in done.stdout
+    assert "titan network design 4 --tau 2" in done.stderr
+    assert "Network.design" not in done.stderr
+    told = titan("study", "check", "study.toml", "--json", cwd=cards).stdout
+    assert "titan network design 4 --tau 2" in told
+
+
+def test_a_check_shows_what_the_study_says_of_rows(cards: Path) -> None:
+    words = ["--range", "age=0:120", "--missing", "drop", "--weights", "w", "--masks", "seeded"]
+    assert titan("study", "new", *CARDS, *words, *REST, cwd=cards).returncode == 0
+    lines = titan("study", "check", "study.toml", cwd=cards).stdout.splitlines()
+    shown = {label.strip(): text for label, _, text in (line[2:].partition("  ") for line in lines)}
+    for label, text in {
+        "ranges": "age from 0 to 120", "missing values": "drop", "weights": "w",
+        "masks": "seeded", "bits of each sum": "512, 128",
+    }.items():  # fmt: skip
+        assert shown[label].strip().startswith(text)
+    assert not any(label.startswith("rows needed of a level") for label in shown)
+    assert any("inside the sums are those of their encoded envelopes" in line for line in lines)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    absent = tmp_path / "absent"
+    done = titan("keys", "new", "--name", "a", "--address", "a:1", "--out", absent)
+    assert f"make the folder first: mkdir -p {absent}" in done.stderr

@@ -17,6 +17,7 @@ from tests.study.signing import ORDER, certificate, signer
 from titan.cli import audit as audit_command
 from titan.cli import verify as verify_command
 from titan.errors import FileError, InputError
+from titan.study import released
 from titan.study.audit import NOTHING_ELSE, audit
 from titan.study.frames import Frame, Message
 from titan.study.journal import Journal
@@ -234,8 +235,9 @@ def test_a_strange_form_is_refused(
     [b"", b"{}", b"null", b"[" * 100_000, b"\xff\xfe", b'{"a":NaN}', b'{"a":1e999}', b"9" * 9999],
 )
 def test_other_bytes_are_refused(data: bytes) -> None:
-    with pytest.raises(FileError, match="is no valid transcript"):
+    with pytest.raises(FileError, match="is no valid transcript") as found:
         decode(data, "t.json")
+    assert "do not rely on it" in found.value.hint
 
 
 def test_a_run_without_agreement_has_no_transcript(tmp_path: Path) -> None:
@@ -260,7 +262,17 @@ def test_journal_and_transcript_give_the_same_audit(journal: Journal, file: Path
         ("east", 0, 14), ("east", 0, 100), ("east", 1, 60),
     ]  # fmt: skip
     assert of_journal.bytes_sent == 174
-    assert NOTHING_ELSE in of_transcript.summary()
+    assert NOTHING_ELSE in of_transcript.summary().replace("\n", " ")
+    assert all(len(line) <= 100 for line in of_transcript.summary().splitlines())
+    assert (of_journal.bytes_in_sums, of_journal.bytes_around) == (156, 18), "two heads, a nonce"
+
+
+def test_an_audit_is_in_the_order_of_the_protocol(journal: Journal) -> None:
+    journal.sending(Frame("east", 3, "AGREED", b"digest"))
+    journal.sending(Frame("east", 4, "END", b"."))
+    journal.close()
+    kinds = [row[3] for row in audit(journal.path).rows()[1:]]
+    assert kinds == ["nonce", "mask", "total", "agreed", "end"]
 
 
 def test_an_audit_creates_nothing(tmp_path: Path) -> None:
@@ -278,15 +290,37 @@ def run(command: Callable[..., None], *arguments: str | Path) -> Any:
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        ({"x": {"age": 0.5}, "rows": 40}, "  age  0.5"),
+        ({"params": {"age": None}}, "  age  not defined"),
+        ({"params": {"\x1b[2J": 1}}, r"  '\x1b[2J'  1"),
+        ({"params": {"age": "\x1b[2J"}}, "  age  not a number"),
+        ({"params": [1]}, "result: no coefficients"),
+        ({"params": {str(n): n for n in range(201)}}, "  and 1 more"),
+        ({"error": "the columns depend on each other"},
+         "result: no answer: the columns depend on each other"),
+    ],
+)  # fmt: skip
+def test_whatever_a_result_holds_is_shown_safely(result: dict[str, Any], line: str) -> None:
+    shown = released.lines(result)
+    assert line in shown
+    assert all(each.isprintable() for each in shown)
+
+
 def test_the_commands(file: Path) -> None:
     shown = run(audit_command.command, file)
     assert shown.exit_code == 0
     assert "north -> east    1      1  total     60" in shown.stdout
-    assert "3 messages, 174 bytes, 1 of them masks" in shown.stdout
+    assert "3 messages (1 of them masks), 174 bytes" in shown.stdout
     assert json.loads(run(audit_command.command, file, "--json").stdout)["bytes"] == 174
     shown = run(verify_command.command, file)
     assert shown.exit_code == 0
     assert "the signature is right" in shown.stdout
+    assert "result from 740 rows of all parties together:\n" in shown.stdout
+    assert "  age        -0.25\n" in shown.stdout
+    assert "  Intercept  12.0\n" in shown.stdout
     found = json.loads(run(verify_command.command, file, "--json").stdout)
     assert found["verified"] is True
     assert found["result"]["nobs"] == 740

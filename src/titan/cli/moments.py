@@ -112,9 +112,15 @@ def _read(
 def _all_columns(source: Source) -> Model:
     """Without a model all columns count, the last as the response, and any may be chosen later."""
     from titan.moments import Model
+    from titan.moments.headings import NO_HEADER, may_be_shown
 
     if len(source.column_names) < 2:
         raise InputError(f"{source.label} has one column only", hint="two are needed at least")
+    if not may_be_shown(source.column_names):  # they would be the names in the file to be saved
+        raise InputError(
+            f"{source.label} seems to have no names of columns",
+            hint=f"{NO_HEADER}; or give --columns",
+        )
     *explaining, response = source.column_names
     return Model.from_columns(response, explaining)
 

@@ -26,6 +26,7 @@ _CHOICE = re.compile(
     r"\b(allow_differencing|allow_small|bits|bound|cov_type|engine|k|masks|missing|recovery"
     r"|rounds|tau)=([^\s,;)]+)"
 )
+_DESIGN = re.compile(r"Network\.design\(([0-9]+), tau=([0-9]+)\)")
 
 
 def speak_plainly() -> None:
@@ -36,9 +37,9 @@ def speak_plainly() -> None:
 
 
 def show_error(error: TitanError) -> None:
-    print(f"titan: error: {_typed(error.message)}", file=sys.stderr)
+    print(f"titan: error: {typed(error.message)}", file=sys.stderr)
     if error.hint:
-        print(f"titan: hint: {_typed(error.hint)}", file=sys.stderr)
+        print(f"titan: hint: {typed(error.hint)}", file=sys.stderr)
 
 
 def fail(error: TitanError) -> NoReturn:
@@ -46,7 +47,9 @@ def fail(error: TitanError) -> NoReturn:
     sys.exit(1)
 
 
-def _typed(text: str) -> str:
+def typed(text: str) -> str:
+    """Advice of the library in the words of the command line."""
+    text = _DESIGN.sub(r"the one of: titan network design \1 tau=\2", text)
     return _CHOICE.sub(_option, text)
 
 
@@ -116,7 +119,10 @@ def check_writable(path: Path) -> None:
     if path.is_dir():
         raise FileError(f"{path} cannot be written: it is a directory", hint="name a file")
     if not path.parent.is_dir():
-        raise FileError(f"{path} cannot be written: there is no directory {path.parent}")
+        raise FileError(
+            f"{path} cannot be written: there is no directory {path.parent}",
+            hint="make the directory first, or name another place",
+        )
     if not os.access(path.parent, os.W_OK):
         raise FileError(f"{path} cannot be written: permission denied")
 

@@ -114,7 +114,11 @@ def _same_columns(sources: dict[str, Source]) -> None:
 
 
 def _listed(source: Source) -> str:
+    from titan.moments.headings import may_be_shown
+
     names = source.column_names
+    if not may_be_shown(names):
+        return f"{len(names)} that look like data, not like names"
     return ", ".join(map(repr, names[:8])) + (f", … ({len(names)})" if len(names) > 8 else "")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from titan.cli import networks
-from titan.cli.output import show_error, show_json, show_pairs, show_wrapped
+from titan.cli.output import show_error, show_json, show_pairs, show_wrapped, typed
 from titan.errors import InputError
 from titan.privacy.limits import DEFAULT
 
@@ -116,7 +116,7 @@ def check(
 
     report = _report(Study.load(file))
     if json:
-        show_json(report.as_dict())
+        show_json(_advised(report.as_dict()))
     else:
         _print(report)
     _refuse_problems(report)
@@ -128,6 +128,11 @@ def _report(study: Study) -> Report:
     from titan.study import preflight
 
     return preflight.check(study, datetime.now(UTC))
+
+
+def _advised(told: dict[str, Any]) -> dict[str, Any]:
+    problems = [{key: typed(text) for key, text in each.items()} for each in told["problems"]]
+    return told | {"problems": problems}
 
 
 def _refuse_problems(report: Report) -> None:
@@ -164,6 +169,12 @@ def _range(text: str) -> Range:
 # -- printing ---------------------------------------------------------------------------------
 
 
+_COUNTED = (
+    "(bytes inside the sums are those of their encoded envelopes; around them go nonces, the "
+    "agreement and the end, heads and signatures, which titan audit counts separately)"
+)
+
+
 def _print(report: Report) -> None:
     facts, cost = report.facts, report.cost
     print(f"{facts['title']}: {facts['formula']}")
@@ -173,11 +184,14 @@ def _print(report: Report) -> None:
         show_pairs(_of_party(party))
         if cost is not None:
             sent, received = cost.bytes_sent[party["name"]], cost.bytes_received[party["name"]]
-            print(f"  sends {sent} and receives {received} bytes of encoded messages")
+            print(f"  sends {sent} and receives {received} bytes inside the sums")
+    if cost is not None:
+        show_wrapped("  ", _COUNTED)
     print("every party will learn:")
     for item in report.learned:
         show_wrapped("  - ", item.sentence)
-    show_wrapped("but ", report.hidden)
+    safe = facts["strongly_connected"] and facts["tolerates_tau"]
+    show_wrapped("but " if safe else "warning: ", report.hidden)
     for warning in report.warnings:
         show_wrapped("note: ", warning)
 
@@ -195,13 +209,39 @@ def _of_party(party: Any) -> list[tuple[str, str]]:
 def _overview(facts: Any) -> dict[str, Any]:
     shown = ("digest", "links", "strongly_connected", "diameter", "weak_connectivity", "tau",
              "tolerates_tau", "release", "parameters", "rows_needed_party", "rows_needed_total",
-             "rows_needed_level", "rounds", "messages")  # fmt: skip
+             "rounds", "messages")  # fmt: skip
     recoveries = ", ".join(s["recovery"] for s in facts["sums"]) or None
     return {
         "parties": len(facts["parties"]),
         **{key.replace("_", " "): facts[key] for key in shown},
+        **_of_levels(facts["rows_needed_level"]),
         "recovery of each sum": recoveries,
+        "bits of each sum": ", ".join(str(s["bits"]) for s in facts["sums"]) or None,
+        "masks": _MASKS[facts["masks"]],
+        "weights": facts["weights"] or "none: every row counts the same",
+        "missing values": _MISSING[facts["missing"]],
+        "ranges": _ranges(facts["ranges"]),
     }
+
+
+_MASKS = {
+    "sent": "sent: as many bytes as what they hide",
+    "seeded": "seeded: seeds travel, from which both sides compute the masks",
+}
+_MISSING = {
+    "refuse": "refuse: a party whose rows have gaps cannot take part",
+    "drop": "drop: rows with gaps are left out",
+}
+
+
+def _of_levels(needed: int | None) -> dict[str, int]:
+    """Only where levels are counted: the model has categories, and no weights."""
+    return {} if needed is None else {"rows needed of a level that occurs": needed}
+
+
+def _ranges(ranges: Any) -> str:
+    told = [f"{column} from {low} to {high}" for column, (low, high) in ranges.items()]
+    return "; ".join(told) or "none: any number may stand in a column"
 
 
 def _cell(value: object) -> str:

@@ -71,8 +71,16 @@ class Cells(ABC):
             raise self.error(int(unknown.argmax()), "none of the stated levels")
         return np.where(missing, 0, codes), missing
 
-    def error(self, row: int, found: str) -> DataError:
-        return DataError(f'{self.place(row)}, column "{self.name}": {found}')
+    def error(self, row: int, found: str, hint: str = "") -> DataError:
+        return DataError(f'{self.place(row)}, column "{self.name}": {found}', hint=hint)
+
+    def bad_number(self, error: decimal_text.BadNumberError) -> DataError:
+        hints = {
+            decimal_text.TEXT: f"if {self.name} is a category, write C({self.name}, "
+            'levels=["…", "…"]) in the formula; otherwise correct this cell',
+            decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234",
+        }
+        return self.error(error.row, error.found, hints.get(error.found, ""))
 
     def _place_among(self, rows: Rows) -> Callable[[int], str]:
         place = self.place
@@ -131,7 +139,7 @@ class ArrowCells(Cells):
                 _shortest(array) if array.type == pa.float16() else array.cast(pa.string())
             )
         except decimal_text.BadNumberError as error:
-            raise self.error(error.row, error.found) from None
+            raise self.bad_number(error) from None
 
     def _from_floats(self, array: Any, missing: Mask) -> tuple[Column, Mask]:
         import pyarrow as pa

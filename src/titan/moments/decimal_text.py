@@ -32,8 +32,12 @@ MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 MOST_DIGITS = 4000
 """The most digits of a number, and the largest exponent: one cell must not fill the memory."""
 
+TEXT = "text where a number was expected"
+COMMA = "a comma inside a number"
+
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
+_WITH_COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)+(?:\.[0-9]*)?")
 _EXACT_BELOW = 2.0**50
 _LAST_EXACT_POWER = 22  # 10^22 is the largest power of ten that is a double
 _INT64_DIGITS = 18
@@ -227,7 +231,7 @@ def _read_one(row: int, cell: str) -> tuple[int, int, int]:
     """(mantissa, decimals, exponent) of one text: the definition of what a number is."""
     match = _NUMBER.fullmatch(cell)
     if match is None or not (match[2] or match[3]):
-        raise BadNumberError(row, "text where a number was expected")
+        raise BadNumberError(row, COMMA if _WITH_COMMA.fullmatch(cell) else TEXT)
     sign, whole, fraction, exponent = match[1], match[2], match[3] or "", match[4] or "0"
     if len(whole) + len(fraction) > MOST_DIGITS:
         raise BadNumberError(row, f"a number of more than {MOST_DIGITS} digits")

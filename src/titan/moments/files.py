@@ -27,6 +27,8 @@ from titan.moments.sources import (
 
 _BLOCK_BYTES = 2 << 20  # of which Arrow reads up to 32 ahead
 _BUFFER_BYTES = 1 << 20
+_RAGGED = "every line needs as many cells as the header; put a cell that holds a comma into quotes"
+_SEMICOLONS = "save it with commas between the cells, and with points in numbers: 1.5, not 1,5"
 
 
 class CsvFile(Source):
@@ -118,7 +120,9 @@ class CsvFile(Source):
                     return self._error(line, "not UTF-8 text", hint="save it as UTF-8")
                 if len(record) != len(self._header):
                     return self._error(
-                        line, f"{len(record)} cells, where the header has {len(self._header)}"
+                        line,
+                        f"{len(record)} cells, where the header has {len(self._header)}",
+                        hint=_RAGGED,
                     )
         except (csv.Error, OSError):
             return FileError(f"{self.label}, after line {line}: not readable as CSV")
@@ -145,7 +149,9 @@ class CsvFile(Source):
         if _not_utf8(header):
             raise self._error(line, "not UTF-8 text", hint="save it as UTF-8")
         if len(header) == 1 and ";" in header[0]:
-            raise self._error(line, "cells between semicolons, where commas were expected")
+            raise self._error(
+                line, "cells between semicolons, where commas were expected", hint=_SEMICOLONS
+            )
         return header
 
     def _error(self, line: int, found: str, *, hint: str = "") -> FileError:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.errors import DataError
-from titan.moments import limbs, triangle
+from titan.moments import headings, limbs, triangle
 from titan.ring import Residues, Ring
 
 if TYPE_CHECKING:
@@ -144,9 +144,7 @@ class Moments:
         position = {name: at for at, name in enumerate(self.names)}
         missing = [name for name in names if name not in position]
         if missing:
-            raise DataError(
-                f"no moments of {_quoted(missing)}", hint=f"there are {_quoted(self.names)}"
-            )
+            raise DataError(f"no moments of {_quoted(missing)}", hint=headings.listed(self.names))
         kept = np.array([position[name] for name in names], np.int64)
         j, k = triangle.pairs(len(names))
         gram = self.gram[:, triangle.place(kept[j], kept[k])]

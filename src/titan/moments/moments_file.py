@@ -150,7 +150,7 @@ def _moments(fields: dict[str, Any], integers: bytes, data: bytes, name: str) ->
     except DataError as error:
         _refuse(name, error.message)
     if len(limbs.trim(gram)) != len(gram) or encode(moments) != data:
-        _refuse(name, "it is not written in the one form a moments file has")
+        _refuse(name, "its text is not exactly as TITAN writes it")
     diagonal = np.arange(len(moments.names), dtype=np.int64)
     if limbs.negative(gram[:, triangle.place(diagonal, diagonal)]).any() or (
         not moments.rows and gram.any()

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from titan.errors import DataError, FileError, InputError
-from titan.moments import decimal_text
+from titan.moments import decimal_text, headings
 from titan.moments.cells import ArrowCells, Cells, ObjectCells, Rows
 
 BATCH_ROWS = 65_536
@@ -55,11 +55,9 @@ class Source(ABC):
         """Refuse columns that are not there."""
         missing = [name for name in columns if name not in self.column_names]
         if missing:
-            shown = ", ".join(f'"{name}"' for name in self.column_names[:20])
-            more = ", …" if len(self.column_names) > 20 else ""
             raise DataError(
                 f"{self.label} has no column " + " nor ".join(f'"{name}"' for name in missing),
-                hint=f"there are {shown}{more}",
+                hint=headings.listed(self.column_names),
             )
 
 
@@ -301,6 +299,8 @@ def check_distinct(
     """The names, if no two are equal."""
     name, times = max(Counter(names).items(), key=_second, default=("", 0))
     if times > 1:
+        if not headings.may_be_shown(names):
+            raise error(f"{label} has two columns of one name", hint=headings.NO_HEADER)
         raise error(f'{label} has two columns called "{name}"', hint="rename one of them")
     return names
 

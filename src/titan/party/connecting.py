@@ -149,6 +149,8 @@ class Connections:
             self._news.tell_once(card.name, str(error) or "it did not say hello")
         except (grpc.aio.AioRpcError, StreamEndedError):
             pass  # it went away; it will dial again
+        except Exception as error:  # gRPC would only log it, and the run would wait in vain
+            self._news.fail(error)
 
     def _note_refused(self, peer: str, refusal: Refusal) -> None:
         text = f"refused: {refusal.reason}"

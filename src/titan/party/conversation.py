@@ -122,10 +122,10 @@ class Conversation:
             match wire.decode(data):
                 case Piece() as piece:
                     number, message = incoming.expected, incoming.take(piece)
-                    if message is None:
-                        self._news.more_is_coming()
-                    else:
+                    if message is not None:
                         self._intake.add(Arrival(self._peer, number, message))
+                    elif piece.number == number:  # a repeat is no reason to go on waiting
+                        self._news.more_is_coming()
                 case Refusal() as refusal:
                     refused_by(self._peer, refusal, self._news)
                 case _:

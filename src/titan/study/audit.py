@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from titan.errors import FileError
+from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.study.frames import MASK, Message
 from titan.study.journal import Journal
+from titan.study.signatures import SIGNATURE_BYTES
 from titan.study.transcript import Transcript, verify
 
+_HEAD_BYTES = 2  # kind and sum, before the envelope
+_FIXED = _HEAD_BYTES + HEADER_BYTES + 4  # and how many vectors there are
+_WIDTH = 98
 _SQLITE = b"SQLite format 3\x00"
 JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"  # in a run's folder
 NOTHING_ELSE = (
@@ -24,7 +30,7 @@ NOTHING_ELSE = (
 
 @dataclass(frozen=True)
 class Audit:
-    """Every message of a run that left this machine, in a fixed order."""
+    """Every message of a run that left this machine, in the order of the protocol's steps."""
 
     study: str
     run: int
@@ -35,6 +41,17 @@ class Audit:
     @property
     def bytes_sent(self) -> int:
         return sum(m.size for m in self.sent)
+
+    @property
+    def bytes_in_sums(self) -> int:
+        """Those of the sums' encoded envelopes: what `titan study check` foretells."""
+        inside = [m for m in self.sent if m.sum is not None]
+        return sum(m.size - _HEAD_BYTES for m in inside) - _signatures(inside)
+
+    @property
+    def bytes_around(self) -> int:
+        """All others: nonces, agreement, answer and end, and the sums' heads and signatures."""
+        return self.bytes_sent - self.bytes_in_sums
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -48,6 +65,8 @@ class Audit:
             ],
             "messages": len(self.sent),
             "bytes": self.bytes_sent,
+            "bytes_in_sums": self.bytes_in_sums,
+            "bytes_around": self.bytes_around,
             "nothing_else": NOTHING_ELSE,
         }
 
@@ -63,11 +82,36 @@ class Audit:
     def summary(self) -> str:
         masks = sum(m.kind == MASK for m in self.sent)
         state = "finished" if self.finished else "not finished: some of these may not have left yet"
-        return (
-            f"study {self.study[:12]}, run {self.run}, {self.party} ({state}): "
-            f"{len(self.sent)} messages, {self.bytes_sent} bytes, {masks} of them masks\n"
-            f"{NOTHING_ELSE}"
+        return "\n".join(
+            [
+                f"study {self.study[:12]}, run {self.run}, {self.party} ({state})",
+                f"{len(self.sent)} messages ({masks} of them masks), {self.bytes_sent} bytes:",
+                f"  {self.bytes_in_sums} inside the sums, as titan study check counts them",
+                f"  {self.bytes_around} around them: nonces, agreement, end, heads and signatures",
+                fill(NOTHING_ELSE, _WIDTH),
+            ]
         )
+
+
+def _signatures(inside: list[Message]) -> int:
+    """Bytes of the signatures behind the vectors that `flood` passes on, one for each vector.
+
+    A message of c vectors is as long as its fixed part and c equal pieces, and a party's shortest
+    one has a single vector, its own.
+    """
+    count = 0
+    for number in {m.sum for m in inside}:
+        sizes = [m.size - _FIXED for m in inside if m.sum == number and m.kind == Kind.MASKED.name]
+        one = min((size for size in sizes if size > 0), default=1)
+        count += sum(size // one for size in sizes)
+    return SIGNATURE_BYTES * count
+
+
+def _step(message: Message) -> tuple[object, ...]:
+    """Nonces, the sums round by round, then what closes a run."""
+    control = {"NONCE": 0, "AGREED": 2, "ANSWER": 3, "END": 4}
+    at = 1 if message.sum is not None else control.get(message.kind, 4)
+    return at, message.sum or 0, message.round, message.kind, message.receiver, message.size
 
 
 def audit(path: str | PathLike[str]) -> Audit:
@@ -113,10 +157,10 @@ def of_journal(journal: Journal) -> Audit:
     state = journal.state
     if state is None:
         raise FileError(f'the journal "{journal.path}" holds no run yet; nothing has left')
-    sent = tuple(m for m in journal.messages() if m.sender == state.party)
+    sent = tuple(sorted((m for m in journal.messages() if m.sender == state.party), key=_step))
     return Audit(state.study, state.run, state.party, sent, state.finished)
 
 
 def of_transcript(transcript: Transcript) -> Audit:
     t = transcript
-    return Audit(t.study, t.run, t.party, tuple(t.sent), finished=True)
+    return Audit(t.study, t.run, t.party, tuple(sorted(t.sent, key=_step)), finished=True)

@@ -17,13 +17,14 @@ from typing import Any, Self
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from titan.errors import InputError
+from titan.errors import FileError, InputError
 from titan.network.names import party_name
 from titan.study import certificates, fields, files, signatures
 from titan.study.addresses import checked_address
 
 MOST_NAME = 64  # characters; more do not fit a certificate
 _MOST_CARD = 1 << 16
+_EXPECTED = "a card is the file, ending in .card, that titan keys new makes"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,10 @@ class Card:
     @classmethod
     def parse(cls, text: str, where: str = "card") -> Self:
         """Read what `to_toml` writes; an error names `where`, the file."""
-        table = fields.parse(text, where, _MOST_CARD)
+        refuse_key(text, where, "card")
+        table = fields.parse(text, where, _MOST_CARD, what="card", hint=_EXPECTED)
+        if table.has("parties", "links"):
+            raise FileError(f"{where}: this is a study, not a card", hint=_EXPECTED)
         card = cls.take(table)
         table.all()
         return card
@@ -128,6 +132,25 @@ class Card:
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write the card; a file that is there already is replaced with `force` only."""
         files.write(Path(path), self.to_toml().encode(), mode=0o644, force=force)
+
+
+def refuse_key(text: str, where: str, expected: str) -> None:
+    """Who hands over a private key by mistake must be told so, whatever was expected."""
+    first = text.lstrip()[:64].partition("\n")[0]
+    if first.startswith("-----BEGIN ") and "PRIVATE KEY" in first:
+        raise FileError(
+            f"{where}: this is a private key, not a {expected}",
+            hint=f"give the {expected}, and never send the key to anyone",
+        )
+
+
+def is_card(text: str) -> bool:
+    """Whether somebody gave a card where something else was expected."""
+    try:
+        Card.parse(text)
+    except InputError:
+        return False
+    return True
 
 
 def checked_name(name: str) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 
 from titan.study.manifest import Study
 
+_SEE = "see the problems, and do not take part"
+
 
 @dataclass(frozen=True)
 class Item:
@@ -71,8 +73,13 @@ def _others(count: int) -> str:
 
 
 def hidden(study: Study) -> str:
-    """What stays hidden, from whom, and on which condition."""
+    """What stays hidden, from whom, and on which condition: no promise where one fails."""
     m, tau = len(study.parties), study.tau
+    if not study.network.strongly_connected:
+        return f"nothing is promised to be hidden: not every party can reach every other; {_SEE}"
+    if not study.network.tolerates(tau):
+        whom = "1 curious party" if tau == 1 else f"{tau} curious parties together"
+        return f"this network does not hide the others' rows from {whom}; {_SEE}"
     if m == 2:
         return "nothing of a party's sums is hidden from the other: two parties can but subtract"
     if tau == 0:

@@ -39,22 +39,29 @@ def read_text(path: str | PathLike[str], most: int = MOST_BYTES) -> str:
         raise FileError(f"{path}: not UTF-8 text", hint="save the file as UTF-8") from None
 
 
-def parse(text: str, where: str, most: int = MOST_BYTES) -> Fields:
+def parse(
+    text: str, where: str, most: int = MOST_BYTES, *, what: str = "", hint: str = ""
+) -> Fields:
     """The top table of a TOML document; `where` is the file's name, for errors.
 
-    Fractions are read as the decimal numbers they are.
+    Fractions are read as the decimal numbers they are. `what` was expected (a card, a study), and
+    `hint` says where one comes from.
     """
     if len(text) > most:
         raise FileError(f"{where}: more than {most} characters")
     _refuse_deep_keys(text, where)
+    wrong = f"not a {what}: " if what else ""
     try:
         return Fields(tomllib.loads(text, parse_float=Decimal), where)
     except tomllib.TOMLDecodeError as error:
         reason = str(error)
-        raise FileError(f"{where}: not TOML: {reason[:1].lower()}{reason[1:]}") from None
+        raise FileError(
+            f"{where}: {wrong}not TOML: {reason[:1].lower()}{reason[1:]}", hint=hint
+        ) from None
     except (ValueError, ArithmeticError, RecursionError):
         raise FileError(
-            f"{where}: not TOML that can be read: a number or nesting out of range"
+            f"{where}: {wrong}not TOML that can be read: a number or nesting out of range",
+            hint=hint,
         ) from None
 
 
@@ -102,6 +109,9 @@ class Fields:
             Fields(item, self._where, self._name(f"{key}[{at}]"))
             for at, item in enumerate(found, 1)
         ]
+
+    def has(self, *keys: str) -> bool:
+        return all(key in self._left for key in keys)
 
     def items(self) -> dict[str, Any]:
         """Everything that is left, for a table whose keys are the writer's own."""

@@ -26,7 +26,10 @@ def write(path: Path, data: bytes, *, mode: int, force: bool = False) -> None:
         ) from None
     except OSError as error:
         reason = (error.strerror or "input or output failed").lower()
-        raise FileError(f"{path}: cannot be written: {reason}") from None
+        hint = "name a place that can be written to"
+        if not path.parent.is_dir():
+            hint = f"make the folder first: mkdir -p {path.parent}"
+        raise FileError(f"{path}: cannot be written: {reason}", hint=hint) from None
 
 
 def _write_new(path: Path, data: bytes, mode: int) -> None:

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from titan.errors import FileError
 from titan.study import certificates, files, signatures
 from titan.study.addresses import checked_address
-from titan.study.card import Card, checked_name
+from titan.study.card import Card, checked_name, is_card
 
 DAYS = 730
 _MOST_KEY = 1 << 14
@@ -93,18 +93,21 @@ def _read_key(path: Path) -> ec.EllipticCurvePrivateKey:
             data = file.read(_MOST_KEY)
     except OSError as error:
         raise FileError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    try:
+        key = serialization.load_pem_private_key(data, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        card = is_card(data.decode("utf-8", "replace"))
+        raise FileError(
+            f"{path}: not a private key but a card"
+            if card
+            else f"{path}: not a private key in PEM form without a password",
+            hint="the private key is the file, ending in .key, that titan keys new made",
+        ) from None
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
         raise FileError(
             f"{path}: others on this machine may read or write this key",
             hint=f"chmod 600 {path}, and make new keys if somebody could have read it",
         )
-    try:
-        key = serialization.load_pem_private_key(data, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise FileError(
-            f"{path}: not a private key in PEM form without a password",
-            hint="it is the file that titan keys new made",
-        ) from None
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
         raise FileError(f"{path}: not a P-256 key", hint="make one with: titan keys new")
     return key

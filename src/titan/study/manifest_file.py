@@ -24,12 +24,13 @@ from typing import Any
 
 from titan.errors import FileError, InputError
 from titan.study import fields, files
-from titan.study.card import Card
+from titan.study.card import Card, refuse_key
 from titan.study.fields import Fields
 from titan.study.manifest import FORMAT, MOST_PARTIES, Link, Study
 from titan.study.ranges import Range
 
 MOST_LINKS = 1_000_000
+_EXPECTED = "a study is the file, such as study.toml, that titan study new makes"
 
 
 def load(path: str | PathLike[str]) -> Study:
@@ -44,7 +45,10 @@ def save(study: Study, path: str | PathLike[str], *, force: bool = False) -> Non
 
 
 def parse(text: str, where: str) -> Study:
-    top = fields.parse(text, where)
+    refuse_key(text, where, "study")
+    top = fields.parse(text, where, what="study", hint=_EXPECTED)
+    if top.has("name", "address", "certificate"):
+        raise FileError(f"{where}: this is a card, not a study", hint=_EXPECTED)
     if top.whole("format") != FORMAT:
         top.refuse("format", "is not one this program reads", hint=f"it reads format {FORMAT}")
     content = {**_choices(top), **_model(top.table("model"))}

@@ -30,15 +30,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from titan.errors import FileError, InputError
+from titan.study import released
 from titan.study import transcript_fields as fields
 from titan.study.frames import Message
 from titan.study.journal import Journal
-
-if TYPE_CHECKING:
-    pass
 
 Sign = Callable[[bytes], bytes]
 Verify = Callable[[bytes, bytes], bool]  # (signature, signed bytes) → whether it is right
@@ -48,6 +46,7 @@ VERSION = 1
 _SIGNED = b"titan transcript v1\n"
 _MOST_BYTES = 1 << 28
 _MOST_SIGNATURE = 1 << 12
+_UNRELIABLE = "it was altered, or never was a transcript; do not rely on it"
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,7 @@ def decode(data: bytes, name: str) -> tuple[Transcript, bytes]:
             raise ValueError(f"it has more than {_MOST_BYTES} bytes")
         whole = json.loads(data.decode("ascii"))
         if canonical(whole) != data:
-            raise ValueError("it is not written in the one form a transcript has")
+            raise ValueError("its text is not exactly as TITAN wrote it")
         fields.keys(whole, {"format", "version", "body", "signature"})
         if (whole["format"], whole["version"]) != (FORMAT, VERSION):
             raise ValueError(f"it is not a transcript of version {VERSION}")
@@ -175,7 +174,10 @@ def decode(data: bytes, name: str) -> tuple[Transcript, bytes]:
         fields.check(transcript)
     except (ValueError, RecursionError) as error:
         reason = "it is not JSON" if isinstance(error, _NOT_JSON) else str(error)
-        raise FileError(f'"{name}" is no valid transcript: {reason}') from None
+        raise FileError(
+            f'"{name}" is no valid transcript: {reason}',
+            hint=_UNRELIABLE,
+        ) from None
     return transcript, bytes.fromhex(signature)
 
 
@@ -253,6 +255,7 @@ class Facts:
                 f"received: {totals['messages_received']} messages, "
                 f"{totals['bytes_received']} bytes",
                 f"pooled sum: sha256 {t.pooled}",
+                *released.lines(t.result),
                 "the signature is right; the signer's certificate has the fingerprint "
                 f"{self.fingerprint}",
             ]
@@ -310,7 +313,7 @@ def certificate_signer(certificate: str) -> Signer:
             loaded = x509.load_pem_x509_certificate(certificate.encode("ascii"))
             key = loaded.public_key()
     except unreadable:
-        raise FileError("the transcript's certificate cannot be read") from None
+        raise FileError("the transcript's certificate cannot be read", hint=_UNRELIABLE) from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != "secp256r1":
-        raise FileError("the transcript's certificate is not for a P-256 key")
+        raise FileError("the transcript's certificate is not for a P-256 key", hint=_UNRELIABLE)
     return Signer(loaded.fingerprint(SHA256()).hex(), partial(signatures.valid, key))
