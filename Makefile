@@ -36,7 +36,7 @@ unit: $(READY)  ## every test
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
 privacy: $(READY)  ## the proofs of privacy, the longer set included
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/privacy tests/privacy/longer_enumeration.py
+	@$(BIN)/python -m pytest -n $(WORKERS) -o python_files='test_*.py longer_*.py' tests/privacy
 
 faults: $(READY)  ## the fault campaign: parties killed, cut off and talked over
 	@$(BIN)/python -m tests.party.campaign --runs 300
