@@ -176,7 +176,7 @@ def test_faim_counted_is_faim_run() -> None:
 
 
 def test_paillier_counted_is_paillier_run() -> None:
-    pytest.importorskip("phe")
+    pytest.importorskip("phe", reason="Paillier is an optional extra: peers")
     problem = SMALL.problem(101)
     case = Case(problem, Network.random(problem.parties, out_degree=2, seed=3))
     [entry] = entries(["paillier"])
@@ -237,7 +237,7 @@ def test_the_page_tells_of_refusals_and_versions_and_budgets() -> None:
 
 
 def test_every_problem_has_a_picture_and_all_share_one() -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="pictures are an optional extra: plot")
     from titan.experiments.report import render
 
     result = comparison.run(["small", "ieee14-areas"], ["titan-tree", "faim"], budget=20, seeds=1)

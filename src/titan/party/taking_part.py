@@ -32,7 +32,7 @@ from titan.party.job import Answer, StudyJob, described
 from titan.party.links import Incoming, Outgoing
 from titan.party.session import Run, Session
 from titan.protocol.masking import fresh_key
-from titan.study import Identity, Report, Study, preflight
+from titan.study import Identity, Report, Study, files, preflight
 from titan.study.journal import Journal
 from titan.study.ledger import Ledger
 from titan.study.run_state import RunState
@@ -183,9 +183,7 @@ class Party:
     def _write_transcript(self, transcript: bytes) -> None:
         path = self.folder / TRANSCRIPT
         if not path.exists() or path.read_bytes() != transcript:
-            beside = path.with_suffix(".new")
-            beside.write_bytes(transcript)
-            beside.replace(path)
+            files.write(path, transcript, mode=0o600, force=True)
 
 
 class _Work:
