@@ -202,7 +202,7 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
     before = resident_bytes("VmRSS")
     secret = own_input(folder, place)
     plan = Plan.make(study.network, RING, secret.shape[1], tau=study.tau)
-    meeting = Plan.make(study.network, RING, 0, tau=study.tau)
+    meeting = Plan.make(study.network, RING, 0, tau=study.tau, recovery="tree")
     job = Sums(plan, meeting, secret, repeats)
     run = Run(bytes.fromhex(study.digest), 1, study.network, place, fresh_key())
     keys = [fresh_key() for _ in job.plans]

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,8 @@ class Joined:
         return await asyncio.wait_for(self.ended, PATIENCE)
 
     def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it was quicker
+            os.kill(self.pid, signal.SIGKILL)
 
 
 @dataclass

@@ -17,6 +17,7 @@ from titan.party.links import Incoming, Outgoing
 from titan.party.session import Run, Session
 from titan.protocol import Plan
 from titan.ring import Residues
+from titan.study.database import Database
 from titan.study.journal import Journal
 from titan.study.run_state import RunState
 
@@ -84,6 +85,7 @@ class Process:
         self.journal = Journal.open(place.folder / f"{self.name}.db")
         try:
             self.journal._do("PRAGMA synchronous = OFF")  # a killed process loses no page
+            self.journal.sync = self._sync  # type: ignore[method-assign]
             arm(self.journal)
             state = self._begin(rng)
             self.desk = self._desk(state)
@@ -123,7 +125,27 @@ class Process:
 
     def die(self) -> None:
         """What SIGKILL does: nothing is flushed, and the system lets the file go."""
-        self.journal._connection.close()
+        Database.close(self.journal)
+
+    def _sync(self) -> None:
+        """What the disk has from now on is a copy: the files themselves survive every kill."""
+        for file in self._files():
+            disk = self._on_disk(file)
+            disk.parent.mkdir(exist_ok=True)
+            disk.write_bytes(file.read_bytes() if file.exists() else b"")
+
+    def lose_power(self) -> None:
+        """All that is left is what the disk has."""
+        self.die()
+        for file in self._files():
+            file.write_bytes(self._on_disk(file).read_bytes())
+
+    def _files(self) -> list[Path]:
+        return [Path(f"{self.journal.path}{end}") for end in ("", "-wal")]
+
+    @staticmethod
+    def _on_disk(file: Path) -> Path:
+        return file.parent / "disk" / file.name
 
     @property
     def complete(self) -> bool:
@@ -146,6 +168,7 @@ class Process:
         perhaps_killed()
         self.journal.agree(session.agreed)
         self.journal.finish({"result": session.agreed}, b"a transcript")
+        self.journal.sync()
         perhaps_killed()
         if self.place.solver == self.place.party:
             self.desk.put_out(session.tell_answer(ANSWER))
@@ -153,5 +176,6 @@ class Process:
         self.desk.masks_arrived()
         perhaps_killed()
         self.journal.erase_secrets(self.desk.unacknowledged())
+        self.journal.sync()  # SQLite did, at its checkpoints
         perhaps_killed()
         self.session = None

@@ -57,6 +57,7 @@ class Counts:
     """How much of each may happen still, or has happened."""
 
     kills: int = 0
+    power_cuts: int = 0
     cuts: int = 0
     duplicates: int = 0
     swaps: int = 0
@@ -71,6 +72,7 @@ class Counts:
 def some_faults(rng: Random) -> Counts:
     return Counts(
         kills=rng.randint(0, 5),
+        power_cuts=rng.randint(0, 3),
         cuts=rng.randint(0, 8),
         duplicates=rng.randint(0, 12),
         swaps=rng.randint(0, 6),
@@ -100,6 +102,7 @@ class World:
         self.setting = setting
         self.left = some_faults(self.rng)
         self.haste = 10 ** self.rng.uniform(-3, 0)  # faults all at once, or all through the run
+        self.eagerness = 10 ** self.rng.uniform(-2, 0)  # to acknowledge, and so to have it on disk
         self.happened = Counts()
         self.refused = 0
         plans = [
@@ -123,6 +126,7 @@ class World:
         self.links = [(a, b) for a in range(len(network)) for b in network.out_neighbours(a)]
         self.living: dict[int, Process] = {}
         self.away: set[int] = set()
+        self.forgetful: set[int] = set()  # who has had a power cut
         self.concluded: set[int] = set()
         self.connections: dict[Link, Connection] = {}
         self.seen: dict[tuple[Link, int], bytes] = {}
@@ -136,7 +140,7 @@ class World:
     def run(self) -> None:
         """To the end; AssertionError where somebody does not reach it."""
         for _ in range(MOST_STEPS):
-            steps = list(self._steps())
+            steps = list(self._steps()) or list(self._acknowledgements())
             if steps:
                 step, what = self.rng.choice(steps)
                 step(what)
@@ -175,6 +179,8 @@ class World:
             yield self._desert, party
         if self._draws("kills"):
             yield self._kill, party
+        if self._draws("power_cuts"):
+            yield self._cut_power, party
 
     def _steps_along(self, link: Link, connection: Connection) -> Iterator[Step]:
         sender, receiver = self._ends(link)
@@ -182,12 +188,21 @@ class World:
             yield self._send, link
         if connection.pieces:
             yield self._deliver, link
-        if receiver.desk.accepted(sender.name) > connection.told:
-            yield self._acknowledge, link
+        if self.rng.random() < self.eagerness:
+            yield from self._acknowledgement(link, connection)
         if connection.acks:
             yield self._hear, link
         if self._draws("cuts", 0.3):
             yield self._cut_link, link
+
+    def _acknowledgements(self) -> Iterator[Step]:
+        for link, connection in self.connections.items():
+            yield from self._acknowledgement(link, connection)
+
+    def _acknowledgement(self, link: Link, connection: Connection) -> Iterator[Step]:
+        sender, receiver = self._ends(link)
+        if receiver.desk.accepted(sender.name) > connection.told:
+            yield self._acknowledge, link
 
     def _draws(self, fault: str, chance: float = 1.0) -> bool:
         return getattr(self.left, fault) > 0 and self.rng.random() < chance * self.haste
@@ -277,6 +292,13 @@ class World:
         self.living.pop(party).die()
         self._cut_all(party)
 
+    def _cut_power(self, party: int) -> None:
+        """What was not waited for, the disk does not have."""
+        self._note("power_cuts")
+        self.living.pop(party).lose_power()
+        self.forgetful.add(party)
+        self._cut_all(party)
+
     def _leave(self, party: int) -> None:
         self.living.pop(party).journal.close()
         self._cut_all(party)
@@ -300,6 +322,8 @@ class World:
             assert isinstance(heard, Hello)
             assert at.greeting.refusal(heard, hello.name, role, at.journal) is None
         outgoing = sender.desk.outgoing[receiver.name]
+        if tells.expects > outgoing.next and sender.place.party in self.forgetful:
+            return  # messages that the power cut took from the sender are not made again yet
         self.connections[link] = Connection(outgoing.start(tells.expects))
 
     def _cut_link(self, link: Link) -> None:
@@ -355,7 +379,8 @@ class World:
     def _acknowledge(self, link: Link) -> None:
         sender, receiver = self._ends(link)
         connection = self.connections[link]
-        connection.told = self.acknowledged[link] = receiver.desk.accepted(sender.name)
+        receiver.desk.confirm()
+        connection.told = self.acknowledged[link] = receiver.desk.confirmed(sender.name)
         connection.acks.append(wire.encode(Ack(connection.told)))
 
     def _hear(self, link: Link) -> None:

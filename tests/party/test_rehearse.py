@@ -16,6 +16,7 @@ from tests.study.parties import identity
 from tests.study.studies import study
 from titan import datasets
 from titan.study import Study
+from titan.study.addresses import on_loopback
 from titan.study.audit import audit
 
 HEART = datasets.path("heart_disease")
@@ -87,6 +88,26 @@ def test_what_is_kept_can_be_audited_and_verified(rows: Path, rehearsed: Any) ->
         assert said["verified"]
         assert said["result"]["params"] == rehearsed["params"]
         assert answer("audit", run)["messages"] == len(found.sent)
+
+
+def test_a_real_run_does_not_keep_its_masks(studied: Path) -> None:
+    words = ["--as", "north", "--data", "rows/north.csv", "--key", "keys/north.key", "--yes"]
+    done = titan("join", "study.toml", *words, "--keep-journal", cwd=studied)
+    assert done.returncode == 1
+    assert "would leave the masks of a real run on the disk" in done.stderr
+    assert not (studied / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "here"),
+    [
+        ("127.0.0.1:7443", True), ("127.8.0.1:1", True), ("[::1]:7443", True),
+        ("localhost:7443", True), ("north.example.org:7443", False), ("192.0.2.7:7443", False),
+        ("[2001:db8::7]:7443", False), ("localhost.example.org:7443", False),
+    ],
+)  # fmt: skip
+def test_which_addresses_are_on_this_machine(address: str, here: bool) -> None:
+    assert on_loopback(address) is here
 
 
 def test_a_study_with_its_own_keys_parquet_and_gaps(studied: Path) -> None:

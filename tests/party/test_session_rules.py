@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
@@ -14,6 +15,7 @@ from tests.party.simulation import RING
 from tests.party.tables import Table
 from titan import Network
 from titan.errors import FileError
+from titan.party import wire
 from titan.party.desk import Arrival
 from titan.party.messages import LAST, opened
 from titan.protocol import Envelope, Plan
@@ -137,3 +139,49 @@ def test_what_follows_a_message_that_was_refused_comes_again(tmp_path: Path) -> 
     assert process.desk.accepted("south") == 1
     south.journal.close()
     process.journal.close()
+
+
+def test_a_digest_of_another_waits_for_the_own_sums(tmp_path: Path) -> None:
+    """Passed on at once, it could after a power cut take the number of a message of a sum."""
+    network = Network.complete(["north", "east", "south"])
+    job = Vectors([Plan.make(network, RING, 1, recovery="flood")], [RING.from_ints([7])])
+    parties = [
+        Process(Place(party, network, job, None, tmp_path), Random(party), lambda _: None)
+        for party in range(3)
+    ]
+    north = parties[0]
+    _deliver(parties, held=("east", "north"))
+    assert north.session is not None
+    assert north.session._digests is not None
+    assert 2 in north.session._digests.heard, "the digest of south came through south"
+    assert "AGREED" not in _kinds_sent(north)
+    _deliver(parties)
+    assert all(party.complete for party in parties)
+    assert _kinds_sent(north)[-4:] == ["MASKED", "AGREED", "AGREED", "END"]
+    for party in parties:
+        party.journal.close()
+
+
+def _deliver(parties: list[Process], held: tuple[str, str] | None = None) -> None:
+    """Everything that is put out; along the link that is held, nothing after the masks."""
+    moved = True
+    while moved:
+        moved = False
+        for sender, receiver in product(parties, parties):
+            if sender is receiver:
+                continue
+            number = receiver.desk.accepted(sender.name)
+            waiting = sender.desk.outgoing[receiver.name]
+            if number == waiting.next:
+                continue
+            (chunk,) = waiting.chunks(number)
+            message = bytes(wire.decode(chunk).content)  # type: ignore[union-attr]
+            if (sender.name, receiver.name) == held and message[0] == Kind.MASKED:
+                continue
+            assert receiver.desk.accept([Arrival(sender.name, number, memoryview(message))]) == []
+            moved = True
+
+
+def _kinds_sent(process: Process) -> list[str]:
+    """To east, in order."""
+    return [frame.kind for frame in process.desk.unacknowledged() if frame.peer == "east"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import subprocess
 import sys
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.study.runs import beginning, everything_in, fixed, mask_frame, total_frame
-from titan.errors import InputError, MessageError, RecoveryError
+from titan.errors import FileError, InputError, MessageError, RecoveryError
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 
@@ -176,9 +178,31 @@ def _copy_aside(directory: Path) -> None:
         subprocess.check_call(["cp", "-p", directory / name, directory / "aside" / name])
 
 
-def test_deleted_content_is_overwritten_and_commits_wait_for_the_disk(tmp_path: Path) -> None:
+def test_deleted_content_is_overwritten_and_a_sync_waits_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kill -9 cannot show these two: the rebuilding hides the one, the system's cache the other."""
+    waited_for: list[int] = []
     with Journal.open(tmp_path / "j") as journal:
         assert journal._one("PRAGMA secure_delete") == (1,)
-        assert journal._one("PRAGMA synchronous") == (3,)
         assert journal._one("PRAGMA journal_mode") == ("wal",)
+        monkeypatch.setattr(os, "fsync", lambda file: waited_for.append(os.fstat(file).st_ino))
+        journal.record_incoming(Frame("east", 0, "TOTAL", b"a total"))
+        assert waited_for == []
+        journal.sync()
+        assert waited_for == [(tmp_path / "j-wal").stat().st_ino]
+        for end in ("", "-wal"):  # what has been waited for holds what was written
+            (tmp_path / f"copy{end}").write_bytes((tmp_path / f"j{end}").read_bytes())
+    (tmp_path / "copy").chmod(0o600)
+    with Journal.open(tmp_path / "copy") as copy:
+        assert [frame.body for frame in copy.incoming()] == [b"a total"]
+
+
+def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with Journal.open(tmp_path / "j") as journal:
+        monkeypatch.setattr(os, "fsync", fail)
+        with pytest.raises(FileError, match=r'journal ".*j" cannot be used: input/output error'):
+            journal.sync()

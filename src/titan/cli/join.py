@@ -73,7 +73,7 @@ def command(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
     from titan.party.taking_part import checked
     from titan.study import Identity, Study
-    from titan.study.addresses import checked_address
+    from titan.study.addresses import checked_address, on_loopback
 
     if save is not None:
         check_writable(save)
@@ -81,6 +81,11 @@ def command(
     if listen is not None:
         listen = checked_address(listen)
     found = Study.load(study)
+    if keep_journal and not all(on_loopback(card.address) for card in found.parties):
+        raise InputError(
+            "--keep-journal would leave the masks of a real run on the disk",
+            hint="it is for rehearsals, where all addresses are on this machine: leave it out",
+        )
     identity = Identity.load(key, _card(found, as_))
     report = checked(found)
     if not yes:

@@ -135,8 +135,8 @@ class Conversation:
         told = -1
         while True:
             self._line.stirred.clear()
-            if self._desk.accepted(self._peer) > told:
-                told = self._desk.accepted(self._peer)
+            if self._desk.confirmed(self._peer) > told:
+                told = self._desk.confirmed(self._peer)
                 await self._write(wire.encode(Ack(told)))
             if self._line.leaving:
                 return

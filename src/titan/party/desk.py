@@ -1,8 +1,12 @@
 """A session, its journal and its links together; still without a socket.
 
-What arrives is on disk before it is acknowledged, and what leaves was on disk before. A process
-that dies at any moment is made again from its journal: the session replays what had arrived, and
-makes the same messages with the same numbers.
+What arrives is written down before it is acknowledged or anything leaves that follows from it. A
+process that dies at any moment is made again from its journal: the session replays what had
+arrived, and makes the same messages with the same numbers.
+
+A wait for the disk serves many messages. It comes before messages are acknowledged, and before
+anything leaves that is told to all. Messages of a sum need none: if a power cut takes what they
+followed from, that comes again, in whatever order, and they are made again as they were.
 """
 
 from __future__ import annotations
@@ -68,6 +72,7 @@ class Desk:
         self._ended_by: set[str] = set()  # and by whom
         self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
+        self._fresh: set[str] = set()  # for whom something was put out
         with journal.batch():
             self.write_down(session.start())
             for frame in journal.incoming():
@@ -81,6 +86,7 @@ class Desk:
             link.acknowledged(journal.acknowledged_by(peer) + 1)
             self._forget(peer)
         self._accepted = {peer: source.expected for peer, source in incoming.items()}
+        self._confirmed = dict(self._accepted)
 
     def accept(self, arrivals: Iterable[Arrival]) -> list[Refused]:
         """Take messages in, in one transaction; what is returned was refused and changed nothing.
@@ -114,8 +120,20 @@ class Desk:
         self._note_end(frame)
 
     def accepted(self, peer: str) -> int:
-        """All messages from `peer` below this number are on disk."""
+        """All messages from `peer` below this number are written down."""
         return self._accepted[peer]
+
+    def confirmed(self, peer: str) -> int:
+        """All messages from `peer` below this number are on disk, and may be acknowledged."""
+        return self._confirmed[peer]
+
+    def confirm(self) -> set[str]:
+        """Wait for the disk; from whom messages are confirmed now that were not before."""
+        news = {p for p, number in self._accepted.items() if number > self._confirmed[p]}
+        if news:
+            self.journal.sync()
+            self._confirmed = dict(self._accepted)
+        return news
 
     def said_all(self, peer: str) -> bool:
         """Nothing more will be sent to `peer`, and it has confirmed everything."""
@@ -139,12 +157,20 @@ class Desk:
 
     def release(self) -> None:
         """After the batch: what was written down may leave."""
+        if any(frame.sum is None for frame in self._due):
+            self.journal.sync()
         for frame in self._due:
             self.outgoing[frame.peer].add(frame.body)
+            self._fresh.add(frame.peer)
             self._frames[frame.peer].append(frame)
             if frame.kind == END:
                 self._ended.add(frame.peer)
         self._due.clear()
+
+    def take_fresh(self) -> set[str]:
+        """For whom something was put out since this was asked last."""
+        fresh, self._fresh = self._fresh, set()
+        return fresh
 
     def acknowledged(self, peer: str, next_: int) -> bool:
         """`peer` has all messages below `next_`; whether that is news."""

@@ -68,6 +68,8 @@ class Engine:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._news.failure is None:
+            self._intake.confirm()
         for line in self._lines:
             line.leave()
         conversations = [line.conversation for line in self._lines if line.conversation]

@@ -41,6 +41,8 @@ def decode(peer: str, number: int, message: Payload) -> Frame:
     if kind in _CONTROL.values():
         if place != _OUTSIDE:
             raise MessageError(f"a message of kind {kind} inside a sum")
+        if kind == END and len(message) > HEAD_BYTES:
+            raise MessageError("a last message that says something")
         return Frame(peer, number, kind, message, None, 0)
     if place == _OUTSIDE:
         raise MessageError(f"a message of kind {kind} outside the sums")

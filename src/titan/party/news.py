@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from titan.party.standing import Standing
@@ -23,7 +22,7 @@ class Watch:
     """Whom to tell what happens: `progress` often, `tell` when something is worth a line."""
 
     tell: Callable[[str], None] = lambda _: None
-    progress: Callable[[Standing], None] = lambda _: None
+    progress: Callable[[Standing], None] | None = None
 
 
 class News:
@@ -39,24 +38,29 @@ class News:
 
     async def until(self, condition: Callable[[], bool], wait: float) -> bool:
         """Wait until something holds; False after `wait` seconds without news."""
+        loop, alarm = asyncio.get_running_loop(), None
         self._heard = time.monotonic()
-        while True:
-            if self.failure is not None:
-                raise self.failure
-            if condition():
-                return True
-            left = self._heard + wait - time.monotonic()
-            if left <= 0:
-                return False
-            self._changed.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):  # wait_for of 3.11 may swallow an interrupt
-                    await self._changed.wait()
+        try:
+            while self.failure is None and not condition():
+                left = self._heard + wait - time.monotonic()
+                if left <= 0:
+                    return False
+                if alarm is None or alarm.when() <= loop.time():  # news do not move it: it looks
+                    alarm = loop.call_later(left, self._changed.set)
+                self._changed.clear()
+                await self._changed.wait()
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+        if self.failure is not None:
+            raise self.failure
+        return True
 
     def progressed(self) -> None:
         """A message was taken, here or by another."""
         self._heard = time.monotonic()
-        self._watch.progress(self._standing())
+        if self._watch.progress is not None:
+            self._watch.progress(self._standing())
         self._changed.set()
 
     def more_is_coming(self) -> None:

@@ -8,13 +8,15 @@
     end          one last message along every link
 
 Like an agent, a session reads no clock, no socket and no random source, and given its keys and the
-messages it received, it sends the same bytes again. That is all a restart needs.
+messages it received, it sends the same bytes again. That is all a restart needs. Within the sums
+not even their order matters: along each link it sends the same messages in the same order.
 """
 
 # Rule 1: a message that is refused (MessageError) changes nothing. Any other error ends the run.
 # Rule 2: no mask leaves before all nonces are here; no further sum begins before its job has looked
 #         at the sums so far.
 # Rule 3: there are m equal digests, or there is no answer.
+# Rule 4: nothing told to all is passed on between the own sums, so that it takes no message's turn.
 
 from __future__ import annotations
 
@@ -84,6 +86,7 @@ class Session:
         self._sequences = dict.fromkeys(self._network.out_neighbours(run.party), 0)
         self._nonces = self._gossip(NONCE, run.context, SEED_BYTES, self._lost_journal)
         self._digests: Gossip | None = None
+        self._held: list[Passed] = []  # digests that came before the own one
         self._answers: Gossip | None = None
         self._identity = self._own_digest = b""
         self._agent: Agent | None = None
@@ -201,8 +204,11 @@ class Session:
         gossip = self._digests if kind == AGREED else self._answers
         if gossip is None:  # its context is not known yet, so it cannot be checked
             raise MessageError(f"{kind} before the nonces of all are here")
-        complete = self.complete
-        out = self._pass_on(kind, gossip.receive(sender, told))
+        complete, passed = self.complete, gossip.receive(sender, told)
+        if kind == AGREED and not self._own_digest:
+            self._held += passed
+            return []
+        out = self._pass_on(kind, passed)
         return out + (self._compare() if kind == AGREED else self._last_if_new(complete))
 
     def _hear_nonce(self, sender: int, told: Told) -> list[Frame]:
@@ -344,7 +350,8 @@ class Session:
         for plan, total in zip(self._job.plans, self.totals, strict=True):
             code.update(plan.ring.to_bytes(total))
         self._own_digest = code.digest()
-        return self._pass_on(AGREED, self._digests.tell(self._own_digest)) + self._compare()
+        passed = [*self._digests.tell(self._own_digest), *self._held]
+        return self._pass_on(AGREED, passed) + self._compare()
 
     def _compare(self) -> list[Frame]:
         """Once all digests are here: are they equal?"""
@@ -372,8 +379,6 @@ class Session:
         return [self._frame(receiver, END, LAST) for receiver in self._sequences]
 
     def _end(self, sender: int, frame: Frame) -> list[Frame]:
-        if bytes(frame.body) != LAST:
-            raise MessageError("a last message that says something")
         if self._nonces.missing:
             raise MessageError(f"{frame.peer} ended before everybody was there")
         self._ended.add(sender)

@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
 import grpc
@@ -55,6 +54,9 @@ _SERVER = [
 class StreamEndedError(Exception):
     """The stream ended under the hands of whoever was reading or writing."""
 
+    def __init__(self) -> None:
+        super().__init__("the connection was lost")
+
 
 # What gRPC raises, besides AioRpcError, for a stream that is over.
 _OVER = (asyncio.InvalidStateError, _aio.BaseError)
@@ -74,14 +76,6 @@ class Stream(Protocol):
         ...
 
 
-@contextmanager
-def _ending() -> Iterator[None]:
-    try:
-        yield
-    except _OVER:
-        raise StreamEndedError("the connection was lost") from None
-
-
 class _End:
     """A client's call or a server's context: both read and write.
 
@@ -93,18 +87,24 @@ class _End:
         self._finish = finish
 
     async def read(self) -> bytes | None:
-        with _ending():
+        try:
             chunk = await self._end.read()
+        except _OVER:
+            raise StreamEndedError from None
         return None if chunk is _aio.EOF else chunk
 
     async def write(self, chunk: bytes) -> None:
-        with _ending():
+        try:
             await self._end.write(chunk)
+        except _OVER:
+            raise StreamEndedError from None
 
     async def finish(self) -> None:
         if self._finish is not None:  # a server's stream ends with its handler
-            with _ending():
+            try:
                 await self._finish()
+            except _OVER:
+                raise StreamEndedError from None
 
 
 class Dialler:

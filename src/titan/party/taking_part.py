@@ -297,6 +297,7 @@ class _Work:
                 self._desk.write_down(self._session.tell_answer(answer.encode()))
             transcript = self._transcript(answer)
             self._journal.finish({"result": answer.result, "summary": answer.summary}, transcript)
+        self._journal.sync()
         self._desk.release()
         state = self._journal.state
         assert state is not None  # noqa: S101 - it was begun

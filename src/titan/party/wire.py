@@ -159,25 +159,31 @@ def _prefix(length: int) -> bytes:
 def decode(data: Bytes) -> Chunk:
     """The chunk that `encode` turns into exactly these bytes; MessageError if there is none."""
     content = _content(memoryview(data))
-    readers = {_Tag.PIECE: _piece, _Tag.ACK: _ack, _Tag.HELLO: _hello, _Tag.REFUSAL: _refusal}
-    reader = readers.get(content[0]) if content else None  # type: ignore[call-overload]
-    if reader is None:
-        raise MessageError("a chunk of no known kind")
-    chunk: Chunk = reader(content)
-    return chunk
+    match content[0] if content else None:
+        case _Tag.PIECE:
+            return _piece(content)
+        case _Tag.ACK:
+            return _ack(content)
+        case _Tag.HELLO:
+            return _hello(content)
+        case _Tag.REFUSAL:
+            return _refusal(content)
+    raise MessageError("a chunk of no known kind")
 
 
 def _content(data: memoryview) -> memoryview:
     """What the protobuf message carries, if it is written in the shortest form."""
     if len(data) > MOST_CHUNK + 8:
         raise MessageError(f"a chunk of {len(data)} bytes; the most is {MOST_CHUNK}")
-    for head in range(2, 6):
-        length = len(data) - head
-        if length >= 0 and data[:head] == _prefix(length):
-            if length > MOST_CHUNK:
-                raise MessageError(f"a chunk of {length} bytes; the most is {MOST_CHUNK}")
-            return data[head:]
-    raise MessageError("a chunk that is not framed as titan.proto says")
+    head = 2
+    while head < min(len(data), 6) and data[head - 1] > 0x7F:  # another byte of the length follows
+        head += 1
+    length = len(data) - head
+    if length < 0 or data[:head] != _prefix(length):
+        raise MessageError("a chunk that is not framed as titan.proto says")
+    if length > MOST_CHUNK:
+        raise MessageError(f"a chunk of {length} bytes; the most is {MOST_CHUNK}")
+    return data[head:]
 
 
 def _piece(content: memoryview) -> Piece:

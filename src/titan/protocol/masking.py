@@ -20,6 +20,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -94,7 +95,11 @@ class JournaledMasks(KeyStream):
 
     def __init__(self, key: bytes) -> None:
         super().__init__(key)
-        self._seeds = KeyStream(hmac.digest(key, _SEEDS + b"\x01", "sha256"))
+        self._seeds_key = hmac.digest(key, _SEEDS + b"\x01", "sha256")
+
+    @cached_property
+    def _seeds(self) -> KeyStream:
+        return KeyStream(self._seeds_key)
 
     def seed(self) -> bytes:
         return self._seeds.words(SEED_BYTES // 8).tobytes()

@@ -7,7 +7,7 @@ An address comes from another party. A name resolver takes targets such as `unix
 from __future__ import annotations
 
 import re
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
 
 from titan.errors import InputError
 
@@ -22,6 +22,15 @@ def checked_address(address: str) -> str:
     if not colon or not _PORT.fullmatch(port) or int(port) > 65_535:
         raise _refused(address, "it does not end in a port from 1 to 65535")
     return f"{_host(address, host.lower())}:{port}"
+
+
+def on_loopback(address: str) -> bool:
+    """Whether only this machine can reach it."""
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _host(address: str, host: str) -> str:

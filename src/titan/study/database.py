@@ -1,4 +1,9 @@
-"""Small SQLite files for their owner's eyes: mode 600, durable, deleted content overwritten."""
+"""Small SQLite files for their owner's eyes: mode 600, durable, deleted content overwritten.
+
+What is committed outlives the process, whatever kills it. What must outlive the machine's power too
+has to reach the disk, and a wait for the disk is dear: a file with a writer of its own waits only
+when told to (`sync`), any other at each commit.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,7 @@ class Database:
     def __init__(self, path: str | PathLike[str], *, exclusive: bool) -> None:
         self.path = Path(path)
         self._lock = threading.RLock()
-        self._depth = 0
+        self._in_batch = False
         _make_private(self.path, self.what)
         with explained(self.path, self.what):
             self._connection = sqlite3.connect(
@@ -46,6 +51,7 @@ class Database:
                 _settle(self._connection, exclusive)
             with self.batch():
                 self._lay_out()
+            self._log = _open_log(self.path) if exclusive else None
         except BaseException:
             self._connection.close()
             raise
@@ -60,9 +66,20 @@ class Database:
         elif found != self.identity:
             _refuse(self.path, self.what, "it is something else, or of another version")
 
+    def sync(self) -> None:
+        """Wait until everything committed is on the disk."""
+        if self._log is not None:
+            try:
+                os.fsync(self._log)
+            except OSError as error:
+                _refuse(self.path, self.what, (error.strerror or "the disk fails").lower())
+
     def close(self) -> None:
         with self._lock:
-            self._connection.close()
+            if self._log is not None:
+                os.close(self._log)
+                self._log = None
+            self._connection.close()  # which leaves nothing in the log
 
     def __enter__(self) -> Self:
         return self
@@ -75,26 +92,27 @@ class Database:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Everything inside reaches the disk together, in one transaction, or not at all.
+        """Everything inside is written together, in one transaction, or not at all.
 
-        One wait for the disk then serves many changes. Batches nest; the outermost counts. Never
-        await inside one: whatever else runs in this thread would join it.
+        Batches nest; the outermost counts. Never await inside one: whatever else runs in this
+        thread would join it.
         """
-        with self._lock, explained(self.path, self.what):
-            outermost = not self._depth
-            if outermost:
-                self._connection.execute("BEGIN IMMEDIATE")
-            self._depth += 1
-            try:
+        with self._lock:
+            if self._in_batch:
                 yield
-                if outermost:
+                return
+            with explained(self.path, self.what):
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._in_batch = True
+                try:
+                    yield
                     self._commit()
-            except BaseException:
-                if outermost and self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-            finally:
-                self._depth -= 1
+                except BaseException:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+                    raise
+                finally:
+                    self._in_batch = False
 
     def _commit(self) -> None:
         self._connection.execute("COMMIT")
@@ -147,13 +165,21 @@ def _settle(connection: sqlite3.Connection, exclusive: bool) -> None:
     pragma(f"page_size = {_PAGE_BYTES}")
     pragma("secure_delete = ON")
     pragma("trusted_schema = OFF")
-    if exclusive:  # set before the first access, this also keeps the index of the log off the disk
-        pragma("locking_mode = EXCLUSIVE")
-        pragma("journal_mode = WAL")
-    pragma("synchronous = EXTRA")
-    if exclusive:
-        connection.execute("BEGIN EXCLUSIVE")
-        connection.execute("COMMIT")
+    if not exclusive:
+        pragma("synchronous = EXTRA")
+        return
+    pragma("locking_mode = EXCLUSIVE")  # before the first access: no index of the log on the disk
+    pragma("journal_mode = WAL")
+    pragma("synchronous = NORMAL")  # commits go to the log; see `sync`
+    connection.execute("BEGIN EXCLUSIVE")
+    connection.execute("COMMIT")
+
+
+def _open_log(place: Path) -> int:
+    """SQLite's write-ahead log, for `sync` alone: no lock hangs on it that closing would lose."""
+    log = os.open(f"{place}-wal", os.O_RDWR)
+    _sync_directory(place.parent)
+    return log
 
 
 @contextmanager

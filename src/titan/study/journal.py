@@ -5,9 +5,9 @@ deterministic given its input, its masks and the frames it receives, so the jour
 
     begun      own nonce, the keys of the masks, a keyed digest of the data: one transaction
     nonces     of the others; who comes back with another one has new masks, and is refused
-    incoming   every frame accepted, in order, on disk before it is acknowledged
+    incoming   every frame accepted, in order, before it is acknowledged
     sent       of every frame that may leave: its number, size and a check that a replay makes the
-               same bytes, on disk before it leaves
+               same bytes, before it leaves
     progress   acknowledgements, the agreed digest, the result, the transcript
 
 After a restart the engine makes the agents again and replays `incoming()`.
@@ -18,8 +18,10 @@ hold then. Nothing is promised about what an SSD, a copying file system, a swap 
 backup has kept: put the journal on an encrypted disk and leave it out of backups.
 """
 
-# Rule 1: a call that returns has reached the disk; a call that raises has changed nothing. The one
-#         exception is `acknowledged`: losing it costs a frame sent twice, which is refused as such.
+# Rule 1: what a call that returns has written, no `kill -9` undoes; a call that raises has changed
+#         nothing. A power cut undoes what no `sync` has followed, so one comes before anything
+#         leaves, is acknowledged or shown. The one exception to both is `acknowledged`: losing it
+#         costs a frame sent twice, which is refused as such.
 # Rule 2: one file holds one run, and one process holds the file.
 # Rule 3: no error, repr or log shows a key, a mask, a frame or a digest of data.
 
@@ -57,6 +59,12 @@ CREATE TABLE sent (
 CREATE TABLE acknowledged (peer TEXT PRIMARY KEY, up_to INTEGER NOT NULL)
 """
 _FRAME = "peer, sequence, kind, body, sum, round"
+_LONG = 1 << 20  # bytes
+_INSERT = """
+INSERT INTO incoming (peer, sequence, sum, round, kind, size, body)
+VALUES (?, ?, ?, ?, ?, ?, {}) ON CONFLICT (peer, sequence) DO NOTHING
+"""
+_INSERT_SHORT, _INSERT_LONG = _INSERT.format("?"), _INSERT.format("zeroblob(?)")
 
 
 class Journal(Database):
@@ -69,6 +77,7 @@ class Journal(Database):
     def __init__(self, path: str | PathLike[str]) -> None:
         self._acknowledged: dict[str, int] = {}  # not yet on disk
         super().__init__(path, exclusive=True)
+        (self._check_key,) = self._one("SELECT check_key FROM journal")
         if self._one("SELECT erased FROM journal") == (1,):
             self._scrub()  # the last process died between deleting and overwriting
 
@@ -99,10 +108,9 @@ class Journal(Database):
 
     def keyed_digest(self, chunks: Iterable[bytes]) -> bytes:
         """A digest of the data under a key that this journal alone has: for `begin`."""
-        (key,) = self._one("SELECT check_key FROM journal")
-        if key is None:
+        if self._check_key is None:
             return b""  # erased: a finished run has no use for the data
-        code = hmac.new(key, digestmod=hashlib.sha256)
+        code = hmac.new(self._check_key, digestmod=hashlib.sha256)
         for chunk in chunks:
             code.update(chunk)
         return code.digest()
@@ -220,31 +228,40 @@ class Journal(Database):
         size is known, and a repeat is told by that.
         """
         with self.batch():
+            if self._insert_incoming(frame):
+                return True
             known = self._one(
                 "SELECT kind, sum, round, size, body IS NULL OR body = ? FROM incoming "
                 "WHERE peer = ? AND sequence = ?",
                 frame.body, frame.peer, frame.sequence,
             )  # fmt: skip
-            if known is None:
-                self._insert_incoming(frame)
-                return True
         if known != (frame.kind, frame.sum, frame.round, len(frame.body), 1):
             raise MessageError(
                 f"{frame.peer} sent message {frame.sequence} twice, with different contents"
             )
         return False
 
-    def _insert_incoming(self, frame: Frame) -> None:
-        """A body is written into its place: bound as a value it would be copied twice."""
+    def _insert_incoming(self, frame: Frame) -> bool:
+        """False if its number is taken.
+
+        A long body is written into its place: bound as a value it would be copied twice.
+        """
         size = len(frame.body)
-        place = self._connection.execute(
-            "INSERT INTO incoming (peer, sequence, sum, round, kind, size, body)"
-            " VALUES (?, ?, ?, ?, ?, ?, zeroblob(?))",
-            (frame.peer, frame.sequence, frame.sum, frame.round, frame.kind, size, size),
-        ).lastrowid
-        assert place is not None  # noqa: S101 - inserted just now
-        with self._connection.blobopen("incoming", "body", place) as blob:
-            blob.write(frame.body)
+        long = size > _LONG
+        done = self._connection.execute(
+            _INSERT_LONG if long else _INSERT_SHORT,
+            (
+                frame.peer, frame.sequence, frame.sum, frame.round, frame.kind, size,
+                size if long else frame.body,
+            ),
+        )  # fmt: skip
+        if not done.rowcount:
+            return False
+        if long:
+            assert done.lastrowid is not None  # noqa: S101 - inserted just now
+            with self._connection.blobopen("incoming", "body", done.lastrowid) as blob:
+                blob.write(frame.body)
+        return True
 
     def incoming(self) -> Iterator[Frame]:
         """Every frame recorded, in order, one at a time in memory; erased masks are left out."""
@@ -274,24 +291,25 @@ class Journal(Database):
         batch with the incoming frames it follows from.
         """
         with self.batch():
-            (key,) = self._one("SELECT check_key FROM journal")
+            key = self._check_key
             if key is None and frame.secret:
                 raise RecoveryError("the run is over and its masks are erased; none can be sent")
             shown = digest(frame)
             check = None if shown or key is None else hmac.digest(key, frame.body, "sha256")
             now = (frame.kind, frame.sum, frame.round, len(frame.body), shown, check)
+            done = self._connection.execute(
+                "INSERT INTO sent (kind, sum, round, size, sha256, local_check, peer, sequence)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (peer, sequence) DO NOTHING",
+                (*now, frame.peer, frame.sequence),
+            )
+            if done.rowcount:
+                return
             known = self._one(
                 "SELECT kind, sum, round, size, sha256, local_check FROM sent "
                 "WHERE peer = ? AND sequence = ?",
                 frame.peer, frame.sequence,
             )  # fmt: skip
-            if known is None:
-                self._do(
-                    "INSERT INTO sent (kind, sum, round, size, sha256, local_check, peer, sequence)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    *now, frame.peer, frame.sequence,
-                )  # fmt: skip
-            elif known[:5] != now[:5] or (key is not None and known[5] != check):
+            if known[:5] != now[:5] or (key is not None and known[5] != check):
                 raise RecoveryError(
                     f"message {frame.sequence} for {frame.peer} is not what it was before the "
                     "restart; nothing is sent",
@@ -371,6 +389,7 @@ class Journal(Database):
             for (kind,) in self._all("SELECT DISTINCT kind FROM incoming"):
                 if Frame("", 0, kind, b"").secret:
                     self._do("UPDATE incoming SET body = NULL WHERE kind = ?", kind)
+        self._check_key = None
         self._scrub()
 
     def _keep(self, frame: Frame) -> None:

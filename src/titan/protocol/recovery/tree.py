@@ -111,13 +111,18 @@ class Tree:
 
     @cached_property
     def chunks(self) -> int:
-        """As many as make (H + E + chunks - 1) rounds of one chunk each quickest."""
+        """As many as make (H + E + chunks - 1) rounds of one chunk each quickest.
+
+        A message costs its two ends something besides: chunks of less than half of what could be
+        sent in a round's time do not pay.
+        """
         size = self.ring.width * self.entries
         ways = self.fold_rounds + int(self.down.depth.max()) - 1
         best = round(math.sqrt(ways * size / self.round_bytes))
+        best = min(best, 2 * size // self.round_bytes)
         return min(max(best, 1, -(-size // MOST_CHUNK_BYTES)), self.entries)
 
-    @property
+    @cached_property
     def rounds(self) -> int:
         return self.fold_rounds + int(self.down.depth.max()) + self.chunks - 1
 
