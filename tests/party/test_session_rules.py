@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -168,7 +170,7 @@ def _deliver(parties: list[Process], held: tuple[str, str] | None = None) -> Non
     while moved:
         moved = False
         for sender, receiver in product(parties, parties):
-            if sender is receiver:
+            if receiver.name not in sender.desk.outgoing:
                 continue
             number = receiver.desk.accepted(sender.name)
             waiting = sender.desk.outgoing[receiver.name]
@@ -185,3 +187,29 @@ def _deliver(parties: list[Process], held: tuple[str, str] | None = None) -> Non
 def _kinds_sent(process: Process) -> list[str]:
     """To east, in order."""
     return [frame.kind for frame in process.desk.unacknowledged() if frame.peer == "east"]
+
+
+def test_what_waits_for_the_disk_before_it_leaves(tmp_path: Path) -> None:
+    """Nonces, all of them before the first mask, and digests; not the messages of a sum."""
+    network = Network.cycle(["north", "east", "south"])
+    job = Vectors([Plan.make(network, RING, 1, recovery="tree")], [RING.from_ints([7])])
+    parties = [
+        Process(Place(party, network, job, None, tmp_path), Random(party), lambda _: None)
+        for party in range(3)
+    ]
+    waits: Counter[str] = Counter()
+    for party in parties:
+        party.journal.sync = partial(_note_due, party, waits)  # type: ignore[method-assign]
+    _deliver(parties)
+    assert all(party.complete for party in parties)
+    sent = Counter(frame.kind for party in parties for frame in party.desk.unacknowledged())
+    assert waits["NONCE"] == sent["NONCE"] - 3, "each party's own left before"
+    assert waits["MASK"] == sent["MASK"] == 3
+    assert waits["AGREED"] == sent["AGREED"]
+    assert waits["PARTIAL"] == 0 < sent["PARTIAL"]
+    for party in parties:
+        party.journal.close()
+
+
+def _note_due(party: Process, waits: Counter[str]) -> None:
+    waits.update(frame.kind for frame in party.desk._due)

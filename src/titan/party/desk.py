@@ -4,9 +4,10 @@ What arrives is written down before it is acknowledged or anything leaves that f
 process that dies at any moment is made again from its journal: the session replays what had
 arrived, and makes the same messages with the same numbers.
 
-A wait for the disk serves many messages. It comes before messages are acknowledged, and before
-anything leaves that is told to all. Messages of a sum need none: if a power cut takes what they
-followed from, that comes again, in whatever order, and they are made again as they were.
+A wait for the disk serves many messages. It comes before messages are acknowledged, before anything
+leaves that is told to all, and before the first mask. The other messages of a sum need none: if a
+power cut takes what they followed from, that comes again, in whatever order, and they are made
+again as they were.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class Desk:
         self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
         self._fresh: set[str] = set()  # for whom something was put out
+        self._must_wait = True  # for the disk, before anything leaves; an earlier process may not
         with journal.batch():
             self.write_down(session.start())
             for frame in journal.incoming():
@@ -157,8 +159,9 @@ class Desk:
 
     def release(self) -> None:
         """After the batch: what was written down may leave."""
-        if any(frame.sum is None for frame in self._due):
+        if self._must_wait or any(frame.sum is None for frame in self._due):
             self.journal.sync()
+            self._must_wait = False
         for frame in self._due:
             self.outgoing[frame.peer].add(frame.body)
             self._fresh.add(frame.peer)
@@ -215,3 +218,4 @@ class Desk:
             if name not in self._known:
                 self.journal.set_nonce(name, nonce)
                 self._known.add(name)
+                self._must_wait = True  # masks are for these nonces and no others
