@@ -26,7 +26,6 @@ import numpy.typing as npt
 
 from benchmarks.measure import Row
 from benchmarks.peers.inputs import Floats
-from benchmarks.peers.mpyc_parties import free_ports
 from benchmarks.peers.processes import collect, hand_out, leave, own_input, python_module, run_all
 from titan import Network
 from titan.errors import PeerError
@@ -35,6 +34,7 @@ from titan.party.engine import Engine, Watch
 from titan.party.greeting import Greeting
 from titan.party.job import described
 from titan.party.links import Incoming, Outgoing
+from titan.party.loopback import free_addresses
 from titan.party.session import Run, Session
 from titan.party.taking_part import Signatures
 from titan.protocol import Plan
@@ -169,8 +169,8 @@ def durations(reached: Sequence[Sequence[float]]) -> list[float]:
 def _make_study(folder: Path, parties: int, tau: int) -> None:
     now = datetime.now(UTC)
     identities = [
-        Identity.create(f"p{i}", f"127.0.0.1:{port}", now=now)
-        for i, port in enumerate(free_ports(parties))
+        Identity.create(f"p{i}", address, now=now)
+        for i, address in enumerate(free_addresses(parties))
     ]
     for it in identities:
         it.save(folder)

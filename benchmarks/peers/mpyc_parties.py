@@ -7,7 +7,6 @@ difference is in MPyC's favour.
 
 from __future__ import annotations
 
-import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -19,6 +18,7 @@ from typing import Any
 import numpy.typing as npt
 
 from benchmarks.peers.processes import collect, hand_out, leave, own_input, python_module, run_all
+from titan.party.loopback import free_addresses
 
 Work = Callable[[], Awaitable[list[int]]]
 Prepare = Callable[[Any, npt.NDArray[Any]], Work]  # from the runtime and this party's input
@@ -28,7 +28,7 @@ def run_parties(
     module: str, inputs: npt.NDArray[Any], tau: int | None, repeats: int
 ) -> list[dict[str, Any]]:
     """What every party measured and found; `tau` None is MPyC's own choice, ⌊(m - 1)/2⌋."""
-    links = [f"-Plocalhost:{port}" for port in free_ports(len(inputs))]
+    links = [f"-P{address}" for address in free_addresses(len(inputs))]
     options = [*links, "--no-log", *([] if tau is None else [f"-T{tau}"])]
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -39,15 +39,6 @@ def run_parties(
         ]
         run_all(commands, folder / "log")
         return collect(folder, len(inputs))
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports nobody listens on at the moment."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(s.getsockname()[1]) for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 def be_a_party(prepare: Prepare) -> None:

@@ -2,14 +2,16 @@
 
 Desks with journals in files are driven by a scheduler that draws what happens next: a link comes up
 or is cut; a chunk arrives late, twice, or before the one ahead of it; rubbish arrives; a party is
-killed between any two steps or around any commit, and later made again from its journal; one that
-has its answer leaves though others still need it, and has to be asked back. Faults are drawn until
-they are used up; then everybody must come to the end.
+killed between any two steps or around any commit, and later made again from its journal; its power
+is cut, and what it has not waited for is lost; one that has its answer leaves though others still
+need it, and has to be asked back. Faults are drawn until they are used up; then everybody must come
+to the end.
 """
 
-# Rule 1: what a killed party had in memory is gone; what it had committed is there.
+# Rule 1: what a killed party had in memory is gone; what it had committed is there. After a power
+#         cut, what it had synced is.
 # Rule 2: the simulation remembers every message by its link and number, apart from the journals:
-#         a number never carries other bytes.
+#         a number never carries other bytes, sent or only put out.
 # Rule 3: whoever is made again has taken in at least what it had acknowledged, and still owes what
 #         was not acknowledged to it, and nothing else.
 # Rule 4: rubbish must be refused; it is never taken and then found out.
@@ -33,6 +35,7 @@ from titan.party.wire import Ack, Hello, Piece, Role
 from titan.protocol import Envelope, MaskMode, Plan, RecoveryName
 from titan.protocol.messages import Kind
 from titan.ring import Ring
+from titan.study.frames import Frame
 from titan.study.journal import Journal
 
 RING = Ring(64)
@@ -102,6 +105,7 @@ class World:
         self.setting = setting
         self.left = some_faults(self.rng)
         self.haste = 10 ** self.rng.uniform(-3, 0)  # faults all at once, or all through the run
+        self.power = 10 ** self.rng.uniform(-3, -1)
         self.eagerness = 10 ** self.rng.uniform(-2, 0)  # to acknowledge, and so to have it on disk
         self.happened = Counts()
         self.refused = 0
@@ -130,6 +134,7 @@ class World:
         self.concluded: set[int] = set()
         self.connections: dict[Link, Connection] = {}
         self.seen: dict[tuple[Link, int], bytes] = {}
+        self.put_out: dict[tuple[int, str, int], Frame] = {}
         self.acknowledged: dict[Link, int] = {}
 
     def _numbers(self) -> list[int]:
@@ -179,7 +184,7 @@ class World:
             yield self._desert, party
         if self._draws("kills"):
             yield self._kill, party
-        if self._draws("power_cuts"):
+        if self.left.power_cuts and self.rng.random() < self.power:
             yield self._cut_power, party
 
     def _steps_along(self, link: Link, connection: Connection) -> Iterator[Step]:
@@ -227,6 +232,7 @@ class World:
         if process.concluded:
             self.concluded.add(party)
         self._check_restart(process)
+        self._check_numbers(process)
 
     def _check_restart(self, process: Process) -> None:
         desk = process.desk
@@ -234,6 +240,13 @@ class World:
         for peer, source in desk.incoming.items():
             link = self.network.index(peer), process.place.party
             assert source.expected == desk.accepted(peer) >= self.acknowledged.get(link, 0)
+
+    def _check_numbers(self, process: Process) -> None:
+        """A number is used for one message, whether that was sent yet or not."""
+        for frame in process.desk.unacknowledged():
+            place = process.place.party, frame.peer, frame.sequence
+            known = self.put_out.setdefault(place, frame)
+            assert (known.kind, bytes(known.body)) == (frame.kind, bytes(frame.body))
 
     def _accept(self, party: int) -> None:
         process = self.living[party]
@@ -243,6 +256,8 @@ class World:
         for each in refused or []:
             self.refused += 1
             self._cut((self.network.index(each.peer), party))
+        if party in self.living:
+            self._check_numbers(process)
 
     def _conclude(self, party: int) -> None:
         process = self.living[party]

@@ -19,7 +19,7 @@ from titan import Network
 from titan.errors import FileError
 from titan.party import wire
 from titan.party.desk import Arrival
-from titan.party.messages import LAST, opened
+from titan.party.messages import LAST, Told, opened
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
 from titan.study.frames import Frame
@@ -190,9 +190,13 @@ def _kinds_sent(process: Process) -> list[str]:
 
 
 def test_what_waits_for_the_disk_before_it_leaves(tmp_path: Path) -> None:
-    """Nonces, all of them before the first mask, and digests; not the messages of a sum."""
+    """Nonces, digests, and of every sum the masks; not the messages of its recovery.
+
+    The second sum's input may follow from the first sum: if that came again and were another, the
+    same masks would hide another input.
+    """
     network = Network.cycle(["north", "east", "south"])
-    job = Vectors([Plan.make(network, RING, 1, recovery="tree")], [RING.from_ints([7])])
+    job = Vectors([Plan.make(network, RING, 1, recovery="tree")] * 2, [RING.from_ints([7])] * 2)
     parties = [
         Process(Place(party, network, job, None, tmp_path), Random(party), lambda _: None)
         for party in range(3)
@@ -204,7 +208,7 @@ def test_what_waits_for_the_disk_before_it_leaves(tmp_path: Path) -> None:
     assert all(party.complete for party in parties)
     sent = Counter(frame.kind for party in parties for frame in party.desk.unacknowledged())
     assert waits["NONCE"] == sent["NONCE"] - 3, "each party's own left before"
-    assert waits["MASK"] == sent["MASK"] == 3
+    assert waits["MASK"] == sent["MASK"] == 2 * 3
     assert waits["AGREED"] == sent["AGREED"]
     assert waits["PARTIAL"] == 0 < sent["PARTIAL"]
     for party in parties:
@@ -213,3 +217,20 @@ def test_what_waits_for_the_disk_before_it_leaves(tmp_path: Path) -> None:
 
 def _note_due(party: Process, waits: Counter[str]) -> None:
     waits.update(frame.kind for frame in party.desk._due)
+
+
+def test_no_answer_before_the_own_digest(tmp_path: Path) -> None:
+    """Passed on between the sums, it would take a message's turn."""
+    network = Network.complete(["north", "east", "south"])
+    job = Vectors([Plan.make(network, RING, 1, recovery="flood")], [RING.from_ints([7])])
+    parties = [
+        Process(Place(party, network, job, 1, tmp_path), Random(party), lambda _: None)
+        for party in range(3)
+    ]
+    _deliver(parties, held=("east", "north"))
+    early = Told(1, bytes(64), b"an answer").encode("ANSWER")
+    number = parties[0].desk.accepted("south")
+    (refused,) = parties[0].desk.accept([Arrival("south", number, memoryview(early))])
+    assert "before this party could have agreed" in refused.reason
+    for party in parties:
+        party.journal.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from tests.study.runs import beginning, everything_in, fixed, mask_frame, total_frame
 from titan.errors import FileError, InputError, MessageError, RecoveryError
+from titan.study import database
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 
@@ -198,11 +200,55 @@ def test_deleted_content_is_overwritten_and_a_sync_waits_for_the_disk(
         assert [frame.body for frame in copy.incoming()] == [b"a total"]
 
 
-def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_is_named_and_fails_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(_: int) -> None:
+        monkeypatch.setattr(os, "fsync", lambda _: None)  # the system says it once only
         raise OSError(errno.EIO, "Input/output error")
 
     with Journal.open(tmp_path / "j") as journal:
         monkeypatch.setattr(os, "fsync", fail)
-        with pytest.raises(FileError, match=r'journal ".*j" cannot be used: input/output error'):
-            journal.sync()
+        for _ in range(2):
+            with pytest.raises(FileError, match="cannot be used: input/output error"):
+                journal.sync()
+
+
+def test_whatever_fails_the_log_does_not_stay_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs: set[int] = set()
+    opening, closing = database._open_log, os.close
+
+    def opened(place: Path, what: str) -> int:
+        logs.add(log := opening(place, what))
+        return log
+
+    def closed(file: int) -> None:
+        logs.discard(file)
+        closing(file)
+
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("disk full")
+
+    with Journal.open(tmp_path / "j") as journal:
+        journal._do("UPDATE journal SET erased = 1")
+    monkeypatch.setattr(database, "_open_log", opened)
+    monkeypatch.setattr(os, "close", closed)
+    monkeypatch.setattr(Journal, "_scrub", fail)
+    with pytest.raises(sqlite3.OperationalError):
+        Journal.open(tmp_path / "j")
+    journal = Journal.open(tmp_path / "k")
+    assert len(logs) == 1
+    journal.acknowledged("east", 1)
+    monkeypatch.setattr(Journal, "_commit", fail)
+    with pytest.raises(FileError, match="disk full"):
+        journal.close()
+    with pytest.raises(FileError, match="it is closed"):
+        journal.sync()
+    assert not logs
+
+
+def test_a_log_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="cannot be used: no such file"):
+        database._open_log(tmp_path / "none", "journal")

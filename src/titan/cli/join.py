@@ -81,10 +81,11 @@ def command(
     if listen is not None:
         listen = checked_address(listen)
     found = Study.load(study)
-    if keep_journal and not all(on_loopback(card.address) for card in found.parties):
+    addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
+    if keep_journal and not all(map(on_loopback, addresses)):
         raise InputError(
             "--keep-journal would leave the masks of a real run on the disk",
-            hint="it is for rehearsals, where all addresses are on this machine: leave it out",
+            hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
     identity = Identity.load(key, _card(found, as_))
     report = checked(found)

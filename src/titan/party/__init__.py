@@ -9,7 +9,7 @@ gossip        what each party tells all others, signed: its nonce, its digest of
 vouching      signatures of the origins behind masked vectors, where relays only pass them on
 standing      how far a run is, in words
 session       a run as a state machine: messages in, messages out
-desk          a session, its journal and its links: on disk before it is acknowledged or leaves
+desk          a session, its journal and its links: written down before anything follows from it
 aftermath     what is left of a session when the run is over
 greeting      the first words on a stream, and whether the other end is the one expected
 

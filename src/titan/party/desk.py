@@ -5,9 +5,10 @@ process that dies at any moment is made again from its journal: the session repl
 arrived, and makes the same messages with the same numbers.
 
 A wait for the disk serves many messages. It comes before messages are acknowledged, before anything
-leaves that is told to all, and before the first mask. The other messages of a sum need none: if a
-power cut takes what they followed from, that comes again, in whatever order, and they are made
-again as they were.
+leaves that is told to all, and before the masks of each sum: whatever its input follows from, the
+nonces and the sums before, must be what it was if the masks are to be used again. The recovery's
+messages need none: if a power cut takes what they followed from, that comes again, in whatever
+order, and they are made again as they were.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from titan.errors import MessageError
 from titan.party import messages
 from titan.party.links import Incoming, Outgoing
 from titan.party.messages import END
-from titan.study.frames import MASK, Frame
+from titan.study.frames import MASK, RECOVERY, Frame
 from titan.study.journal import Journal
 
 
@@ -74,7 +75,6 @@ class Desk:
         self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
         self._fresh: set[str] = set()  # for whom something was put out
-        self._must_wait = True  # for the disk, before anything leaves; an earlier process may not
         with journal.batch():
             self.write_down(session.start())
             for frame in journal.incoming():
@@ -88,13 +88,14 @@ class Desk:
             link.acknowledged(journal.acknowledged_by(peer) + 1)
             self._forget(peer)
         self._accepted = {peer: source.expected for peer, source in incoming.items()}
+        journal.sync()  # an earlier process may not have
         self._confirmed = dict(self._accepted)
 
     def accept(self, arrivals: Iterable[Arrival]) -> list[Refused]:
         """Take messages in, in one transaction; what is returned was refused and changed nothing.
 
-        Any error raised here ends the run: nothing of these messages is on disk or acknowledged,
-        and nothing that follows from them is sent, though links may be open for a while yet.
+        Any error raised here ends the run: nothing of these messages is acknowledged, and nothing
+        that follows from them is sent, though links may be open for a while yet.
         """
         refused, accepted = [], dict(self._accepted)
         with self.journal.batch():
@@ -152,16 +153,15 @@ class Desk:
         self.release()
 
     def write_down(self, frames: Iterable[Frame]) -> None:
-        """In a batch of the journal: note frames that may leave once it has reached the disk."""
+        """In a batch of the journal: note frames, for `release` after it."""
         for frame in frames:
             self.journal.sending(frame)
             self._due.append(frame)
 
     def release(self) -> None:
         """After the batch: what was written down may leave."""
-        if self._must_wait or any(frame.sum is None for frame in self._due):
+        if any(frame.kind not in RECOVERY for frame in self._due):
             self.journal.sync()
-            self._must_wait = False
         for frame in self._due:
             self.outgoing[frame.peer].add(frame.body)
             self._fresh.add(frame.peer)
@@ -218,4 +218,3 @@ class Desk:
             if name not in self._known:
                 self.journal.set_nonce(name, nonce)
                 self._known.add(name)
-                self._must_wait = True  # masks are for these nonces and no others

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import Any
 
-from titan.errors import PeerError
+from titan.errors import FileError, PeerError
 from titan.party.connecting import Connections
 from titan.party.conversation import FAREWELL
 from titan.party.desk import Desk
@@ -67,9 +68,10 @@ class Engine:
                 self._spawn(self._connections.dial(line))
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        if self._news.failure is None:
-            self._intake.confirm()
+    async def __aexit__(self, failed: object, *_: object) -> None:
+        if not failed and self._news.failure is None:
+            with suppress(FileError):  # what is not confirmed, others will send again
+                self._intake.confirm()
         for line in self._lines:
             line.leave()
         conversations = [line.conversation for line in self._lines if line.conversation]

@@ -34,6 +34,7 @@ class Intake:
         self._arrivals: list[Arrival] = []
         self._unconfirmed = 0  # bytes
         self._alarm: asyncio.TimerHandle | None = None
+        self._it_is_time = False
         self._woken = asyncio.Event()
 
     def add(self, arrival: Arrival) -> None:
@@ -49,7 +50,7 @@ class Intake:
                 arrivals, self._arrivals = self._arrivals, []
                 self._hand_over(arrivals)
                 del arrivals
-            if self._alarm is not None and self._is_time(self._alarm):
+            if self._it_is_time:
                 self.confirm()
 
     def _hand_over(self, arrivals: list[Arrival]) -> None:
@@ -64,22 +65,20 @@ class Intake:
         self.stir()
         self._news.progressed()
         self._unconfirmed += sum(len(arrival.message) for arrival in arrivals)
-        if self._alarm is None:
-            loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(_MOMENT, self._woken.set)
+        if self._unconfirmed > _MOST_UNCONFIRMED or any(map(self._desk.heard_all, self._from)):
+            self._it_is_time = True
+        elif self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(_MOMENT, self._ring)
 
-    def _is_time(self, alarm: asyncio.TimerHandle) -> bool:
-        return (
-            self._unconfirmed > _MOST_UNCONFIRMED
-            or any(self._desk.heard_all(peer) for peer in self._from)
-            or alarm.when() <= asyncio.get_running_loop().time()
-        )
+    def _ring(self) -> None:
+        self._it_is_time = True
+        self._woken.set()
 
     def confirm(self) -> None:
         """Acknowledge everything taken so far."""
         if self._alarm is not None:
             self._alarm.cancel()
-        self._alarm, self._unconfirmed = None, 0
+        self._alarm, self._it_is_time, self._unconfirmed = None, False, 0
         for peer in self._desk.confirm():
             self._from[peer].stirred.set()
 

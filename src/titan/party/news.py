@@ -33,28 +33,33 @@ class News:
         self._watch = watch
         self._standing = standing
         self._changed = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
         self._heard = time.monotonic()
         self._told: dict[str, str] = {}  # what was said last of whom
 
     async def until(self, condition: Callable[[], bool], wait: float) -> bool:
         """Wait until something holds; False after `wait` seconds without news."""
-        loop, alarm = asyncio.get_running_loop(), None
         self._heard = time.monotonic()
         try:
             while self.failure is None and not condition():
                 left = self._heard + wait - time.monotonic()
                 if left <= 0:
                     return False
-                if alarm is None or alarm.when() <= loop.time():  # news do not move it: it looks
-                    alarm = loop.call_later(left, self._changed.set)
+                if self._alarm is None:  # news do not move it: once it rings, it is set again
+                    self._alarm = asyncio.get_running_loop().call_later(left, self._ring)
                 self._changed.clear()
                 await self._changed.wait()
         finally:
-            if alarm is not None:
-                alarm.cancel()
+            if self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
         if self.failure is not None:
             raise self.failure
         return True
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._changed.set()
 
     def progressed(self) -> None:
         """A message was taken, here or by another."""

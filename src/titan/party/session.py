@@ -201,6 +201,8 @@ class Session:
             return self._hear_nonce(sender, told)
         if kind == ANSWER and told.origin != self.run.solver:
             raise MessageError(f"an answer of party {told.origin}, who is not to solve")
+        if kind == ANSWER and not self._own_digest:
+            raise MessageError("an answer before this party could have agreed")
         gossip = self._digests if kind == AGREED else self._answers
         if gossip is None:  # its context is not known yet, so it cannot be checked
             raise MessageError(f"{kind} before the nonces of all are here")

@@ -25,7 +25,7 @@ def checked_address(address: str) -> str:
 
 
 def on_loopback(address: str) -> bool:
-    """Whether only this machine can reach it."""
+    """Whether it is one of a machine's addresses for itself."""
     host = address.rpartition(":")[0].strip("[]")
     try:
         return ip_address(host).is_loopback

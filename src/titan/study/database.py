@@ -38,6 +38,8 @@ class Database:
         self.path = Path(path)
         self._lock = threading.RLock()
         self._in_batch = False
+        self._log: int | None = None
+        self._why_no_log = "others write it too"
         _make_private(self.path, self.what)
         with explained(self.path, self.what):
             self._connection = sqlite3.connect(
@@ -51,9 +53,11 @@ class Database:
                 _settle(self._connection, exclusive)
             with self.batch():
                 self._lay_out()
-            self._log = _open_log(self.path) if exclusive else None
+            if exclusive:
+                self._log = _open_log(self.path, self.what)
+                _sync_directory(self.path.parent)
         except BaseException:
-            self._connection.close()
+            Database.close(self)
             raise
 
     def _lay_out(self) -> None:
@@ -67,18 +71,27 @@ class Database:
             _refuse(self.path, self.what, "it is something else, or of another version")
 
     def sync(self) -> None:
-        """Wait until everything committed is on the disk."""
+        """Wait until everything committed is on the disk; where that failed once, it fails.
+
+        For a file with a writer of its own. How far the disk itself keeps its word is the system's
+        affair: on macOS it may answer from its cache.
+        """
+        if self._log is None:
+            _refuse(self.path, self.what, self._why_no_log)
+        try:
+            os.fsync(self._log)
+        except OSError as error:  # the system tells it once, and the next wait would succeed
+            self._close_log((error.strerror or "the disk fails").lower())
+            _refuse(self.path, self.what, self._why_no_log)
+
+    def _close_log(self, why: str) -> None:
         if self._log is not None:
-            try:
-                os.fsync(self._log)
-            except OSError as error:
-                _refuse(self.path, self.what, (error.strerror or "the disk fails").lower())
+            os.close(self._log)
+            self._log, self._why_no_log = None, why
 
     def close(self) -> None:
         with self._lock:
-            if self._log is not None:
-                os.close(self._log)
-                self._log = None
+            self._close_log("it is closed")
             self._connection.close()  # which leaves nothing in the log
 
     def __enter__(self) -> Self:
@@ -175,11 +188,12 @@ def _settle(connection: sqlite3.Connection, exclusive: bool) -> None:
     connection.execute("COMMIT")
 
 
-def _open_log(place: Path) -> int:
+def _open_log(place: Path, what: str) -> int:
     """SQLite's write-ahead log, for `sync` alone: no lock hangs on it that closing would lose."""
-    log = os.open(f"{place}-wal", os.O_RDWR)
-    _sync_directory(place.parent)
-    return log
+    try:
+        return os.open(f"{place}-wal", os.O_RDWR)
+    except OSError as error:
+        _refuse(place, what, (error.strerror or "its log cannot be opened").lower())
 
 
 @contextmanager

@@ -19,9 +19,9 @@ backup has kept: put the journal on an encrypted disk and leave it out of backup
 """
 
 # Rule 1: what a call that returns has written, no `kill -9` undoes; a call that raises has changed
-#         nothing. A power cut undoes what no `sync` has followed, so one comes before anything
-#         leaves, is acknowledged or shown. The one exception to both is `acknowledged`: losing it
-#         costs a frame sent twice, which is refused as such.
+#         nothing. A power cut undoes what no `sync` has followed; when one is due, the desk knows.
+#         The one exception is `acknowledged`: losing it costs a frame sent twice, which is refused
+#         as such.
 # Rule 2: one file holds one run, and one process holds the file.
 # Rule 3: no error, repr or log shows a key, a mask, a frame or a digest of data.
 
@@ -77,9 +77,13 @@ class Journal(Database):
     def __init__(self, path: str | PathLike[str]) -> None:
         self._acknowledged: dict[str, int] = {}  # not yet on disk
         super().__init__(path, exclusive=True)
-        (self._check_key,) = self._one("SELECT check_key FROM journal")
-        if self._one("SELECT erased FROM journal") == (1,):
-            self._scrub()  # the last process died between deleting and overwriting
+        try:
+            self._check_key, erased = self._one("SELECT check_key, erased FROM journal")
+            if erased == 1:
+                self._scrub()  # the last process died between deleting and overwriting
+        except BaseException:
+            super().close()
+            raise
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Journal:
@@ -93,10 +97,12 @@ class Journal(Database):
 
     def close(self) -> None:
         with self._lock:
-            if self._acknowledged:
-                with self.batch():
-                    pass  # takes them along
-            super().close()
+            try:
+                if self._acknowledged:
+                    with self.batch():
+                        pass  # takes them along
+            finally:
+                super().close()
 
     def _commit(self) -> None:
         for item in self._acknowledged.items():
@@ -222,7 +228,7 @@ class Journal(Database):
             self._do("UPDATE parties SET nonce = ? WHERE name = ?", nonce, peer)
 
     def record_incoming(self, frame: Frame) -> bool:
-        """Write a frame down; only then may it be acknowledged. False for a repeat of it.
+        """Write a frame down; acknowledged it may be after the next `sync`. False for a repeat.
 
         MessageError if its number was used before for other bytes. Of an erased mask only the
         size is known, and a repeat is told by that.

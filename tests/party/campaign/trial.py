@@ -262,7 +262,7 @@ def free_port() -> int:
 
 def _ports() -> Iterator[int]:
     while True:
-        yield from range(10_000 + os.getpid() % 100 * 200, 30_000)
+        yield from range(10_000 + os.getpid() % 50 * 200, 20_000)  # a rehearsal takes higher ones
 
 
 _PORTS = _ports()

@@ -29,6 +29,7 @@ Indices = npt.NDArray[np.int64]
 _ROOTS_TRIED = 64
 # A round costs about as much time as sending this many bytes; the number of chunks follows.
 BYTES_PER_ROUND = 100_000
+_WORTH_CUTTING = 0.8  # of the time it takes uncut
 MOST_CHUNK_BYTES = 1 << 20
 
 
@@ -113,14 +114,18 @@ class Tree:
     def chunks(self) -> int:
         """As many as make (H + E + chunks - 1) rounds of one chunk each quickest.
 
-        A message costs its two ends something besides: chunks of less than half of what could be
-        sent in a round's time do not pay.
+        One, where that saves little: every further chunk is a message more for everybody.
         """
         size = self.ring.width * self.entries
         ways = self.fold_rounds + int(self.down.depth.max()) - 1
-        best = round(math.sqrt(ways * size / self.round_bytes))
-        best = min(best, 2 * size // self.round_bytes)
-        return min(max(best, 1, -(-size // MOST_CHUNK_BYTES)), self.entries)
+
+        def bytes_in_the_same_time(chunks: int) -> float:
+            return (ways + chunks) * (self.round_bytes + size / chunks)
+
+        best = max(1, round(math.sqrt(ways * size / self.round_bytes)))
+        if bytes_in_the_same_time(best) > _WORTH_CUTTING * bytes_in_the_same_time(1):
+            best = 1
+        return min(max(best, -(-size // MOST_CHUNK_BYTES)), self.entries)
 
     @cached_property
     def rounds(self) -> int:
