@@ -35,7 +35,7 @@ from titan.party.messages import HEAD_BYTES, Told, opened
 from titan.party.taking_part import TRANSCRIPT, Party
 from titan.party.wire import Piece
 from titan.protocol import Agent, RecoveryName
-from titan.protocol.masking import KeyStream
+from titan.protocol.masking import JournaledMasks
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.ring import Residues
 from titan.study.journal import Journal
@@ -52,8 +52,8 @@ class Masks:
 
     more: Sequence[int] = ()
 
-    def __init__(self, key: bytes) -> None:
-        self._stream = KeyStream(key)
+    def __init__(self, key: bytes, context: bytes) -> None:
+        self._stream = JournaledMasks(key, context)
         self._is_norths = key in {fixed("key", NORTH, number) for number in range(2)}
         self._call = itertools.count()
 

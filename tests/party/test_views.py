@@ -7,7 +7,6 @@ those send is what the journals must show.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -23,6 +22,7 @@ from titan.errors import FileError, InputError, NetworkError
 from titan.moments import Moments, collect, open_source
 from titan.party.job import StudyJob
 from titan.party.messages import Told
+from titan.party.session import digest_of_sums, run_identity
 from titan.pooling import NormalEquations
 from titan.privacy.reconstruction import partial_sums
 from titan.privacy.view import Record, RecordedSum, Sum, View
@@ -66,6 +66,15 @@ def keys_of(kept: Path, name: str) -> tuple[bytes, ...]:
         return state.keys
 
 
+def identity_of(kept: Path, study: Study) -> bytes:
+    (path,) = (kept / "runs" / NAMES[0]).glob("*/journal.db")
+    with Journal.open(path) as journal:
+        state = journal.state
+        assert state is not None
+        nonces = [state.nonces[name] for name in study.network.parties]
+    return run_identity(bytes.fromhex(study.digest) + (1).to_bytes(4, "little"), nonces)
+
+
 def moments_of(kept: Path, study: Study) -> list[Moments]:
     rows = [open_source(kept / "data" / f"{name}.csv") for name in NAMES]
     return [collect(each, study.model).moments for each in rows]
@@ -76,16 +85,18 @@ def in_process(kept: Path) -> Record:
     study = Study.load(kept / "study.toml")
     parts = moments_of(kept, study)
     keys = [keys_of(kept, name) for name in NAMES]
+    so_far = digest_of_sums(identity_of(kept, study))
     equations = NormalEquations(study.model.names, len(parts), study.bits, study.release)
     plans = StudyJob.plans_of(study)
     record: list[RecordedSum] = []
     secrets = [equations.first_secret(*held) for held in zip(NAMES, parts, strict=True)]
     for number, plan in enumerate(plans):
-        sources: Iterator[JournaledMasks] = iter([JournaledMasks(key[number]) for key in keys])
+        sources = iter([JournaledMasks(key[number], so_far.digest()) for key in keys])
         stacked = np.stack(secrets, axis=1)
         out = local.run(plan, stacked, source=lambda s=sources: next(s), record=True)  # type: ignore[misc]
         fraction = study.bits - 2 if number else 256
         record.append(RecordedSum(Sum("", plan, fraction), stacked, out.envelopes))
+        so_far.update(plan.ring.to_bytes(out.total))
         if number == 0:
             first = equations.read_first(out.total)
             secrets = [equations.second_secret(part, first) for part in parts]

@@ -56,7 +56,16 @@ def test_journaled_masks_come_out_the_same_again() -> None:
     one, two = JournaledMasks(key), JournaledMasks(key)
     assert np.array_equal(one.words(1001), two.words(1001))
     assert [one.seed() for _ in range(5)] == [two.seed() for _ in range(5)]
-    assert np.array_equal(JournaledMasks(key).words(1001), KeyStream(key).words(1001))
+
+
+def test_journaled_masks_of_another_context_are_others() -> None:
+    """Hidden by the same masks, two inputs would show their difference."""
+    key = bytes(range(32))
+    one, two, three = (JournaledMasks(key, context) for context in (b"", b"this", b"that"))
+    words = [set(source.words(1001).tolist()) for source in (one, two, three)]
+    assert len(set.union(*words)) == 3 * 1001
+    assert len({source.seed() for source in (one, two, three)}) == 3
+    assert not words[0] & set(KeyStream(key).words(1001).tolist()), "the key itself is for keys"
 
 
 def test_the_seeds_of_journaled_masks_are_a_stream_of_their_own() -> None:

@@ -4,11 +4,9 @@ What arrives is written down before it is acknowledged or anything leaves that f
 process that dies at any moment is made again from its journal: the session replays what had
 arrived, and makes the same messages with the same numbers.
 
-A wait for the disk serves many messages. It comes before messages are acknowledged, before anything
-leaves that is told to all, and before the masks of each sum: whatever its input follows from, the
-nonces and the sums before, must be what it was if the masks are to be used again. The recovery's
-messages need none: if a power cut takes what they followed from, that comes again, in whatever
-order, and they are made again as they were.
+A wait for the disk serves many messages. It comes before messages are acknowledged, and before
+anything leaves that is told to all. Messages of a sum need none: if a power cut takes what they
+followed from, that comes again, in whatever order, and they are made again as they were.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from titan.errors import MessageError
 from titan.party import messages
 from titan.party.links import Incoming, Outgoing
 from titan.party.messages import END
-from titan.study.frames import MASK, RECOVERY, Frame
+from titan.study.frames import MASK, Frame
 from titan.study.journal import Journal
 
 
@@ -160,7 +158,7 @@ class Desk:
 
     def release(self) -> None:
         """After the batch: what was written down may leave."""
-        if any(frame.kind not in RECOVERY for frame in self._due):
+        if any(frame.sum is None for frame in self._due):
             self.journal.sync()
         for frame in self._due:
             self.outgoing[frame.peer].add(frame.body)

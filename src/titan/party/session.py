@@ -89,6 +89,7 @@ class Session:
         self._held: list[Passed] = []  # digests that came before the own one
         self._answers: Gossip | None = None
         self._identity = self._own_digest = b""
+        self._pooled = digest_of_sums(b"")  # of the sums so far
         self._agent: Agent | None = None
         self._vouching: Vouching | None = None
         self._waiting: dict[int, list[tuple[Envelope, bytes]]] = {}  # for a sum to come
@@ -238,8 +239,8 @@ class Session:
         heard = self._nonces.heard
         nonces = [heard[party].content for party in range(len(self._network))]
         self._refuse_repeated(nonces)
-        whole = b"titan run\n" + self.run.context + b"".join(nonces)
-        self._identity = hashlib.sha256(whole).digest()
+        self._identity = run_identity(self.run.context, nonces)
+        self._pooled = digest_of_sums(self._identity)
         self._digests = self._gossip(AGREED, self._identity, _DIGEST_BYTES, _two_digests)
         self._answers = self._gossip(ANSWER, self._identity, _MOST_ANSWER, _two_answers)
         return self._next_sum()
@@ -269,7 +270,8 @@ class Session:
             return []
         context = self._identity + bytes([number])
         self._vouching = Vouching(self._network, plan, party, self._signer, context)
-        self._agent = Agent(plan, party, secret, JournaledMasks(self._keys[number]))
+        masks = JournaledMasks(self._keys[number], self._pooled.digest())
+        self._agent = Agent(plan, party, secret, masks)
         out = self._enclose(self._agent.start())
         for envelope, behind in self._waiting.pop(number, []):
             out += self._feed_kept(number, envelope, behind)
@@ -326,6 +328,7 @@ class Session:
         if not self._agent.done:
             return out
         self.totals.append(self._agent.total)
+        self._pooled.update(self._agent.plan.ring.to_bytes(self._agent.total))
         self._agent = self._vouching = None
         return out + self._next_sum()
 
@@ -348,10 +351,7 @@ class Session:
     def _announce(self) -> list[Frame]:
         """All sums are here: tell everybody their digest."""
         assert self._digests is not None  # noqa: S101 - all nonces are here
-        code = hashlib.sha256(b"titan pooled sums\n" + self._identity)
-        for plan, total in zip(self._job.plans, self.totals, strict=True):
-            code.update(plan.ring.to_bytes(total))
-        self._own_digest = code.digest()
+        self._own_digest = self._pooled.digest()
         passed = [*self._digests.tell(self._own_digest), *self._held]
         return self._pass_on(AGREED, passed) + self._compare()
 
@@ -392,6 +392,16 @@ class Session:
         sequence = self._sequences[receiver]
         self._sequences[receiver] += 1
         return Frame(self._network.parties[receiver], sequence, kind, body, sum_, round_)
+
+
+def run_identity(context: bytes, nonces: Iterable[bytes]) -> bytes:
+    """Which run this is: that of these nonces, in the order of the parties, and of no others."""
+    return hashlib.sha256(b"titan run\n" + context + b"".join(nonces)).digest()
+
+
+def digest_of_sums(identity: bytes) -> hashlib._Hash:
+    """Of no sums yet; each total is added to it. That of all sums is what the parties compare."""
+    return hashlib.sha256(b"titan pooled sums\n" + identity)
 
 
 def _two_digests(name: str) -> RecoveryError:

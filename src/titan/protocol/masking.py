@@ -29,7 +29,7 @@ from titan.errors import MessageError
 from titan.ring import Residues, Ring
 
 SEED_BYTES = 32
-_SEEDS = b"titan seeds of masks v1"
+_WORDS, _SEEDS = b"titan words of masks v1", b"titan seeds of masks v1"
 _BLOCK = bytes(1 << 16)  # zeros; encrypting them yields the key stream, a cacheful at a time
 
 
@@ -88,14 +88,17 @@ class SystemBytes:
 class JournaledMasks(KeyStream):
     """Masks that come out the same after a restart, from a `fresh_key` kept in the journal.
 
-    The words are the key stream itself. The seeds are a second stream, under a key derived from
-    the first (one block of HKDF-Expand with SHA-256): a neighbour who is given a seed is told
-    nothing about the words, nor about the seeds of others.
+    `context` is what the input follows from besides the data. Whatever is lost with the power or
+    told differently the second time, the same masks never hide another input.
+
+    Words and seeds are two streams, each under a key of its own (one block of HKDF-Expand with
+    SHA-256): a neighbour who is given a seed is told nothing about the words, nor about the seeds
+    of others.
     """
 
-    def __init__(self, key: bytes) -> None:
-        super().__init__(key)
-        self._seeds_key = hmac.digest(key, _SEEDS + b"\x01", "sha256")
+    def __init__(self, key: bytes, context: bytes = b"") -> None:
+        super().__init__(hmac.digest(key, _WORDS + context + b"\x01", "sha256"))
+        self._seeds_key = hmac.digest(key, _SEEDS + context + b"\x01", "sha256")
 
     @cached_property
     def _seeds(self) -> KeyStream:
