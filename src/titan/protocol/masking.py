@@ -11,7 +11,7 @@ Every mask is added once and subtracted once, so Σ x̃_i = Σ x_i.
 # Rule 2: their keys are fresh bytes from the operating system, used for one sum and never stored
 #         here. A seeded generator exists in the tests alone. Whoever keeps a key to resume a sum
 #         (JournaledMasks) must have it on disk before the first mask leaves, and never use it for
-#         other inputs.
+#         another input in the same context.
 # Rule 3: with masks from any generator, the operating system's included, privacy is
 #         computational; it is information-theoretic exactly as far as the bytes are truly random.
 
