@@ -89,7 +89,7 @@ class Session:
         self._held: list[Passed] = []  # digests that came before the own one
         self._answers: Gossip | None = None
         self._identity = self._own_digest = b""
-        self._pooled = digest_of_sums(b"")  # of the sums so far
+        self._so_far = digest_of_sums(b"")
         self._agent: Agent | None = None
         self._vouching: Vouching | None = None
         self._waiting: dict[int, list[tuple[Envelope, bytes]]] = {}  # for a sum to come
@@ -240,7 +240,7 @@ class Session:
         nonces = [heard[party].content for party in range(len(self._network))]
         self._refuse_repeated(nonces)
         self._identity = run_identity(self.run.context, nonces)
-        self._pooled = digest_of_sums(self._identity)
+        self._so_far = digest_of_sums(self._identity)
         self._digests = self._gossip(AGREED, self._identity, _DIGEST_BYTES, _two_digests)
         self._answers = self._gossip(ANSWER, self._identity, _MOST_ANSWER, _two_answers)
         return self._next_sum()
@@ -270,7 +270,7 @@ class Session:
             return []
         context = self._identity + bytes([number])
         self._vouching = Vouching(self._network, plan, party, self._signer, context)
-        masks = JournaledMasks(self._keys[number], self._pooled.digest())
+        masks = JournaledMasks(self._keys[number], self._so_far.digest())
         self._agent = Agent(plan, party, secret, masks)
         out = self._enclose(self._agent.start())
         for envelope, behind in self._waiting.pop(number, []):
@@ -328,7 +328,7 @@ class Session:
         if not self._agent.done:
             return out
         self.totals.append(self._agent.total)
-        self._pooled.update(self._agent.plan.ring.to_bytes(self._agent.total))
+        self._so_far.update(self._agent.plan.ring.to_bytes(self._agent.total))
         self._agent = self._vouching = None
         return out + self._next_sum()
 
@@ -351,7 +351,10 @@ class Session:
     def _announce(self) -> list[Frame]:
         """All sums are here: tell everybody their digest."""
         assert self._digests is not None  # noqa: S101 - all nonces are here
-        self._own_digest = self._pooled.digest()
+        code = digest_of_sums(self._identity)  # of what is used, whatever happened to it since
+        for plan, total in zip(self._job.plans, self.totals, strict=True):
+            code.update(plan.ring.to_bytes(total))
+        self._own_digest = code.digest()
         passed = [*self._digests.tell(self._own_digest), *self._held]
         return self._pass_on(AGREED, passed) + self._compare()
 
