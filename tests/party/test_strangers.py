@@ -1,8 +1,8 @@
 """Over real TLS: whoever is not the party of this study, version and run is refused and logged by
 name, and the run goes on waiting for the right one and succeeds with it.
 
-Whether somebody is let in is tried from both ends of a link, since either may dial: a TLS handshake
-that fails is reported by the end that dials only, for gRPC tells a listener nothing of it.
+Whether somebody is let in is tried from both ends of a link, since either may dial. Who dials with
+a wrong certificate is named at the end that listens as far as it can be: by who is still awaited.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from titan.party.wire import Ack, Hello, Refusal, Role
 from titan.study import Card, Identity, Report, Study, preflight
 
 DIALS = ["push", "pull"]
+TURNED_AWAY = "south: somebody dialled and did not get through TLS"
 
 
 @asynccontextmanager
@@ -66,7 +67,7 @@ async def pretend_in(g: Gathering, study: Study, seen: Callable[[], bool], run_:
 
 @pytest.mark.parametrize("who", ["a stranger", "a party in another's place", "another key"])
 def test_another_certificate(tmp_path: Path, who: str) -> None:
-    """Whoever answers or dials with it: the end that dials says so, and nobody is let in."""
+    """Whoever answers or dials with it: the other end says so, and nobody is let in."""
     false = {
         "a stranger": identity("mallory"),
         "a party in another's place": identity("east"),
@@ -81,16 +82,18 @@ def test_another_certificate(tmp_path: Path, who: str) -> None:
         g = Gathering(tmp_path)
         address = g.identities["south"].card.address
         async with two_wait(g):
-            listener = Listener(false, [g.identities["east"].card], address, accept)
+            listener = Listener(false, [g.identities["east"].card], address, accept, lambda: None)
             await listener.start()
             answered = "south: it answered with a certificate that is not the study's"
             await until(lambda: answered in said(g, "east"))
             await listener.close(0)
             with pytest.raises(grpc.aio.AioRpcError):
                 await dialled(false, g, wire.encode(hello(g)))
-            assert said(g, "north") == ""
+            await until(lambda: TURNED_AWAY in said(g, "north"))
+            assert said(g, "north").count(TURNED_AWAY) == 1, "told once, not each time"
 
-    run(trial())
+    with patch.object(streams, "_HANDSHAKE", 0.3):
+        run(trial())
     assert let_in == []
 
 
@@ -201,8 +204,24 @@ def test_a_plaintext_client(tmp_path: Path) -> None:
             writer.write(b"GET / HTTP/1.0\r\n\r\n")
             await reader.read(100)
             writer.close()
+            await until(lambda: TURNED_AWAY in said(g, "north"))
 
-    run(trial())
+    with patch.object(streams, "_HANDSHAKE", 0.3):
+        run(trial())
+
+
+def test_nobody_is_turned_away_who_comes_as_it_should(tmp_path: Path) -> None:
+    listeners: list[Listener] = []
+    close = Listener.close
+
+    async def closing(self: Listener, grace: float) -> None:
+        listeners.append(self)
+        await close(self, grace)
+
+    g = Gathering(tmp_path)
+    with patch.object(Listener, "close", closing):
+        run(g.all())
+    assert [(each._begun, len(each._came)) for each in listeners] == [(1, 1)] * len(NAMES)
 
 
 # -- parties of the study with a wrong word ---------------------------------------------------

@@ -73,7 +73,7 @@ def test_a_slow_handshake_is_waited_for() -> None:
         async def listen(stream: Stream) -> None:
             heard.append(await stream.read())
 
-        listener = Listener(east, [north.card], f"127.0.0.1:{inner}", greet)
+        listener = Listener(east, [north.card], f"127.0.0.1:{inner}", greet, lambda: None)
         await listener.start()
         async with await asyncio.start_server(slowly, "127.0.0.1", outer):
             dialler = Dialler(north, Card("east", f"127.0.0.1:{outer}", east.card.certificate))

@@ -35,6 +35,10 @@ from titan.study import Card, Identity, Study
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
 _PATIENCE = 20.0  # seconds for a hello
 _GRACE = 0.2  # seconds for handlers to end when the listener closes
+_TURNED_AWAY = (
+    "somebody dialled and did not get through TLS "
+    "(none, another certificate than the study's, or a connection that broke)"
+)
 
 
 class Connections:
@@ -65,7 +69,9 @@ class Connections:
         names = {line.peer for line in self._lines.values() if not line.dials}
         if names:
             cards = [self._study.card(name) for name in sorted(names)]
-            self._listener = Listener(self._identity, cards, address, self._accept)
+            self._listener = Listener(
+                self._identity, cards, address, self._accept, self._note_turned_away
+            )
             await self._listener.start()
 
     async def close(self) -> None:
@@ -158,6 +164,14 @@ class Connections:
         for line in self._lines.values():
             if line.peer == peer and not line.up:
                 line.trouble = text
+
+    def _note_turned_away(self) -> None:
+        """Who it wanted to be is not known, but can only be one of those who are awaited."""
+        missing = [line for line in self._lines.values() if not line.dials and not line.up]
+        for line in missing:
+            line.trouble = line.trouble or _TURNED_AWAY
+        names = " or ".join(sorted({line.peer for line in missing}))
+        self._news.tell_once(names or "nobody who is awaited", _TURNED_AWAY)
 
     def _dialled_line(self, card: Card, hello: Hello) -> Line | None:
         """The link that a dialler speaks of, if it is that party's to dial."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Protocol
+from contextlib import suppress
+from typing import Any, Protocol, cast
 
 import grpc
 import grpc.aio
@@ -24,6 +25,7 @@ METHOD = "/titan.Party/Link"
 _SERVICE, _, _NAME = METHOD[1:].partition("/")
 _PING_MS = 15_000  # a silent peer is asked whether it is still there
 _PONG_MS = 10_000
+_HANDSHAKE = 10.0  # seconds, from a connection to its first stream
 
 _COMMON = [
     ("grpc.max_receive_message_length", MOST_CHUNK + 16),
@@ -138,14 +140,20 @@ class Listener:
         peers: Iterable[Card],
         address: str,
         accept: Callable[[Card, Stream], Awaitable[None]],
+        turned_away: Callable[[], None],
     ) -> None:
         self._peers = list(peers)
         self._accept = accept
+        self._turned_away = turned_away
+        self._begun = self._lost = 0
+        self._came: set[str] = set()  # the connections on which a stream was opened
+        self._loop = asyncio.get_running_loop()
         roots = "".join(card.certificate for card in self._peers).encode()
-        credentials = grpc.ssl_server_credentials(
-            [(identity.key_pem(), identity.card.certificate.encode())],
-            roots,
-            require_client_auth=True,
+        pair = (identity.key_pem(), identity.card.certificate.encode())
+        credentials = grpc.dynamic_ssl_server_credentials(
+            grpc.ssl_server_certificate_configuration([pair], roots),
+            cast("Any", self._note_connection),  # the stubs do not know that None means no change
+            require_client_authentication=True,
         )
         self._server: Any = _aio.server(options=_SERVER)
         handler = grpc.stream_stream_rpc_method_handler(self._handle)
@@ -163,7 +171,26 @@ class Listener:
     async def start(self) -> None:
         await self._server.start()
 
+    def _note_connection(self) -> None:
+        """At every connection gRPC asks, in a thread of its own, for new certificates: none.
+
+        It tells nothing of a handshake that fails. But a connection on which nobody opens a stream
+        is nobody's of the study.
+        """
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._await_stream)
+
+    def _await_stream(self) -> None:
+        self._begun += 1
+        self._loop.call_later(_HANDSHAKE, self._look, self._begun)
+
+    def _look(self, begun: int) -> None:
+        if begun > len(self._came) + self._lost:
+            self._lost += 1
+            self._turned_away()
+
     async def _handle(self, _: Any, context: Any) -> None:
+        self._came.add(context.peer())
         shown = context.auth_context().get("x509_pem_cert", [b""])[0]
         for card in self._peers:
             if card.recognises(shown):
