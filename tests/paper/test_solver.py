@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from titan import Network
-from titan.compare.problem import Floats, Problem
-from titan.compare.problems import gaussian
 from titan.engines import local
-from titan.experiments.single_sum import SingleSum, errors, exact_solution
 from titan.privacy.view import Record, RecordedSum, Sum
 from titan.protocol import Kind
+from titan_lab.compare.problem import Floats, Problem
+from titan_lab.compare.problems import gaussian
+from titan_lab.experiments.single_sum import SingleSum, errors, exact_solution
 
 ADVERSARY = "1"
 

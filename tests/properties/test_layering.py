@@ -1,4 +1,7 @@
-"""Imports point one way: a room knows only the rooms before it, and the inner ones do no I/O."""
+"""Imports point one way: a room knows only the rooms before it, and the inner ones do no I/O.
+
+The laboratory stands outside: it imports titan, and nothing in titan imports it.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import titan
+import titan_lab
 
 ROOT = Path(titan.__file__).parent
+LAB = Path(titan_lab.__file__).parent
 ORDER = [
     "errors", "ring", "network", "protocol", "privacy", "moments", "leastsquares", "datasets",
-    "engines", "averaging", "pooling", "matrices", "study", "fitting", "party", "compare",
-    "experiments", "cli", "__main__",
+    "engines", "averaging", "pooling", "matrices", "study", "fitting", "party", "cli",
+    "__main__",
 ]  # fmt: skip
+LAB_ORDER = ["compare", "experiments", "cli"]
+ORDERS = pytest.mark.parametrize(
+    ("root", "order"), [(ROOT, ORDER), (LAB, LAB_ORDER)], ids=["titan", "lab"]
+)
 NO_IO = {"asyncio", "logging", "socket", "threading", "multiprocessing", "subprocess", "grpc"}
 INNER = {"ring", "network", "protocol"}
 ALLOWED_INSIDE = {"titan", "numpy", "scipy", "networkx", "cryptography"}
@@ -32,29 +43,40 @@ def imports(file: Path) -> set[str]:
     return names
 
 
-def room(file: Path) -> str:
-    first = file.relative_to(ROOT).parts[0]
+def room(file: Path, root: Path = ROOT) -> str:
+    first = file.relative_to(root).parts[0]
     return first.removesuffix(".py")
 
 
-def test_every_room_has_its_place() -> None:
-    rooms = {room(file) for file in ROOT.rglob("*.py")} - {"__init__"}
-    assert rooms <= set(ORDER), "give a new room its place in ORDER"
+@ORDERS
+def test_every_room_has_its_place(root: Path, order: list[str]) -> None:
+    rooms = {room(file, root) for file in root.rglob("*.py")} - {"__init__"}
+    assert rooms <= set(order), "give a new room its place in ORDER"
+    assert "cli" in rooms
 
 
-def test_imports_point_upwards_only() -> None:
+@ORDERS
+def test_imports_point_upwards_only(root: Path, order: list[str]) -> None:
     checked = 0
-    for file in ROOT.rglob("*.py"):
-        here = room(file)
+    for file in root.rglob("*.py"):
+        here = room(file, root)
         if here == "__init__":
             continue
         for name in imports(file):
-            if name.startswith("titan."):
+            if name.startswith(f"{root.name}."):
                 there = name.split(".")[1]
-                if there in ORDER:
+                if there in order:
                     checked += 1
-                    assert ORDER.index(there) <= ORDER.index(here), f"{file} imports {name}"
+                    assert order.index(there) <= order.index(here), f"{file} imports {name}"
     assert checked > 50
+
+
+def test_nothing_in_titan_imports_the_laboratory() -> None:
+    """Not even by a name in a string: that stands in one file, which says when it is loaded."""
+    for file in ROOT.rglob("*.py"):
+        assert "titan_lab" not in {name.split(".")[0] for name in imports(file)}, file
+        if "titan_lab" in file.read_text(encoding="utf-8"):
+            assert file.relative_to(ROOT).as_posix() == "cli/added_commands.py"
 
 
 def test_the_inner_rooms_do_no_input_or_output() -> None:
@@ -69,21 +91,24 @@ def test_the_inner_rooms_do_no_input_or_output() -> None:
 def test_randomness_of_the_program_comes_from_one_module() -> None:
     """Graphs are public and may be drawn from a seed, and the bench simulates others' methods from
     one: it never makes a mask of TITAN's. Nothing else may draw at all."""
-    for file in ROOT.rglob("*.py"):
-        text = file.read_text(encoding="utf-8")
-        if file.name != "masking.py":
-            assert "urandom" not in text, file
-            assert "import secrets" not in text, file
-        if "random" in {name.split(".")[0] for name in imports(file)} or "np.random" in text:
-            assert room(file) == "compare" or file.relative_to(ROOT).as_posix() in {
-                "network/families.py", "network/design.py", "engines/local.py",
-            }, file  # fmt: skip
+    for root in (ROOT, LAB):
+        for file in root.rglob("*.py"):
+            text, at = file.read_text(encoding="utf-8"), file.relative_to(root).as_posix()
+            if (root, at) != (ROOT, "protocol/masking.py"):
+                assert "urandom" not in text, file
+                assert "import secrets" not in text, file
+            if "random" in {name.split(".")[0] for name in imports(file)} or "np.random" in text:
+                public = {"network/families.py", "network/design.py", "engines/local.py"}
+                assert (at in public) if root == ROOT else room(file, root) == "compare", file
 
 
 def test_help_imports_only_what_it_needs() -> None:
     """`titan --help` must be quick: the heavy libraries stay on the shelf."""
     code = (
-        "import sys, titan.cli\n"
+        "import contextlib, io, sys, titan.cli\n"
+        "sys.argv = ['titan', '--help']\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+        "    titan.cli.main()\n"
         "heavy = {'scipy', 'networkx', 'cryptography', 'pandas', 'pyarrow', 'matplotlib'}\n"
         "heavy |= {'flint', 'statsmodels', 'sklearn'}\n"
         "print(sorted(heavy & set(sys.modules)))"

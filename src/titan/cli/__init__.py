@@ -9,7 +9,6 @@ import typer
 from titan.cli import (
     audit,
     average,
-    compare,
     demo,
     fit,
     join,
@@ -18,15 +17,16 @@ from titan.cli import (
     network,
     privacy,
     rehearse,
-    reproduce,
     solve,
     study,
     verify,
 )
+from titan.cli.added_commands import Commands
 from titan.cli.output import fail, speak_plainly
 
 app = typer.Typer(
     name="titan",
+    cls=Commands,
     help="Organisations that will not pool their data compute one answer together: "
     "exactly, privately, without a server.",
     no_args_is_help=True,
@@ -36,7 +36,6 @@ app = typer.Typer(
 )
 app.command("audit")(audit.command)
 app.command("average")(average.command)
-app.command("compare")(compare.command)
 app.command("demo")(demo.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
@@ -47,7 +46,6 @@ app.command("solve")(solve.command)
 app.command("verify")(verify.command)
 app.add_typer(keys.app, name="keys")
 app.add_typer(network.app, name="network")
-app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(study.app, name="study")
 
 
