@@ -11,7 +11,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
@@ -33,17 +32,16 @@ class Commands(TyperGroup):
 
     def _add(self) -> None:
         for package in PACKAGES:
-            added = _app(f"{package}.cli")
-            for name, command in get_group(added).commands.items() if added else ():
+            for name, command in _commands(f"{package}.cli").items():
                 self.commands.setdefault(name, command)
 
 
-def _app(module: str) -> typer.Typer | None:
-    """None if the package is not installed; any other failure is an error of its own."""
+def _commands(module: str) -> dict[str, Any]:
+    """By name; none if the package is not installed. Any other failure is its own error."""
     try:
-        found = import_module(module).app
+        app = import_module(module).app
     except ModuleNotFoundError as error:
-        if not f"{module}.".startswith(f"{error.name}."):
-            raise
-        return None
-    return found if isinstance(found, typer.Typer) else None
+        if f"{module}.".startswith(f"{error.name}."):
+            return {}
+        raise
+    return dict(get_group(app).commands)
