@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from titan import datasets
 from titan.moments import Model, collect, open_source
-from titan.privacy.lattice import Equations, equations_from
+from titan_lab.attacks.lattice import Equations, equations_from
 
 FORMULA = "thalach ~ age + sex + trestbps + exang"
 SIZES = [1, 50, 1, 130, 1, 150]

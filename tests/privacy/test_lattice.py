@@ -15,7 +15,7 @@ import pytest
 from examples import exact_solution
 
 from titan.errors import InputError
-from titan.privacy.lattice import Equations, equations_from
+from titan_lab.attacks.lattice import Equations, equations_from
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -22,7 +22,7 @@ ORDER = [
     "engines", "averaging", "pooling", "matrices", "study", "fitting", "party", "cli",
     "__main__",
 ]  # fmt: skip
-LAB_ORDER = ["compare", "experiments", "cli"]
+LAB_ORDER = ["attacks", "compare", "experiments", "cli"]
 ORDERS = pytest.mark.parametrize(
     ("root", "order"), [(ROOT, ORDER), (LAB, LAB_ORDER)], ids=["titan", "lab"]
 )

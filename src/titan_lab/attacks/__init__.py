@@ -1,0 +1,1 @@
+"""Attacks on what is opened, carried out to show what an answer gives away."""
