@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from titan import solve
 from titan.engines import local
-from titan.fitting import solve
 from titan.network import Network
 from titan.privacy.view import Record, RecordedSum, Sum, View
 from titan.protocol import Cost, Kind, Plan

@@ -19,10 +19,10 @@ from time import perf_counter, process_time
 
 import numpy as np
 
+from titan import solve
 from titan.engines import local, vectorised
 from titan.engines.local import Outcome
 from titan.errors import RecoveryError
-from titan.fitting import solve
 from titan.leastsquares import Solution
 from titan.network import Network
 from titan.protocol import Cost, Plan

@@ -93,7 +93,7 @@ def run(progress: Callable[[int, int], None] | None = None) -> Result:
 
 
 def _titan(case: Certified) -> tuple[Score, bool]:
-    from titan.fitting import fit
+    from titan import fit
     from titan.network import Network
 
     cells = _cells(case)

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from titan.averaging import average
-from titan.fitting import solve
+from titan import average, solve
 from titan.pooling import WIDE
 from titan.protocol import Cost, Plan, RecoveryName
 from titan.ring import Ring
