@@ -1,11 +1,9 @@
-"""titan fit, solve, moments and reproduce: the same answers as the library, and no traceback."""
+"""titan fit, solve and moments: the same answers as the library, and no traceback."""
 
 from __future__ import annotations
 
-import csv
 import json
 import stat
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -488,38 +486,3 @@ def test_bad_input(parties: Path, words: str, complaint: str) -> None:
     assert complaint in done.stderr
     assert "Traceback" not in done.stderr
     assert set(parties.iterdir()) == before, "no file of a failed command"
-
-
-# -- reproduce --------------------------------------------------------------------------------
-
-
-def test_reproduce_nist(tmp_path: Path) -> None:
-    out = answer("reproduce", "nist", "--out", tmp_path / "made")
-    assert out["every_certified_digit"] is True
-    assert out["exact_fits"] == ["Wampler1", "Wampler2"]
-    ours = [score for score in out["scores"] if score["program"] == "TITAN"]
-    assert len(ours) == 11
-    for score in ours:
-        assert score["coefficients"] == score["deviations"] == score["rsquared"] == 15
-    filip = {
-        (s["program"], s["setting"]): s["coefficients"]
-        for s in out["scores"]
-        if s["dataset"] == "Filip"
-    }
-    assert filip["numpy lstsq", "default"] < 1
-    assert filip["numpy lstsq", "most favourable"] > 7
-    text = (tmp_path / "made" / "nist.md").read_text()
-    assert "| Filip | 15 | 0.0 / " in text
-    with (tmp_path / "made" / "nist.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == len(out["scores"])
-    names = ["nist.csv", "nist.md", "nist.svg", "nist.png"]
-    assert [Path(file).name for file in out["files"]] == names
-
-
-def test_reproduce_nist_says_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("statsmodels", "statsmodels.api", "sklearn", "sklearn.linear_model"):
-        monkeypatch.setitem(sys.modules, package, None)
-    done = titan("reproduce", "nist")
-    assert done.returncode == 0, done.stderr
-    assert "left out: statsmodels pinv, statsmodels QR, scikit-learn" in done.stdout
-    assert "TITAN has every certified digit of all 11 sets" in done.stdout

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.cli.test_commands import answer, titan
 from titan_lab.experiments import rivals
 from titan_lab.experiments.digits import certified_digits, correct_digits, worst_digits
 from titan_lab.experiments.nist_report import cut
@@ -64,3 +68,38 @@ def test_every_treatment_is_undone(intercept: bool) -> None:
         assert estimate.rsquared == pytest.approx(first.rsquared, rel=1e-9)
         if estimate.bse is not None:
             assert estimate.bse == pytest.approx(first.bse, rel=1e-9)
+
+
+# -- the command ------------------------------------------------------------------------------
+
+
+def test_reproduce_nist(tmp_path: Path) -> None:
+    out = answer("reproduce", "nist", "--out", tmp_path / "made")
+    assert out["every_certified_digit"] is True
+    assert out["exact_fits"] == ["Wampler1", "Wampler2"]
+    ours = [score for score in out["scores"] if score["program"] == "TITAN"]
+    assert len(ours) == 11
+    for score in ours:
+        assert score["coefficients"] == score["deviations"] == score["rsquared"] == 15
+    filip = {
+        (s["program"], s["setting"]): s["coefficients"]
+        for s in out["scores"]
+        if s["dataset"] == "Filip"
+    }
+    assert filip["numpy lstsq", "default"] < 1
+    assert filip["numpy lstsq", "most favourable"] > 7
+    text = (tmp_path / "made" / "nist.md").read_text()
+    assert "| Filip | 15 | 0.0 / " in text
+    with (tmp_path / "made" / "nist.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == len(out["scores"])
+    names = ["nist.csv", "nist.md", "nist.svg", "nist.png"]
+    assert [Path(file).name for file in out["files"]] == names
+
+
+def test_reproduce_nist_says_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("statsmodels", "statsmodels.api", "sklearn", "sklearn.linear_model"):
+        monkeypatch.setitem(sys.modules, package, None)
+    done = titan("reproduce", "nist")
+    assert done.returncode == 0, done.stderr
+    assert "left out: statsmodels pinv, statsmodels QR, scikit-learn" in done.stdout
+    assert "TITAN has every certified digit of all 11 sets" in done.stdout
