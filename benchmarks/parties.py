@@ -23,19 +23,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tests.party.given_sums import task
 
 from benchmarks.measure import Row
 from benchmarks.peers.inputs import Floats
 from benchmarks.peers.processes import collect, hand_out, leave, own_input, python_module, run_all
 from titan import Network
 from titan.errors import PeerError
-from titan.party.desk import Desk
+from titan.joint.kinds import Question
+from titan.joint.task import described
+from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine, Watch
-from titan.party.greeting import Greeting
-from titan.party.job import described
+from titan.party.handshake import Handshake
 from titan.party.links import Incoming, Outgoing
 from titan.party.loopback import free_addresses
-from titan.party.session import Run, Session
+from titan.party.run import Run
+from titan.party.session import Session
 from titan.party.taking_part import Signatures
 from titan.protocol import Plan
 from titan.protocol.masking import fresh_key
@@ -177,7 +180,9 @@ def _make_study(folder: Path, parties: int, tau: int) -> None:
     network = Network.design([it.name for it in identities], tau)
     links = tuple(Link(a, b) for a, b in network.edges)
     cards = tuple(it.card for it in identities)
-    Study("a benchmark", "y ~ x", tau, cards, links).save(folder / "study.toml")
+    asked = Question("regression", "", (("formula", "y ~ x"),))
+    study = Study("a benchmark", tau, cards, links, questions=(asked,))
+    study.save(folder / "study.toml")
 
 
 class Sums:
@@ -206,7 +211,7 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
     job = Sums(plan, meeting, secret, repeats)
     run = Run(bytes.fromhex(study.digest), 1, study.network, place, fresh_key())
     keys = [fresh_key() for _ in job.plans]
-    session = Session(run, job, keys, Signatures(study, identity))
+    session = Session(run, task(job), keys, Signatures(study, identity))
     names, network = study.network.parties, study.network
     with Journal.open(folder / f"{card.name}.db") as journal:
         journal.begin(
@@ -221,16 +226,16 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
         outgoing = {names[p]: Outgoing() for p in network.out_neighbours(place)}
         most = session.largest_message
         incoming = {names[p]: Incoming(most) for p in network.in_neighbours(place)}
-        desk = Desk(session, journal, outgoing, incoming)
-        greeting = Greeting(run.study, 1, card.name, run.nonce, described(job.plans))
+        durable = DurableSession(session, journal, outgoing, incoming)
+        handshake = Handshake(run.study, 1, card.name, run.nonce, described(job.plans))
         async with Engine(
             study,
             identity,
-            desk,
-            greeting,
+            durable,
+            handshake,
             listen=card.address,
             watch=Watch(),
-            standing=lambda: session.standing,
+            progress=lambda: session.progress,
         ) as engine:
             await engine.until(lambda: session.pooled, WAIT)
             await engine.until(lambda: session.complete, WAIT)

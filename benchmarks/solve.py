@@ -11,10 +11,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 import titan
 from benchmarks.measure import Row, ratio, seconds, side_by_side
+from titan.joint import SumSettings, together
+from titan.joint.equations import Found
+from titan.joint.regression import PooledModel, RowsPart
 from titan.leastsquares import PooledMoments, solve_pooled
 from titan.moments import Column
 from titan.moments.gram import gram
-from titan.pooling import Sums, pool
+from titan.privacy.limits import DEFAULT
 
 BITS = 128
 PARTIES = 3
@@ -82,13 +85,15 @@ def paper() -> Iterator[Row]:
     secrets = [
         gram(names, [Column(c) for c in (*np.ascontiguousarray(Ai.T), bi)]) for Ai, bi in parts
     ]
-    sums = Sums(network, recovery="tree", engine="vectorised", tau=1)
-    pooled, _ = pool(secrets, sums, "solution")
+    settings = SumSettings(network, recovery="tree", engine="vectorised", tau=1)
+    model = PooledModel(Found(secrets[0].names, m, settings.bits, "solution"), m, DEFAULT)
+    rows = [RowsPart(p, each) for p, each in zip(network.parties, secrets, strict=True)]
+    pooled = together(model, rows, settings).answer
     shares = {
         "moments": seconds(
             lambda: [gram(names, [Column(c) for c in (*Ai.T.copy(), bi)]) for Ai, bi in parts]
         ),
-        "two private sums": seconds(lambda: pool(secrets, sums, "solution")),
+        "two private sums": seconds(lambda: together(model, rows, settings)),
         "certified solve": seconds(lambda: solve_pooled(pooled)),
     }
     whole = sum(shares.values())

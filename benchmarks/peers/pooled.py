@@ -15,8 +15,12 @@ import numpy as np
 from benchmarks.peers.inputs import Equations, Floats, error
 from benchmarks.peers.report import AnyRow, Measured, MissingRow, NotMeasuredError, PeerRow, need
 from benchmarks.peers.titan_runs import timed, titan_solve
+from titan.engines import EngineName
 
-PROBLEMS = ((5, 200, 10, "local"), (100, 100, 100, "vectorised"))
+PROBLEMS: tuple[tuple[int, int, int, EngineName], ...] = (
+    (5, 200, 10, "local"),
+    (100, 100, 100, "vectorised"),
+)
 TAU = 1
 
 Fit = Callable[[Floats, Floats], Any]

@@ -19,6 +19,7 @@ from benchmarks import parties
 from benchmarks.measure import seconds
 from benchmarks.peers.inputs import Equations, Floats, error, exact_sum
 from benchmarks.peers.report import Measured
+from titan.engines import EngineName
 
 REPEATS = 5
 
@@ -40,7 +41,7 @@ def titan_sum(values: Floats, tau: int) -> Measured:
     return Measured(took, sent, error(np.atleast_1d(outcome.total), exact_sum(values)))
 
 
-def titan_solve(equations: Equations, tau: int, engine: str = "local") -> Measured:
+def titan_solve(equations: Equations, tau: int, engine: EngineName = "local") -> Measured:
     """The whole private solve, from every party's rows to the certified solution."""
     parts = list(zip(equations.A, equations.b, strict=True))
     network = titan.Network.design(len(parts), tau=tau)

@@ -1,39 +1,56 @@
-"""TITAN: organisations that will not pool their data solve one least squares problem together.
+"""TITAN: organisations that will not pool their data compute one answer together.
 
 net = titan.Network.cycle(5)
 out = titan.average([1.5, 2, 3, 4, 5], net, tau=1)
 out.value, out.error_bound, out.cost.rounds
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from titan.averaging import Average, average, count
 from titan.errors import TitanError
 from titan.fitting import fit, ridge, solve
+from titan.joint.average import average
+from titan.joint.averaged import Average
+from titan.joint.counts import count
+from titan.joint.describe import describe
+from titan.joint.description import Description
+from titan.leastsquares import LassoPath, Regression, Ridge, RidgePath, Solution
 from titan.network import Network
+from titan.results import Results
 
 if TYPE_CHECKING:
+    from titan.joining import join, load
     from titan.party.views import view
 
 __version__ = "0.1.0"
 __all__ = [
     "Average",
+    "Description",
+    "LassoPath",
     "Network",
+    "Regression",
+    "Results",
+    "Ridge",
+    "RidgePath",
+    "Solution",
     "TitanError",
     "__version__",
     "average",
     "count",
+    "describe",
     "fit",
+    "join",
+    "load",
     "ridge",
     "solve",
     "view",
 ]
+_LATER = {"join": "titan.joining", "load": "titan.joining", "view": "titan.party.views"}
+"""These bring certificates along, which no other name here needs: loaded when asked for."""
 
 
 def __getattr__(name: str) -> Any:
-    """`view` brings certificates along, which no other name here needs: loaded when asked for."""
-    if name == "view":
-        from titan.party.views import view
-
-        return view
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

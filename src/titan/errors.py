@@ -1,6 +1,6 @@
-"""Every error TITAN raises, as one tree.
+"""Every error TITAN raises, as one tree; on the right the exit status of a command that ends so.
 
-    TitanError
+    TitanError                                                                                  1
     ├── InputError (a ValueError)       what the caller handed in cannot be used
     │   ├── NetworkError                the graph itself
     │   │   ├── NotStronglyConnectedError   some party cannot reach some other
@@ -8,13 +8,21 @@
     │   ├── NumberError                 a NaN, an infinity, or a number the ring cannot hold
     │   ├── PlanError                   recovery, k, rounds, bits or another choice
     │   ├── FileError                   a file that is malformed: says file and line
+    │   │   └── BusyError               another process is using it                            75
     │   ├── DataError                   rows: columns, levels, missing values, text among numbers
+    │   │   └── ReleaseError            a rule of release: the answer would give rows away      3
+    │   ├── NotThereError (a KeyError, an IndexError)   a name or position that does not exist
     │   └── FormulaError                a formula that is malformed or not allowed
     ├── RankError                       the pooled system is not provably of full rank
-    └── PeerError                       what another party sent cannot be right
+    └── PeerError                       what another party sent or did cannot be right
         ├── MessageError                malformed bytes, or an envelope nobody is waiting for
-        └── RecoveryError               the sum did not come out: masks did not cancel, or
-                                        somebody's part never arrived
+        ├── RecoveryError               the sum did not come out: masks did not cancel, or
+        │                               somebody's part never arrived
+        ├── AbsentError                 another party does not take part, and says so
+        └── WaitError                   nothing came in time, and the journal is kept          75
+
+Status 0 is an answer, 1 that there will be none, 2 (of the command line itself) wrong usage, 3 a
+refusal by a rule of release, 75 that the same command may go on later.
 
 An error says what was found and what was expected; its `hint` says what to do. Neither ever
 contains a row, a moment, a mask or a key: positions, names, sizes and bounds only.
@@ -27,6 +35,8 @@ from collections.abc import Collection
 
 class TitanError(Exception):
     """The root of the tree; `hint` is one line on what to do about it, or empty."""
+
+    exit_status = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -74,8 +84,24 @@ class FileError(InputError):
     """A file that is missing, unreadable or malformed."""
 
 
+class BusyError(FileError):
+    """Another process is using the file; later it will not."""
+
+    exit_status = 75
+
+
 class DataError(InputError):
     """Rows that cannot be used."""
+
+
+class ReleaseError(DataError):
+    """A rule of release refuses: the answer would give away more than it may."""
+
+    exit_status = 3
+
+
+class NotThereError(InputError, KeyError, IndexError):
+    """A name or position that does not exist."""
 
 
 class FormulaError(InputError):
@@ -102,7 +128,7 @@ class RankError(TitanError):
 
 
 class PeerError(TitanError):
-    """What another party sent cannot be right."""
+    """What another party sent or did cannot be right."""
 
 
 class MessageError(PeerError):
@@ -111,3 +137,13 @@ class MessageError(PeerError):
 
 class RecoveryError(PeerError):
     """The recovered sum is not the sum of all inputs; no answer is given."""
+
+
+class AbsentError(PeerError):
+    """Another party does not take part, and says why in its own words."""
+
+
+class WaitError(PeerError):
+    """Nothing came in time; the journal is kept, and the same command goes on."""
+
+    exit_status = 75

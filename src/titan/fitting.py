@@ -3,49 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any, TypeVar, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from titan.averaging import by_party
 from titan.engines.broadcasting import broadcast
-from titan.errors import DataError, InputError, NetworkError, NotPrivateError, PlanError
-from titan.leastsquares import (
-    PooledMoments,
-    Regression,
-    Ridge,
-    Solution,
-    fit_pooled,
-    ridge_pooled,
-    solve_pooled,
-)
-from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales, symmetric
+from titan.errors import DataError, InputError, NotPrivateError, PlanError
+from titan.inputs import by_party, network_for
+from titan.joint import Computed, SumOptions, SumSettings, together
+from titan.joint.equations import Found, Opened, Release, SecretMoments
+from titan.joint.regression import Known, Regression, RowsPart
+from titan.joint.ridge import RidgeRegression
+from titan.joint.settings import refuse_without_network
+from titan.joint.system import LinearSystem
+from titan.leastsquares import PooledMoments, Ridge, Solution
+from titan.leastsquares import Regression as Fit
+from titan.leastsquares.robust import CovType
 from titan.matrices import moments_of
-from titan.moments import Collected, Model, Moments, Source, collect, open_source
-from titan.moments.residuals import scores, summed_score
+from titan.moments import Model, Moments, Source, open_source
 from titan.moments.rows import Missing
 from titan.network import Network
-from titan.pooling import Release, SecretMoments, Sums, pool, pool_scaled
 from titan.privacy.limits import DEFAULT, Limits, limits_for
 from titan.privacy.view import Record
-from titan.protocol import Cost, Envelope
-from titan.ring import Ring
 
 Parts = Sequence[Any] | Mapping[str, Any]
+Result = TypeVar("Result", Fit, Ridge, Solution)
+_LEAST_BITS = 8
 
 
 def solve(
     parts: Parts,
-    network: Network,
+    network: Network | str,
     *,
     names: Sequence[str] | None = None,
     release: Release = "solution",
     solver: str | None = None,
     allow_small: bool = False,
-    **choices: Any,
+    **options: Unpack[SumOptions],
 ) -> Solution:
     """The least squares solution of all parties' equations A_i x = b_i together.
 
@@ -58,52 +55,39 @@ def solve(
     anything is sent, and fewer than 10 for every party or 3 for every column of A, in all, once the
     row count is known, before the rest is sent. `allow_small` allows them all the same.
 
-    `solver` names one party that solves and tells the others. `choices` are those of the private
+    `solver` names one party that solves and tells the others. `options` are those of the private
     sums: bits, tau, recovery, k, rounds, masks, engine, progress, record (see `titan.average`).
     """
     limits = limits_for(allow_small)
-    sums = Sums.choose(_checked(network), choices)
+    net = network_for(network, parts)
+    settings = _settings(net, options)
     secrets = [
         moments_of(party, part, names)
-        for party, part in zip(network.parties, by_party(parts, network), strict=True)
+        for party, part in zip(net.parties, by_party(parts, net), strict=True)
     ]
-    return solve_moments(secrets, sums, release=release, solver=solver, limits=limits)
+    return solve_moments(secrets, settings, release=release, solver=solver, limits=limits)
 
 
 def solve_moments(
     secrets: Sequence[SecretMoments],
-    sums: Sums,
+    settings: SumSettings,
     *,
     release: Release = "solution",
     solver: str | None = None,
     limits: Limits = DEFAULT,
 ) -> Solution:
     """The same from the parties' moments, in order of the network's parties."""
-    origin = None if solver is None else sums.network.index(solver)
-    pooled, cost = pool(secrets, sums, release, limits=limits)
-    solution = solve_pooled(pooled)
-    further, told = _tell(sums.network, origin, solution.x, solution.error_bound)
-    return replace(solution, cost=_added(cost, further), record=_record(sums, told))
-
-
-def _tell(
-    network: Network, origin: int | None, *answer: npt.ArrayLike
-) -> tuple[Cost | None, list[Envelope]]:
-    """The party that solved, if only one did, tells all others its answer."""
-    told: list[Envelope] = []
-    if origin is None:
-        return None, told
-    message = np.concatenate([np.asarray(x, "<f8") for x in answer]).tobytes()
-    return broadcast(network, origin, message, told), told
-
-
-def _added(cost: Cost, further: Cost | None) -> Cost:
-    return cost if further is None else cost + further
+    origin = None if solver is None else settings.network.index(solver)
+    equations = _equations(secrets, settings, release)
+    system = LinearSystem(equations, len(secrets), limits)
+    found = together(system, _moment_parts(secrets, settings.network), settings)
+    solution = found.answer
+    return _told(found, solution, settings, origin, solution.x, solution.error_bound)
 
 
 def fit(
     data: Any,
-    network: Network | None = None,
+    network: Network | str | None = None,
     *,
     formula: str | None = None,
     response: str | None = None,
@@ -116,8 +100,8 @@ def fit(
     cov_type: CovType = "nonrobust",
     solver: str | None = None,
     allow_small: bool = False,
-    **choices: Any,
-) -> Regression:
+    **options: Unpack[SumOptions],
+) -> Fit:
     """Linear regression on all parties' rows together.
 
     `data` holds one table per party (a path, a pandas, Polars or Arrow table, or a mapping of
@@ -139,30 +123,59 @@ def fit(
     If the fit is exact there is no such sum. Digits of these errors are not claimed as proven.
 
     `solver` names one party that solves and tells the others; robust errors need everyone to.
+    `options` are those of the private sums, as of `solve`.
     """
     model = model_of(formula, response, columns, intercept, weights)
-    limits = _limits(allow_small, network)
-    _check_choices(release, cov_type, network, choices)
-    origin = _origin(solver, network, cov_type)
-    read = _Read.of(data, network, model, missing, decimal)
-    sums = None if network is None else Sums.choose(network, choices)
-    pooled, cost = read.pooled(sums, limits)
-    fitted = fit_pooled(pooled, constant=model.constant, weighted=model.weights is not None)
-    fitted = replace(fitted, cov_type=cov_type, cost=cost, dropped=read.dropped)
-    if origin is not None and network is not None:
-        answer = fitted.params, fitted.error_bound, fitted.bse
-        further, told = _tell(network, origin, *map(np.asarray, answer))
-        return replace(fitted, cost=_added(fitted.cost, further), record=_record(sums, told))
-    if cov_type == "nonrobust" or fitted.exact_fit:
-        return replace(fitted, record=_record(sums))
-    x = agreed_solution(fitted.certificate, fitted.residual_sum)
-    robust = _with_robust_errors(fitted, x, read.meats(cov_type, x), sums)
-    return replace(robust, record=_record(sums))
+    limits = limits_for(allow_small)
+    _check_choices(release, cov_type)
+    if network is None:
+        refuse_without_network(solver=solver, allow_small=allow_small or None, **options)
+        return _alone(open_source(data, decimal=decimal), model, missing, cov_type)
+    net = network_for(network, data)
+    settings = _settings(net, options)
+    _check_clusters(len(net), settings.tau, cov_type)
+    origin = _origin(solver, net, cov_type)
+    regression = Regression(
+        Found(model.names, len(net), settings.bits, release),
+        len(net),
+        limits,
+        model,
+        missing,
+        cov_type=cov_type,
+        meat_bits=2 * settings.bits,
+    )
+    parts = _parts(regression, data, net, decimal)
+    found = together(regression, parts, settings)
+    fitted = replace(found.answer, dropped=_dropped(parts))
+    return _told(found, fitted, settings, origin, fitted.params, fitted.error_bound, fitted.bse)
+
+
+def fit_moments(
+    secrets: Sequence[Moments],
+    settings: SumSettings,
+    *,
+    limits: Limits = DEFAULT,
+    model: Model | None = None,
+) -> Fit:
+    """The regression from the parties' moments, in order of the network's parties.
+
+    The moments say which columns give the constant, and whether rows had weights.
+    """
+    regression = Regression(
+        _equations(secrets, settings, "inference"),
+        len(secrets),
+        limits,
+        model,
+        constant=dict.fromkeys(secrets[0].constant, 1) or None,
+        weighted=secrets[0].weights is not None,
+    )
+    found = together(regression, _moment_parts(secrets, settings.network), settings)
+    return replace(found.answer, cost=found.cost, record=found.record)
 
 
 def ridge(
     data: Any,
-    network: Network | None = None,
+    network: Network | str | None = None,
     *,
     alpha: float,
     formula: str | None = None,
@@ -173,7 +186,7 @@ def ridge(
     missing: Missing = "refuse",
     decimal: bool = False,
     allow_small: bool = False,
-    **choices: Any,
+    **options: Unpack[SumOptions],
 ) -> Ridge:
     """The minimiser of ‖b − Ax‖² + alpha‖x‖² over all parties' rows, the intercept unpenalised.
 
@@ -182,84 +195,49 @@ def ridge(
     of rows.
     """
     model = model_of(formula, response, columns, intercept, weights)
-    limits = _limits(allow_small, network)
+    limits = limits_for(allow_small)
     if network is None:
-        _refuse_choices(choices)
-    read = _Read.of(data, network, model, missing, decimal)
-    sums = None if network is None else Sums.choose(network, choices)
-    pooled, cost = read.pooled(sums, limits, "solution", penalised=True)
-    return replace(ridge_pooled(pooled, alpha, model.constant_column), cost=cost)
+        refuse_without_network(allow_small=allow_small or None, **options)
+        found = RidgeRegression(_own_equations(model), 1, limits, model, missing, alphas=(alpha,))
+        part = found.prepare(open_source(data, decimal=decimal))
+        return _first(found.answer(Known(Opened(pooled=exact(part.moments)))))
+    net = network_for(network, data)
+    settings = _settings(net, options)
+    equations = Found(model.names, len(net), settings.bits, "solution")
+    penalised = RidgeRegression(equations, len(net), limits, model, missing, alphas=(alpha,))
+    computed = together(penalised, _parts(penalised, data, net, decimal), settings)
+    return replace(_first(computed.answer), cost=computed.cost, record=computed.record)
 
 
-@dataclass(frozen=True)
-class _Read:
-    """Every party's table, and its moments as far as the model needs them."""
-
-    sources: Mapping[str, Source]
-    model: Model
-    missing: Missing
-    collected: Sequence[Collected]
-
-    @classmethod
-    def of(
-        cls, data: Any, network: Network | None, model: Model, missing: Missing, decimal: bool
-    ) -> _Read:
-        sources = _sources(data, network, decimal)
-        collected = [collect(source, model, missing=missing) for source in sources.values()]
-        return cls(sources, model, missing, collected)
-
-    @property
-    def dropped(self) -> dict[str, int]:
-        counts = zip(self.sources, self.collected, strict=True)
-        return {name: each.dropped for name, each in counts if each.dropped}
-
-    def pooled(
-        self,
-        sums: Sums | None,
-        limits: Limits,
-        release: Release = "inference",
-        *,
-        penalised: bool = False,
-    ) -> tuple[PooledMoments, Cost | None]:
-        if sums is None:
-            return exact(self.collected[0].moments), None
-        for party, each in zip(self.sources, self.collected, strict=True):
-            limits.check_own(each.moments.rows, party, weightless=each.weightless)
-        secrets = [each.moments for each in self.collected]
-        return pool(
-            secrets,
-            sums,
-            release,
-            penalised=penalised,
-            limits=limits,
-            level_counts=self.model.level_counts,
-        )
-
-    def meats(self, cov_type: CovType, x: Sequence[Fraction]) -> list[Moments]:
-        """What each party adds to the further sum of robust errors."""
-        if cov_type == "cluster":
-            return [summed_score(each.moments, x) for each in self.collected]
-        meats = []
-        for source, each in zip(self.sources.values(), self.collected, strict=True):
-            meats.append(scores(source, self.model, x, missing=self.missing))
-            if meats[-1].rows != each.moments.rows:
-                raise DataError(
-                    f"{source.label} had {each.moments.rows} rows, and {meats[-1].rows} when "
-                    "read again",
-                    hint="leave the data alone until the fit is done",
-                )
-        return meats
+# -- one party alone --------------------------------------------------------------------------
 
 
-def _record(sums: Sums | None, told: Sequence[Envelope] = ()) -> Record | None:
-    """What was kept of the run, if it was to be."""
-    if sums is None or not sums.record:
-        return None
-    return Record(sums.network, tuple(sums.kept), tuple(told))
+def _alone(source: Source, model: Model, missing: Missing, cov_type: CovType) -> Fit:
+    """Nothing is pooled and nothing rounded; the one sum of robust errors is the own secret."""
+    if cov_type == "cluster":
+        raise PlanError("clustered errors need at least 2 parties", hint="give a network")
+    regression = Regression(
+        _own_equations(model), 1, limits_for(True), model, missing, cov_type=cov_type, meat_bits=512
+    )
+    part = regression.prepare(source)
+    known = regression.fitted(Known(Opened(pooled=exact(part.moments))))
+    answer = regression.answer(known)
+    if answer is None:
+        n = len(regression.sums) - 1
+        answer = regression.answer(regression.learn(n, known, regression.secret(n, known, part)))
+    assert answer is not None  # noqa: S101 - there is no further sum
+    return replace(answer, dropped={source.label: part.dropped} if part.dropped else {})
 
 
-def exact(moments: Moments) -> PooledMoments:
+def _own_equations(model: Model) -> Found:
+    """Those that nobody else has a part in, so that their sums are never made."""
+    return Found(model.names, 1, 128, "inference")
+
+
+def exact(moments: SecretMoments) -> PooledMoments:
     """The moments of one party alone: nothing is pooled, nothing rounded."""
+    if not isinstance(moments, Moments):
+        raise TypeError("moments of rows were expected")
     n = len(moments.names) - 1
     matrix = np.array(moments.matrix().tolist(), object)
     integers = np.vectorize(int, otypes=[object])(matrix)
@@ -276,24 +254,67 @@ def exact(moments: Moments) -> PooledMoments:
     )
 
 
-def _with_robust_errors(
-    fitted: Regression, x: Sequence[Fraction], meats: Sequence[Moments], sums: Sums | None
-) -> Regression:
-    """One further sum; the inverse stands on both sides of it, so it has twice the bits."""
-    ring = Ring(512 if sums is None else 2 * sums.bits)
-    n = len(fitted.names)
-    pairs = np.stack(np.tril_indices(n), axis=1)
-    scales = meat_scales(fitted.certificate, fitted.residual_sum, x)
-    cost = fitted.cost
-    if sums is None:
-        lower = ring.to_signed(meats[0].fixed_point(ring, ring.bits - 2, pairs, scales))
-    else:
-        lower, further = pool_scaled("robust errors", meats, sums, ring, pairs, scales)
-        cost = cost + further
-    clusters = len(meats) if fitted.cov_type == "cluster" else None
-    meat = symmetric(n, lower)
-    robust = Robust(fitted.certificate, scales, meat, ring.bits - 2, clusters)
-    return replace(fitted, robust=robust, cost=cost)
+# -- all parties ------------------------------------------------------------------------------
+
+
+def _parts(
+    computation: Regression | RidgeRegression, data: Any, network: Network, decimal: bool
+) -> list[RowsPart]:
+    """Every party's part, from one table each."""
+    parts = []
+    for party, table in zip(network.parties, by_party(data, network), strict=True):
+        source = open_source(table, decimal=decimal, label=f"the table of {party!r}")
+        parts.append(replace(computation.prepare(source), owner=party))
+    return parts
+
+
+def _moment_parts(secrets: Sequence[SecretMoments], network: Network) -> list[RowsPart]:
+    return [RowsPart(party, part) for party, part in zip(network.parties, secrets, strict=True)]
+
+
+def _equations(secrets: Sequence[SecretMoments], settings: SumSettings, release: Release) -> Found:
+    names, parties = secrets[0].names, settings.network.parties
+    for party, part in zip(parties, secrets, strict=True):
+        if part.names != names:
+            raise DataError(
+                f"{party!r} has the columns {_listed(part.names)}, "
+                f"{parties[0]!r} has {_listed(names)}",
+                hint="all parties need the same columns in the same order",
+            )
+    if len(names) < 2:
+        raise DataError("there is no column to solve for", hint="name at least one column")
+    _check_release(release)
+    return Found(names, len(secrets), settings.bits, release)
+
+
+def _dropped(parts: Sequence[RowsPart]) -> dict[str, int]:
+    return {part.owner: part.dropped for part in parts if part.dropped}
+
+
+def _told(
+    found: Computed[Any],
+    answer: Result,
+    settings: SumSettings,
+    origin: int | None,
+    *numbers: npt.ArrayLike,
+) -> Result:
+    """The answer with its cost and record. If only one party solved, it told all others."""
+    cost, record = found.cost, found.record
+    if origin is not None:
+        envelopes: list[Any] = []
+        message = np.concatenate([np.asarray(x, "<f8") for x in numbers]).tobytes()
+        cost = cost + broadcast(settings.network, origin, message, envelopes)
+        if record is not None:
+            record = Record(record.network, record.sums, tuple(envelopes))
+    return replace(answer, cost=cost, record=record)
+
+
+def _first(path: Sequence[Ridge] | None) -> Ridge:
+    assert path is not None  # noqa: S101 - no further sum
+    return path[0]
+
+
+# -- choices ----------------------------------------------------------------------------------
 
 
 def model_of(
@@ -315,9 +336,21 @@ def model_of(
     )
 
 
-def _check_choices(
-    release: Release, cov_type: CovType, network: Network | None, choices: Mapping[str, Any]
-) -> None:
+def _settings(network: Network, options: SumOptions) -> SumSettings:
+    settings = SumSettings.of(network, options)
+    if settings.bits < _LEAST_BITS:
+        raise PlanError(f"{settings.bits} bits are too few for moments", hint="128 is the default")
+    return settings
+
+
+def _check_release(release: Release) -> None:
+    if release not in get_args(Release):
+        raise PlanError(
+            f"release={release!r} is unknown", hint=f"one of {', '.join(get_args(Release))}"
+        )
+
+
+def _check_choices(release: Release, cov_type: CovType) -> None:
     if release != "inference":
         raise PlanError(
             f"release={release!r} gives no standard errors",
@@ -327,44 +360,23 @@ def _check_choices(
         raise PlanError(
             f"cov_type={cov_type!r} is unknown", hint=f"one of {', '.join(get_args(CovType))}"
         )
-    if network is None and cov_type == "cluster":
-        raise PlanError("clustered errors need at least 2 parties", hint="give a network")
-    if network is None:
-        _refuse_choices(choices)
-    elif cov_type == "cluster":
-        _check_clusters(len(_checked(network)), choices.get("tau"))
 
 
-def _origin(solver: str | None, network: Network | None, cov_type: CovType) -> int | None:
+def _origin(solver: str | None, network: Network, cov_type: CovType) -> int | None:
     """The number of the party that solves for all; None where everyone does."""
     if solver is None:
         return None
-    if network is None:
-        _refuse_choices({"solver": solver})
     if cov_type != "nonrobust":
         raise PlanError(
             f"cov_type={cov_type!r} needs the solution at every party, not at {solver!r} alone",
             hint="leave solver out",
         )
-    return _checked(network).index(solver)
+    return network.index(solver)
 
 
-def _limits(allow_small: bool, network: Network | None) -> Limits:
-    """One party alone shows nothing to anybody, so it has nothing to allow either."""
-    limits = limits_for(allow_small)
-    if allow_small and network is None:
-        _refuse_choices({"allow_small": allow_small})
-    return limits
-
-
-def _refuse_choices(choices: Mapping[str, Any]) -> None:
-    if choices:
-        raise PlanError(f"{next(iter(choices))} without a network", hint="one table needs no sums")
-
-
-def _check_clusters(parties: int, tau: int | None) -> None:
+def _check_clusters(parties: int, tau: int | None, cov_type: CovType) -> None:
     """The parties' vectors s add up to zero, so all but two of them can tell the other two's."""
-    if tau is not None and parties - tau <= 2:
+    if cov_type == "cluster" and tau is not None and parties - tau <= 2:
         raise NotPrivateError(
             f"with {parties} parties, {tau} of them could work out the others' parts of the "
             "clustered errors",
@@ -373,23 +385,5 @@ def _check_clusters(parties: int, tau: int | None) -> None:
         )
 
 
-def _checked(network: Any) -> Network:
-    if not isinstance(network, Network):
-        raise NetworkError(
-            f"{type(network).__name__} is no network", hint="for example titan.Network.cycle(5)"
-        )
-    return network
-
-
-# -- inputs -----------------------------------------------------------------------------------
-
-
-def _sources(data: Any, network: Network | None, decimal: bool) -> dict[str, Source]:
-    """Every party's table by its name; one table without a network by its own."""
-    if network is None:
-        source = open_source(data, decimal=decimal)
-        return {source.label: source}
-    return {
-        party: open_source(part, decimal=decimal, label=f"the table of {party!r}")
-        for party, part in zip(network.parties, by_party(data, network), strict=True)
-    }
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.averaging import as_array
 from titan.errors import DataError
+from titan.inputs import as_array
+from titan.joint.equations import SecretMoments
 from titan.moments import Column
 from titan.moments.gram import gram
 from titan.moments.rational import RationalMoments
-from titan.pooling import SecretMoments
 from titan.ring.fixed_point import exact_number
 
 

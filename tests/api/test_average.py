@@ -181,8 +181,12 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 
 def test_networks_of_other_kinds() -> None:
-    with pytest.raises(NetworkError, match="str is no network"):
-        titan.average([1, 2], "cycle")  # type: ignore[arg-type]
+    with pytest.raises(NetworkError, match="'star' is not a network"):
+        titan.average([1, 2], "star")
+    with pytest.raises(NetworkError, match="list is not a network"):
+        titan.average([1, 2], [])  # type: ignore[arg-type]
+    assert titan.average({"a": 1, "b": 2}, "cycle").value == 1.5
+    assert titan.average([1, 2, 3], "complete", record=True).view(["1"]).network.parties[0] == "1"
 
 
 def test_a_huge_bound_that_is_exceeded() -> None:

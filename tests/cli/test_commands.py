@@ -87,7 +87,7 @@ def test_average_as_text(parties: Path) -> None:
     ("words", "complaint"),
     [
         (["north.txt", "nowhere.txt"], "nowhere.txt: no such file"),
-        (["north.txt", "empty.txt"], "empty.txt: no number in it"),
+        (["north.txt", "empty.txt"], "empty.txt holds no number"),
         (["north.txt", "text.csv"], "text.csv, line 2, field 1: not a decimal number"),
         (["north.txt", "binary.csv"], "binary.csv: not UTF-8 text"),
         (["north.txt"], "at least two parties"),
@@ -107,7 +107,7 @@ def test_average_as_text(parties: Path) -> None:
         ),
         (["north.txt", "comma.csv"], "comma.csv, line 1, field 2: not a decimal number"),
         (["north.txt", "."], "is a directory"),
-        (["north.txt", "east.txt", "--bits", "100000000"], "bits is not to be had"),
+        (["north.txt", "east.txt", "--bits", "100000000"], "bits cannot be made"),
         (["north.txt", "bomb.txt"], "bomb.txt, line 1, field 1: a number of more than 400 digits"),
     ],
 )

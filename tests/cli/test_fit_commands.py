@@ -317,7 +317,7 @@ def test_too_few_rows_are_refused_unless_allowed(parties: Path) -> None:
     words = ["fit", *FILES, "--formula", FORMULA]
     for more in ([], ["--ridge", 1], ["--engine", "vectorised"], ["--cov-type", "HC0"]):
         done = titan(*words, *more, "--save", "fit.json", cwd=parties)
-        assert (done.returncode, done.stdout) == (1, "")
+        assert (done.returncode, done.stdout) == (3, "")
         assert done.stderr == (
             "titan: error: 'east' has 9 rows, and a party needs at least 10\n"
             "titan: hint: use more rows, or --allow-small if all parties agree to what so few "
@@ -334,7 +334,7 @@ def test_too_many_parameters_are_refused_unless_allowed(parties: Path) -> None:
         (parties / name).write_text("age,chol,thalach\n" + "\n".join(lines) + "\n")
     assert answer("fit", *FILES, "--formula", ten, cwd=parties)["nobs"] == 30
     done = titan("fit", *FILES, "--formula", eleven, cwd=parties)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (3, "")
     assert "30 rows in all for 11 parameters, where at least 33 are needed, 3 for each" in (
         done.stderr
     )
@@ -349,7 +349,7 @@ def test_moments_of_few_rows_are_few_rows(parties: Path) -> None:
     titan("moments", "east.csv", "--formula", FORMULA, cwd=parties)
     words = ["fit", "north.csv", "east.moments", "south.csv", "--formula", FORMULA]
     done = titan(*words, cwd=parties)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (3, "")
     assert "'east' has 9 rows, and a party needs at least 10" in done.stderr
     assert answer(*words, "--allow-small", cwd=parties)["nobs"] == 29
 
@@ -364,7 +364,7 @@ def test_rows_of_weight_zero_beside_moments_do_not_count(parties: Path) -> None:
     titan("moments", "north.csv", *model, cwd=parties)
     for first in ("north.csv", "north.moments"):
         done = titan("fit", first, *FILES[1:], *model, cwd=parties)
-        assert (done.returncode, done.stdout) == (1, "")
+        assert (done.returncode, done.stdout) == (3, "")
         assert "'east' has 9 rows without 1 of weight zero" in done.stderr
         allowed = ["fit", first, *FILES[1:], *model, "--allow-small"]
         assert answer(*allowed, cwd=parties)["nobs"] == 30
@@ -376,7 +376,7 @@ def test_solve_refuses_too_few_rows_unless_allowed(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
     words = ["solve", "a.csv", "b.csv", "c.csv"]
     done = titan(*words, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (3, "")
     assert "'b' has 9 rows, and a party needs at least 10" in done.stderr
     assert "--allow-small if all parties agree" in done.stderr
     assert answer(*words, "--allow-small", cwd=tmp_path)["rows"] == 29
@@ -403,7 +403,7 @@ def test_one_party_alone_has_nothing_to_allow(parties: Path, words: list[str]) -
         ("fit north.csv", "no model is given"),
         ("fit north.csv east.csv", "no model is given"),
         ("fit north.csv --formula y~x --response y --columns x", "the model is not clear"),
-        ("fit north.csv --formula y~x --no-intercept", "--no-intercept beside a formula"),
+        ("fit north.csv --formula y~x --no-intercept", "--no-intercept cannot go with a formula"),
         ("fit north.csv --response thalach", "the model is not clear"),
         ("fit nowhere.csv --formula y~x", "nowhere.csv cannot be read: no such file"),
         ("fit folder --formula y~x", "folder cannot be read: is a directory"),
@@ -418,12 +418,12 @@ def test_one_party_alone_has_nothing_to_allow(parties: Path, words: list[str]) -
         ("fit text.csv --formula y~", "titan: error"),
         ("fit north.csv text.csv --formula thalach~age", 'has no column "age" nor "thalach"'),
         ("fit north.csv --party town --formula thalach~age", 'no column "town"'),
-        ("fit north.csv --party hospital --formula thalach~age", "one party only"),
+        ("fit north.csv --party hospital --formula thalach~age", "only one party"),
         ("fit header.csv --party x --formula y~x", "header.csv has no rows"),
         ("fit north.csv east.csv --party x --formula y~x", "--party divides one file"),
         ("fit good.moments --party x", "good.moments holds moments"),
-        ("fit corrupt.moments", '"corrupt.moments" is no usable moments file'),
-        ("fit cut.moments", '"cut.moments" is no usable moments file'),
+        ("fit corrupt.moments", '"corrupt.moments" is not a usable moments file'),
+        ("fit cut.moments", '"cut.moments" is not a usable moments file'),
         ("fit good.moments --formula thalach~cp2", 'no moments of "cp2"'),
         ("fit good.moments north.csv", "north.csv holds rows, and no model is given"),
         ("fit good.moments other.moments", "'other' has the columns"),
@@ -442,10 +442,10 @@ def test_one_party_alone_has_nothing_to_allow(parties: Path, words: list[str]) -
         ("moments north.csv --formula thalach~age --out folder", "it is a directory"),
         ("moments north.csv east.csv --formula thalach~age", "need a name for their sum"),
         ("moments good.moments --out good.moments", "is one of the inputs"),
-        ("moments corrupt.moments --out a.moments", "no usable moments file"),
+        ("moments corrupt.moments --out a.moments", "not a usable moments file"),
         ("solve text.csv --header", 'text.csv, line 3, column "x"'),
         ("solve words.csv --no-header", 'words.csv, line 1, column "x1"'),
-        ("solve one.csv", "one.csv has one column only"),
+        ("solve one.csv", "one.csv has only one column"),
         ("solve matrix.csv wide.csv", "'wide' has the columns 'x1', 'x2', 'x3', 'b', 'matrix' has"),
         ("solve matrix.csv --response z", 'no column "z"'),
         ("solve gap.csv", 'missing in "x1"'),

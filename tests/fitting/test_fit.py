@@ -16,10 +16,12 @@ import pytest
 import titan
 from tests.leastsquares.test_nist import EXACT_FITS, SETS, assert_agrees
 from titan import datasets
+from titan.engines import EngineName
 from titan.errors import DataError, FormulaError, InputError, NetworkError, PlanError, RankError
 from titan.leastsquares import Ball
 from titan.leastsquares.inference import compute
 from titan.moments import open_source, split_by
+from titan.protocol import RecoveryName
 
 small_fit = partial(titan.fit, allow_small=True)  # a few rows are easier to check; see test_limits
 
@@ -139,7 +141,7 @@ def test_one_file_divided_by_a_column() -> None:
 
 @pytest.mark.parametrize("engine", ["local", "vectorised"])
 @pytest.mark.parametrize("recovery", ["topk", "flood", "tree"])
-def test_every_way_gives_the_same_bits(engine: str, recovery: str) -> None:
+def test_every_way_gives_the_same_bits(engine: EngineName, recovery: RecoveryName) -> None:
     tables = [part(i) for i in range(3)]
     expected = small_fit(tables, NET, formula="y ~ a + b")
     found = small_fit(tables, NET, formula="y ~ a + b", engine=engine, recovery=recovery)

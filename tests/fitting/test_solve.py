@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 import titan
 from tests.leastsquares.systems import Problem, hilbert
 from tests.strategies import networks
+from titan.engines import ENGINES, EngineName, local
 from titan.errors import DataError, InputError, NetworkError, NumberError, PlanError, RankError
 from titan.leastsquares import Solution
-from titan.pooling import Sums
-from titan.ring import Ring
 
 solve = partial(titan.solve, allow_small=True)  # a few rows are easier to check; see test_limits
 
@@ -110,7 +109,7 @@ CHOICES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("engine", ["local", "vectorised"])
 @pytest.mark.parametrize("choices", CHOICES, ids=lambda c: "-".join(map(str, c.values())))
-def test_every_way_gives_the_same_bits(engine: str, choices: dict[str, Any]) -> None:
+def test_every_way_gives_the_same_bits(engine: EngineName, choices: dict[str, Any]) -> None:
     expected = solve(shared(A, B), NET)
     found = solve(shared(A, B), NET, engine=engine, **choices)
     assert found.x.tobytes() == expected.x.tobytes()
@@ -194,7 +193,7 @@ def test_hilbert(order: int) -> None:
         bits = caught.value.bits
         assert bits is not None
         assert f"bits={bits}" in caught.value.hint
-    assert_encloses(solve(parts, NET, bits=bits), problem.solution())
+    assert_encloses(solve(parts, NET, bits=bits or 128), problem.solution())
 
 
 # -- release and cost -------------------------------------------------------------------------
@@ -317,19 +316,21 @@ def test_options_that_are_not_there() -> None:
     for choices in ({"bitz": 3}, {"bits": "128"}, {"bits": 4}):
         with pytest.raises(InputError):
             solve(shared(A, B), NET, **choices)
-    with pytest.raises(NetworkError, match="str is no network"):
-        solve(shared(A, B), "cycle")  # type: ignore[arg-type]
+    with pytest.raises(NetworkError, match="'star' is not a network"):
+        solve(shared(A, B), "star")
+    with pytest.raises(NetworkError, match="int is not a network"):
+        solve(shared(A, B), 3)  # type: ignore[arg-type]
+    assert solve(shared(A, B), "cycle").x.tolist() == solve(shared(A, B), NET).x.tolist()
 
 
 def test_the_row_count_is_checked_before_the_rest_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     sums: list[int] = []
-    run = Sums.run
 
-    def counted(self: Sums, name: str, ring: Ring, *rest: Any) -> Any:
-        sums.append(ring.bits)
-        return run(self, name, ring, *rest)
+    def counted(plan: Any, *rest: Any, **choices: Any) -> Any:
+        sums.append(plan.ring.bits)
+        return local.run(plan, *rest, **choices)
 
-    monkeypatch.setattr(Sums, "run", counted)
+    monkeypatch.setitem(ENGINES, "local", counted)
     with pytest.raises(DataError, match="2 rows in all"):
         solve(shared(A[:2], B[:2]), NET)
     assert sums == [512], "the second sum was not made"

@@ -100,7 +100,7 @@ def test_a_malformed_file_is_refused_by_line(content: bytes, says: str, tmp_path
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="No such file"):
+    with pytest.raises(FileError, match="cannot be read: no such file"):
         Network.from_csv(tmp_path / "absent.csv")
     with pytest.raises(FileError, match="directory"):
         Network.from_csv(tmp_path)

@@ -9,7 +9,7 @@ import pytest
 
 from titan import Network
 from titan.engines import local
-from titan.privacy.view import Record, RecordedSum, Sum
+from titan.privacy.view import PlannedSum, Record, RecordedSum
 from titan.protocol import Kind
 from titan_lab.compare.problem import Floats, Problem
 from titan_lab.compare.problems import gaussian
@@ -50,7 +50,11 @@ def pooled_by_adversary(problem: Problem) -> list[Fraction]:
     network, sums = Network.cycle(problem.parties), SingleSum.of(problem, bound=1024)
     plan = sums.plan(network, "topk", problem.m, problem.m)
     outcome = local.run(plan, sums.secrets, record=True)
-    kept = RecordedSum(Sum("one", plan, sums.scale.fraction), sums.secrets, outcome.envelopes)
+    kept = RecordedSum(
+        PlannedSum("one", plan, Fraction(2) ** -sums.scale.fraction),
+        sums.secrets,
+        outcome.envelopes,
+    )
     view = Record(network, (kept,)).view([ADVERSARY])
     last = max(
         (m for m in view.received_by(ADVERSARY) if m.kind is Kind.LIST), key=lambda m: m.round

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.study.parties import identity
+from tests.study.studies import asked
 from titan import Network
 from titan.moments import open_source
 from titan.party.engine import Watch
-from titan.party.job import Answer
-from titan.party.standing import Standing
+from titan.party.run_progress import RunProgress
 from titan.party.taking_part import Choices, Outcome, Party
+from titan.results import Results
 from titan.study import Identity, Link, Study
 
 NAMES = ("north", "east", "south")
@@ -54,8 +55,8 @@ class Gathering:
     network: Network | None = None
     changes: dict[str, Any] = field(default_factory=dict)
     told: dict[str, list[str]] = field(default_factory=dict)
-    stood: dict[str, list[str]] = field(default_factory=dict)
-    shown: dict[str, Answer] = field(default_factory=dict)
+    phases: dict[str, list[str]] = field(default_factory=dict)
+    shown: dict[str, Results] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         ports = free_ports(len(self.names))
@@ -71,18 +72,29 @@ class Gathering:
             "links": tuple(Link(a, b, self.dial) for a, b in network.edges),  # type: ignore[arg-type]
             "recovery": "flood",
         }
-        self.study = Study(**(content | self.changes))
+        self.study = Study(**asked(content | self.changes))
         for name in self.names:
             self.write(name, rows(name))
 
     def write(self, name: str, text: str) -> None:
         (self.folder / f"{name}.csv").write_text(text)
 
-    def party(self, name: str, study: Study | None = None, **choices: Any) -> Party:
-        told, stood = self.told.setdefault(name, []), self.stood.setdefault(name, [])
+    def save(self) -> None:
+        """The study and the keys as files, for the command line."""
+        self.study.save(self.folder / "study.toml")
+        for found in self.identities.values():
+            found.save(self.folder)
 
-        def stand(standing: Standing) -> None:
-            stood.append(str(standing))
+    def words(self, name: str, *more: object) -> list[object]:
+        """Of `titan join`, once it is saved."""
+        found: list[object] = ["join", "study.toml", "--as", name, "--data", f"{name}.csv"]
+        return [*found, "--key", f"{name}.key", "--yes", *more]
+
+    def party(self, name: str, study: Study | None = None, **choices: Any) -> Party:
+        told, phases = self.told.setdefault(name, []), self.phases.setdefault(name, [])
+
+        def note(progress: RunProgress) -> None:
+            phases.append(str(progress))
 
         which = study or self.study
         run = choices.get("run", 1)
@@ -93,15 +105,15 @@ class Gathering:
             self.run_folder(name, run),
             self.folder / f"{name}.ledger",
             Choices(**({"wait": WAIT} | choices)),
-            Watch(told.append, stand),
+            Watch(told.append, note),
         )
 
     def run_folder(self, name: str, run: int = 1) -> Path:
         return self.folder / f"{name}-run{run}"
 
     async def join(self, name: str, study: Study | None = None, **choices: Any) -> Outcome:
-        def show(answer: Answer) -> None:
-            self.shown[name] = answer
+        def show(results: Results) -> None:
+            self.shown[name] = results
 
         return await self.party(name, study, **choices).join(show)
 
@@ -119,7 +131,7 @@ _ROUNDED = {"condition", "error_bound"}  # float64 bounds: their last digit is t
 def answers_agree(g: Gathering) -> None:
     """Everybody has the answer, and it is the same."""
     results = [
-        {key: value for key, value in g.shown[name].result.items() if key not in _ROUNDED}
+        {key: value for key, value in g.shown[name].to_dict().items() if key not in _ROUNDED}
         for name in g.names
     ]
     for result in results:

@@ -112,7 +112,7 @@ def good_messages(folder: Path) -> list[bytes]:
         (folder / recovery).mkdir()
         with Table(folder / recovery, recovery=recovery, solver=0) as table:
             table.run()
-            table.seats["north"].desk.put_out(table.seats["north"].session.tell_answer(b'{"x": 1}'))
+            table.seats["north"].durable.send(table.seats["north"].session.tell_answer(b'{"x": 1}'))
             table.run()
             for chunks in table.chunks.values():
                 found |= dict.fromkeys(_content(chunk) for chunk in chunks)

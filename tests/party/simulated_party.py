@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from tests.party.given_sums import task
 from titan import Network
-from titan.party.aftermath import Aftermath, most_messages
-from titan.party.desk import Arrival, Desk
-from titan.party.greeting import Greeting
+from titan.party.durable_session import Arrival, DurableSession
+from titan.party.finished_run import FinishedRun
+from titan.party.handshake import Handshake
 from titan.party.links import Incoming, Outgoing
-from titan.party.session import Run, Session
+from titan.party.run import Run, most_messages
+from titan.party.session import Session
 from titan.protocol import Plan
 from titan.ring import Residues
 from titan.study.database import Database
@@ -88,11 +90,11 @@ class Process:
             self.journal.sync = self._sync  # type: ignore[method-assign]
             arm(self.journal)
             state = self._begin(rng)
-            self.desk = self._desk(state)
+            self.durable = self._durable(state)
         except BaseException:
             self.die()
             raise
-        self.greeting = Greeting(STUDY, 1, self.name, state.nonce, "one plan")
+        self.handshake = Handshake(STUDY, 1, self.name, state.nonce, "one plan")
 
     def _begin(self, rng: Random) -> RunState:
         sums = len(self.place.job.plans)
@@ -106,7 +108,7 @@ class Process:
             data_digest=self.journal.keyed_digest([b"the same data"]),
         )
 
-    def _desk(self, state: RunState) -> Desk:
+    def _durable(self, state: RunState) -> DurableSession:
         place, names = self.place, self.place.network.parties
         receivers = [names[p] for p in place.network.out_neighbours(place.party)]
         senders = [names[p] for p in place.network.in_neighbours(place.party)]
@@ -114,14 +116,14 @@ class Process:
         if state.erased:
             first = {name: self.journal.acknowledged_by(name) + 1 for name in receivers}
             outgoing = {name: Outgoing(first[name]) for name in receivers}
-            rest = Aftermath(
+            rest = FinishedRun(
                 self.journal, most_messages(place.network, place.party, place.job.plans)
             )
-            return Desk(rest, self.journal, outgoing, incoming)
+            return DurableSession(rest, self.journal, outgoing, incoming)
         run = Run(STUDY, 1, place.network, place.party, state.nonce, place.solver)
-        self.session = Session(run, place.job, state.keys, KeyedSigner(place.party))
+        self.session = Session(run, task(place.job), state.keys, KeyedSigner(place.party))
         outgoing = {name: Outgoing() for name in receivers}
-        return Desk(self.session, self.journal, outgoing, incoming)
+        return DurableSession(self.session, self.journal, outgoing, incoming)
 
     def die(self) -> None:
         """What SIGKILL does: nothing is flushed, and the system lets the file go."""
@@ -158,7 +160,7 @@ class Process:
     @property
     def needed(self) -> bool:
         """Somebody may still want something from here."""
-        return not self.concluded or bool(self.desk.needed())
+        return not self.concluded or bool(self.durable.needed())
 
     def conclude(self, perhaps_killed: Callable[[], None]) -> None:
         """The end of a run step by step, as `titan join` takes the steps."""
@@ -167,15 +169,15 @@ class Process:
         assert session.agreed is not None
         perhaps_killed()
         self.journal.agree(session.agreed)
-        self.journal.finish({"result": session.agreed}, b"a transcript")
+        self.journal.finish(session.agreed.encode(), b"a transcript")
         self.journal.sync()
         perhaps_killed()
         if self.place.solver == self.place.party:
-            self.desk.put_out(session.tell_answer(ANSWER))
+            self.durable.send(session.tell_answer(ANSWER))
             perhaps_killed()
-        self.desk.masks_arrived()
+        self.durable.masks_arrived(len(session.totals))
         perhaps_killed()
-        self.journal.erase_secrets(self.desk.unacknowledged())
+        self.journal.erase_secrets(self.durable.unacknowledged())
         self.journal.sync()  # SQLite did, at its checkpoints
         perhaps_killed()
         self.session = None

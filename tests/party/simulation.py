@@ -29,7 +29,7 @@ from tests.party.simulated_party import ANSWER, KilledError, Place, Process, Vec
 from titan import Network
 from titan.errors import MessageError
 from titan.party import wire
-from titan.party.desk import Arrival
+from titan.party.durable_session import Arrival
 from titan.party.links import Incoming
 from titan.party.wire import Ack, Hello, Piece, Role
 from titan.protocol import Envelope, MaskMode, Plan, RecoveryName
@@ -134,7 +134,7 @@ class World:
         self.concluded: set[int] = set()
         self.connections: dict[Link, Connection] = {}
         self.seen: dict[tuple[Link, int], bytes] = {}
-        self.put_out: dict[tuple[int, str, int], Frame] = {}
+        self.released: dict[tuple[int, str, int], Frame] = {}
         self.acknowledged: dict[Link, int] = {}
 
     def _numbers(self) -> list[int]:
@@ -189,7 +189,7 @@ class World:
 
     def _steps_along(self, link: Link, connection: Connection) -> Iterator[Step]:
         sender, receiver = self._ends(link)
-        if connection.next < sender.desk.outgoing[receiver.name].next:
+        if connection.next < sender.durable.outgoing[receiver.name].next:
             yield self._send, link
         if connection.pieces:
             yield self._deliver, link
@@ -206,7 +206,7 @@ class World:
 
     def _acknowledgement(self, link: Link, connection: Connection) -> Iterator[Step]:
         sender, receiver = self._ends(link)
-        if receiver.desk.accepted(sender.name) > connection.told:
+        if receiver.durable.accepted(sender.name) > connection.told:
             yield self._acknowledge, link
 
     def _draws(self, fault: str, chance: float = 1.0) -> bool:
@@ -235,24 +235,24 @@ class World:
         self._check_numbers(process)
 
     def _check_restart(self, process: Process) -> None:
-        desk = process.desk
-        assert len(desk.unacknowledged()) == sum(map(len, desk.outgoing.values()))
-        for peer, source in desk.incoming.items():
+        durable = process.durable
+        assert len(durable.unacknowledged()) == sum(map(len, durable.outgoing.values()))
+        for peer, source in durable.incoming.items():
             link = self.network.index(peer), process.place.party
-            assert source.expected == desk.accepted(peer) >= self.acknowledged.get(link, 0)
+            assert source.expected == durable.accepted(peer) >= self.acknowledged.get(link, 0)
 
     def _check_numbers(self, process: Process) -> None:
         """A number is used for one message, whether that was sent yet or not."""
-        for frame in process.desk.unacknowledged():
+        for frame in process.durable.unacknowledged():
             place = process.place.party, frame.peer, frame.sequence
-            known = self.put_out.setdefault(place, frame)
+            known = self.released.setdefault(place, frame)
             assert (known.kind, bytes(known.body)) == (frame.kind, bytes(frame.body))
 
     def _accept(self, party: int) -> None:
         process = self.living[party]
         arrivals, process.arrivals = process.arrivals, []
         with_kill = self._under_threat(process)
-        refused = with_kill(lambda: process.desk.accept(arrivals))
+        refused = with_kill(lambda: process.durable.accept(arrivals))
         for each in refused or []:
             self.refused += 1
             self._cut((self.network.index(each.peer), party))
@@ -328,15 +328,15 @@ class World:
 
     def _connect(self, link: Link) -> None:
         sender, receiver = self._ends(link)
-        incoming = receiver.desk.incoming[sender.name]
+        incoming = receiver.durable.incoming[sender.name]
         incoming.restart()
-        asks = sender.greeting.hello(Role.SENDER, receiver.name)
-        tells = receiver.greeting.hello(Role.RECEIVER, sender.name, incoming.expected)
+        asks = sender.handshake.hello(Role.SENDER, receiver.name)
+        tells = receiver.handshake.hello(Role.RECEIVER, sender.name, incoming.expected)
         for hello, at, role in ((asks, receiver, Role.RECEIVER), (tells, sender, Role.SENDER)):
             heard = wire.decode(wire.encode(hello))
             assert isinstance(heard, Hello)
-            assert at.greeting.refusal(heard, hello.name, role, at.journal) is None
-        outgoing = sender.desk.outgoing[receiver.name]
+            assert at.handshake.refusal(heard, hello.name, role, at.journal) is None
+        outgoing = sender.durable.outgoing[receiver.name]
         if tells.expects > outgoing.next and sender.place.party in self.forgetful:
             return  # messages that the power cut took from the sender are not made again yet
         self.connections[link] = Connection(outgoing.start(tells.expects))
@@ -356,7 +356,7 @@ class World:
     def _send(self, link: Link) -> None:
         sender, receiver = self._ends(link)
         connection = self.connections[link]
-        outgoing, number = sender.desk.outgoing[receiver.name], connection.next
+        outgoing, number = sender.durable.outgoing[receiver.name], connection.next
         connection.next += 1
         if number < outgoing.first:
             return
@@ -384,7 +384,7 @@ class World:
 
     def _take(self, link: Link, chunk: bytes) -> None:
         sender, receiver = self._ends(link)
-        piece, incoming = wire.decode(chunk), receiver.desk.incoming[sender.name]
+        piece, incoming = wire.decode(chunk), receiver.durable.incoming[sender.name]
         if not isinstance(piece, Piece):
             raise MessageError("no piece")
         number, message = incoming.expected, incoming.take(piece)
@@ -394,22 +394,22 @@ class World:
     def _acknowledge(self, link: Link) -> None:
         sender, receiver = self._ends(link)
         connection = self.connections[link]
-        receiver.desk.confirm()
-        connection.told = self.acknowledged[link] = receiver.desk.confirmed(sender.name)
+        receiver.durable.confirm()
+        connection.told = self.acknowledged[link] = receiver.durable.confirmed(sender.name)
         connection.acks.append(wire.encode(Ack(connection.told)))
 
     def _hear(self, link: Link) -> None:
         sender, receiver = self._ends(link)
         ack = wire.decode(self.connections[link].acks.popleft())
         assert isinstance(ack, Ack)
-        sender.desk.acknowledged(receiver.name, ack.next)
+        sender.durable.acknowledged(receiver.name, ack.next)
 
     # -- rubbish ------------------------------------------------------------------------------
 
     def _deliver_rubbish(self, link: Link) -> None:
         """Something that nobody following the protocol would send now: it must be refused."""
         sender, receiver = self._ends(link)
-        incoming = receiver.desk.incoming[sender.name]
+        incoming = receiver.durable.incoming[sender.name]
         chunk = self._rubbish(link, incoming)
         before = incoming.refused
         try:
@@ -417,7 +417,7 @@ class World:
         except MessageError:
             self._cut(link)
             return
-        if incoming.refused == before:  # it is a whole message, for the desk to judge
+        if incoming.refused == before:  # it is a whole message, for the session to judge
             self._judge(link)
 
     def _judge(self, link: Link) -> None:
@@ -425,7 +425,7 @@ class World:
         _, receiver = self._ends(link)
         last = receiver.arrivals[-1]
         arrivals, receiver.arrivals = receiver.arrivals, []
-        found = receiver.desk.accept(arrivals)
+        found = receiver.durable.accept(arrivals)
         assert (last.peer, last.number) in [(each.peer, each.number) for each in found]
         for each in found:
             self.refused += 1

@@ -1,4 +1,4 @@
-"""Parties around one table: sessions, desks and journals joined by wire, but by no socket.
+"""Parties around one table: sessions and journals joined by wire, but by no socket.
 
 Every chunk that travels is real and is kept. Inputs are small integers; signatures are keyed codes,
 since a run of the real ones has tests of its own and these tests make thousands.
@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
+from tests.party.given_sums import task
 from titan import Network
 from titan.errors import TitanError
 from titan.party import wire
-from titan.party.desk import Arrival, Desk, Refused
+from titan.party.durable_session import Arrival, DurableSession, Refused
 from titan.party.links import Incoming, Outgoing
-from titan.party.session import Run, Session
+from titan.party.run import Run
+from titan.party.session import Session
 from titan.protocol import Plan, RecoveryName
 from titan.ring import Residues, Ring
 from titan.study import database
@@ -81,7 +83,7 @@ def session(
 ) -> Session:
     run = Run(STUDY, 1, network, party, nonce or fixed("nonce", party), solver)
     keys = [fixed("key", party, number) for number in range(len(of))]
-    return Session(run, Whole(of, party, stop), keys, Codes(party))
+    return Session(run, task(Whole(of, party, stop)), keys, Codes(party))
 
 
 @dataclass
@@ -89,7 +91,7 @@ class Seat:
     """One party at the table."""
 
     session: Session
-    desk: Desk
+    durable: DurableSession
     journal: Journal
 
 
@@ -127,7 +129,7 @@ class Table:
         outs = {self.network.parties[p]: Outgoing() for p in self.network.out_neighbours(party)}
         most = new.largest_message
         ins = {self.network.parties[p]: Incoming(most) for p in self.network.in_neighbours(party)}
-        self.seats[name] = Seat(new, Desk(new, journal, outs, ins), journal)
+        self.seats[name] = Seat(new, DurableSession(new, journal, outs, ins), journal)
         return self.seats[name]
 
     def leave(self, name: str) -> None:
@@ -151,13 +153,13 @@ class Table:
         return [
             (name, peer, link.first)
             for name, seat in self.seats.items()
-            for peer, link in seat.desk.outgoing.items()
+            for peer, link in seat.durable.outgoing.items()
             if len(link) and peer in self.seats
         ]
 
     def message(self, sender: str, receiver: str) -> bytes:
         """The next message of a link, whole."""
-        link = self.seats[sender].desk.outgoing[receiver]
+        link = self.seats[sender].durable.outgoing[receiver]
         taken = Incoming(1 << 40, link.first)
         for chunk in link.chunks(link.first):
             piece = wire.decode(chunk)
@@ -168,7 +170,7 @@ class Table:
 
     def deliver(self, sender: str, receiver: str) -> list[Refused]:
         """One message along a link, and its acknowledgement if it was taken."""
-        mine, theirs = self.seats[sender].desk, self.seats[receiver].desk
+        mine, theirs = self.seats[sender].durable, self.seats[receiver].durable
         link = mine.outgoing[receiver]
         number = link.first
         done: memoryview | None = None

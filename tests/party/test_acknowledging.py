@@ -11,20 +11,20 @@ import pytest
 from tests.party.loopback import Gathering, answers_agree, run
 from titan.errors import FileError
 from titan.party import wire
+from titan.party.arrival_queue import ArrivalQueue
 from titan.party.conversation import Conversation
-from titan.party.desk import Desk
+from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
-from titan.party.intake import Intake
-from titan.party.line import Line
-from titan.party.news import News, Watch
-from titan.party.standing import Standing
+from titan.party.link_status import LinkStatus
+from titan.party.run_events import RunEvents, Watch
+from titan.party.run_progress import RunProgress
 from titan.party.streams import Stream
 from titan.party.wire import Ack, Role
 from titan.study.journal import Journal
 
 
 class Counts:
-    """A desk that has taken five messages, of which the disk has three."""
+    """A session that has taken five messages, of which the disk has three."""
 
     def accepted(self, _: str) -> int:
         return 5
@@ -40,22 +40,26 @@ class Written(list[bytes]):
         self.append(chunk)
 
 
-def _news() -> News:
-    return News(Watch(), lambda: Standing("nowhere", []))
+def _events() -> RunEvents:
+    return RunEvents(Watch(), lambda: RunProgress("nowhere", []))
 
 
 def test_what_the_disk_does_not_have_is_not_acknowledged() -> None:
-    line, stream = Line("east", Role.RECEIVER), Written()
-    line.leave()
+    link, stream = LinkStatus("east", Role.RECEIVER), Written()
+    link.leave()
     conversation = Conversation(
-        line, cast("Stream", stream), cast("Desk", Counts()), cast("Intake", None), _news()
+        link,
+        cast("Stream", stream),
+        cast("DurableSession", Counts()),
+        cast("ArrivalQueue", None),
+        _events(),
     )
     asyncio.run(conversation._send_acks())
     assert [wire.decode(chunk) for chunk in stream] == [Ack(3)]
 
 
 class Last:
-    """An intake and connections at the end of a run: what is asked of them, in order."""
+    """A queue and connections at the end of a run: what is asked of them, in order."""
 
     def __init__(self, disk_fails: bool = False) -> None:
         self.asked: list[str] = []
@@ -70,31 +74,31 @@ class Last:
         self.asked.append("close")
 
 
-async def _leave(last: Last, news: News, failed: type[BaseException] | None = None) -> None:
+async def _leave(last: Last, events: RunEvents, failed: type[BaseException] | None = None) -> None:
     engine = object.__new__(Engine)
-    engine._lines, engine._tasks, engine._news = [], [], news
-    engine._intake = engine._connections = cast("Any", last)
+    engine._links, engine._tasks, engine._events = [], [], events
+    engine._queue = engine._connections = cast("Any", last)
     await engine.__aexit__(failed, None, None)
 
 
 def test_whoever_leaves_confirms_what_it_took() -> None:
     last = Last()
-    asyncio.run(_leave(last, _news()))
+    asyncio.run(_leave(last, _events()))
     assert last.asked == ["confirm", "close"]
 
 
 def test_whoever_fails_confirms_nothing_more() -> None:
     """If its disk failed, the next wait for it would seem to succeed."""
-    last, news = Last(), _news()
-    asyncio.run(_leave(last, news, FileError))
-    news.fail(FileError("the disk fails"))
-    asyncio.run(_leave(last, news))
+    last, events = Last(), _events()
+    asyncio.run(_leave(last, events, FileError))
+    events.fail(FileError("the disk fails"))
+    asyncio.run(_leave(last, events))
     assert last.asked == ["close", "close"]
 
 
 def test_a_disk_that_fails_at_the_end_takes_nothing_back() -> None:
     last = Last(disk_fails=True)
-    asyncio.run(_leave(last, _news()))
+    asyncio.run(_leave(last, _events()))
     assert last.asked == ["confirm", "close"]
 
 

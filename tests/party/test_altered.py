@@ -54,12 +54,12 @@ def play(table: Table, kind: Kind, place: Place | None, alter: Alter) -> dict[st
             if sender not in table.seats or receiver not in table.seats:
                 continue
             message = table.message(sender, receiver)
-            frame = messages.decode(sender, 0, message)
+            frame = messages.decode(sender, 0, message).frame
             if frame.kind == kind.name and frame.sum is not None:
                 here = (sender, receiver, frame.sum, frame.round)
                 seen.append(here)
                 if here == place:
-                    queue = table.seats[sender].desk.outgoing[receiver]._waiting
+                    queue = table.seats[sender].durable.outgoing[receiver]._waiting
                     queue[0] = alter(message)
                     assert queue[0] != message
             try:

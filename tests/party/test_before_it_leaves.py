@@ -7,7 +7,6 @@ between the two sums: where one is too small, no message of the second sum exist
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,11 @@ import pytest
 from tests.party.loopback import NAMES, Gathering, answers_agree, run
 from titan.errors import DataError, InputError, PeerError, TitanError
 from titan.network import Network
-from titan.party.desk import Desk
+from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
+from titan.party.ready import Ready
 from titan.study import Link
-from titan.study.frames import CONTROL, Frame
+from titan.study.frames import CONTROL
 from titan.study.journal import Journal
 from titan.study.ledger import Ledger
 
@@ -57,19 +57,18 @@ def with_levels(g: Gathering, letters: str) -> None:
 # -- the ledger -------------------------------------------------------------------------------
 
 
-def test_the_ledger_is_written_before_anything_is_put_out(tmp_path: Path) -> None:
+def test_the_ledger_is_written_before_anything_is_sent(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
     known: list[bool] = []
-    write_down = Desk.write_down
+    write_down = DurableSession.write_down
 
-    def looking(self: Desk, frames: Iterable[Frame]) -> None:
-        frames = list(frames)
-        if any(frame.kind not in CONTROL for frame in frames):
+    def looking(self: DurableSession, ready: Ready) -> None:
+        if any(frame.kind not in CONTROL for frame in ready.frames):
             name = self.journal.path.parent.name.removesuffix("-run1")
             known.append(entries(tmp_path / f"{name}.ledger") == [g.study.digest])
-        write_down(self, frames)
+        write_down(self, ready)
 
-    with patch.object(Desk, "write_down", looking):
+    with patch.object(DurableSession, "write_down", looking):
         run(g.all())
     answers_agree(g)
     assert len(known) >= 2 * len(NAMES), "masks and masked vectors of every party"

@@ -15,10 +15,10 @@ import pytest
 from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run
 from titan.errors import DataError, PeerError, TitanError
 from titan.party import taking_part
-from titan.party.desk import Desk
-from titan.party.news import News, Watch
+from titan.party.durable_session import DurableSession
+from titan.party.run_events import RunEvents, Watch
+from titan.party.run_progress import RunProgress
 from titan.party.session import Session
-from titan.party.standing import Standing
 from titan.party.taking_part import JOURNAL, TRANSCRIPT
 from titan.study import Link
 from titan.study.journal import Journal
@@ -49,25 +49,25 @@ def _dies(kind: type, method: str, when: Callable[[Any], bool], *, after: bool) 
     return patch.object(kind, method, dying)
 
 
-def norths(it: Journal | Desk) -> bool:
-    journal = it.journal if isinstance(it, Desk) else it
+def norths(it: Journal | DurableSession) -> bool:
+    journal = it.journal if isinstance(it, DurableSession) else it
     return journal.path.parent.name.startswith("north")
 
 
-def has_a_mask(it: Desk) -> bool:
+def has_a_mask(it: DurableSession) -> bool:
     """Then somebody had all nonces, and north's came along everybody to get there."""
     query = "SELECT 1 FROM incoming WHERE kind = 'MASK'"
     return norths(it) and it.journal._one(query) is not None
 
 
-def has_total(it: Desk) -> bool:
+def has_total(it: DurableSession) -> bool:
     return norths(it) and isinstance(it.session, Session) and len(it.session.totals) == 1
 
 
 POINTS: dict[str, tuple[type, str, Callable[[Any], bool], bool]] = {
     "begun": (Journal, "begin", norths, True),
-    "first message on disk": (Desk, "accept", norths, True),
-    "between the sums": (Desk, "accept", has_total, True),
+    "first message on disk": (DurableSession, "accept", norths, True),
+    "between the sums": (DurableSession, "accept", has_total, True),
     "a transaction lost": (Journal, "record_incoming", norths, True),
     "answered, not written": (Journal, "finish", norths, False),
     "written, not erased": (Journal, "erase_secrets", norths, False),
@@ -116,7 +116,7 @@ def test_a_lost_journal_is_told_to_all_and_the_next_run_works(tmp_path: Path, li
         g = Gathering(tmp_path, changes=changes)
         others = [g.joining(name) for name in ("east", "south")]
 
-        with _dies(Desk, "accept", has_a_mask, after=True), pytest.raises(KilledError):
+        with _dies(DurableSession, "accept", has_a_mask, after=True), pytest.raises(KilledError):
             await g.join("north")
         shutil.rmtree(g.run_folder("north"))
         with pytest.raises(PeerError, match="north lost its journal; agree on run 2"):
@@ -140,7 +140,7 @@ def test_changed_data_are_refused_and_the_old_ones_go_on(tmp_path: Path) -> None
     async def trial() -> None:
         g = Gathering(tmp_path)
         others = [g.joining(name) for name in NAMES if name != "north"]
-        with _dies(Desk, "accept", norths, after=True), pytest.raises(KilledError):
+        with _dies(DurableSession, "accept", norths, after=True), pytest.raises(KilledError):
             await g.join("north")
         g.write("north", rows("north", 13))
         with pytest.raises(DataError, match="the data changed since the run began"):
@@ -204,7 +204,7 @@ def test_a_run_that_is_over_shows_its_answer_again(tmp_path: Path) -> None:
     g.shown.clear()
     (g.run_folder("north") / TRANSCRIPT).unlink()
     run(g.join("north", wait=1.0))
-    assert g.shown["north"].result == before["north"].result
+    assert g.shown["north"].to_dict() == before["north"].to_dict()
     assert (g.run_folder("north") / TRANSCRIPT).read_bytes() == transcript
 
 
@@ -221,10 +221,10 @@ def test_an_interrupt_is_not_lost_though_news_comes_with_it() -> None:
     """Ctrl-C cancels the waiting; in Python 3.11 `wait_for` forgets that if its turn has come."""
 
     async def trial() -> None:
-        news = News(Watch(), lambda: Standing("masks"))
-        waiting = asyncio.ensure_future(news.until(lambda: False, 60.0))
+        events = RunEvents(Watch(), lambda: RunProgress("masks"))
+        waiting = asyncio.ensure_future(events.until(lambda: False, 60.0))
         await asyncio.sleep(0.01)
-        news.changed()
+        events.changed()
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait((waiting,), timeout=5.0)

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from titan.party.connecting import Connections
-from titan.party.line import Line
+from titan.party.link_status import LinkStatus
 from titan.party.links import Outgoing
 from titan.party.wire import Role
 
@@ -22,22 +22,22 @@ def test_a_message_that_is_refused_each_time_is_not_sent_ten_times_a_second(
     carries: bool, expected: list[float]
 ) -> None:
     pauses: list[float] = []
-    line, outgoing = Line("south", Role.SENDER), Outgoing()
+    link, outgoing = LinkStatus("south", Role.SENDER), Outgoing()
     connections: Any = Connections.__new__(Connections)
     connections._diallers = {"south": None}
-    connections._desk = SimpleNamespace(outgoing={"south": outgoing})
+    connections._durable = SimpleNamespace(outgoing={"south": outgoing})
 
-    async def tried(_: Line) -> None:
-        line.up = True
+    async def tried(_: LinkStatus) -> None:
+        link.up = True
         if carries:
             outgoing.add(b"message")
             outgoing.acknowledged(outgoing.next)
 
     async def sleep(pause: float) -> None:
         pauses.append(pause)
-        line.leaving = len(pauses) == len(expected)
+        link.leaving = len(pauses) == len(expected)
 
     connections._try = tried
     with patch("titan.party.connecting.asyncio.sleep", sleep):
-        asyncio.run(connections.dial(line))
+        asyncio.run(connections.dial(link))
     assert pauses == pytest.approx(expected)

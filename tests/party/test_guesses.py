@@ -30,13 +30,14 @@ from tests.party.loopback import Gathering, run
 from tests.party.tables import INPUTS, Table, fixed
 from titan import Network
 from titan.moments import moments_file
-from titan.party import session, wire
-from titan.party.messages import HEAD_BYTES, Told, opened
+from titan.party import private_sums, wire
+from titan.party.messages import HEAD_BYTES, Enclosed, Told
 from titan.party.taking_part import TRANSCRIPT, Party
 from titan.party.wire import Piece
 from titan.protocol import Agent, RecoveryName
 from titan.protocol.masking import JournaledMasks
 from titan.protocol.messages import HEADER_BYTES, Kind
+from titan.results import encode
 from titan.ring import Residues
 from titan.study.journal import Journal
 
@@ -77,14 +78,14 @@ def seen_by_east(
     inputs[SOUTH] = [(x - d) % 2**64 for x, d in zip(inputs[SOUTH], delta, strict=True)]
     with (
         patch.object(tables, "INPUTS", inputs),
-        patch.object(session, "JournaledMasks", Masks),
+        patch.object(private_sums, "JournaledMasks", Masks),
         patch.object(Masks, "more", delta),
         Table(folder, Network.complete(list(tables.NAMES)), recovery, solver=NORTH) as table,
     ):
         table.run()
         mask = next(c for c in table.chunks["north", "south"] if is_mask(c))
         answer = hashlib.sha256(mask).digest() if careless else b"42"
-        table.seats["north"].desk.put_out(table.seats["north"].session.tell_answer(answer))
+        table.seats["north"].durable.send(table.seats["north"].session.tell_answer(answer))
         table.run()
         assert all(seat.session.ended for seat in table.seats.values())
         told = table.seats["north"].journal.messages()
@@ -132,12 +133,12 @@ def test_a_party_that_tells_a_digest_of_a_mask_is_caught(tmp_path: Path) -> None
 def emitted_by_north(g: Gathering, capture: Capture) -> dict[str, bytes]:
     """All that anybody but the receivers of masks may have of north."""
     chunks = [c for peer, c in capture.written("north") if peer == "east" or not is_mask(c)]
-    log = "\n".join([*g.told["north"], *g.stood["north"]])
+    log = "\n".join([*g.told["north"], *g.phases["north"]])
     return {
         "chunks": b"\n".join(chunks),
         "transcript": (g.run_folder("north") / TRANSCRIPT).read_bytes(),
         "log": log.encode(),
-        "answer": g.shown["north"].encode(),
+        "answer": encode(g.shown["north"]),
     }
 
 
@@ -166,18 +167,18 @@ def watch_secrets(found: dict[str, bytes]) -> Any:
             found[f"input {next(numbers)}"] = plan.ring.to_bytes(secret)
         inputs(self, plan, party, secret, masks)
 
-    collect = Party._collect
+    begun = Party._begin
 
-    def collected(self: Party) -> Any:
-        it = collect(self)
+    def beginning(self: Party, journal: Journal) -> Any:
+        task, state = begun(self, journal)
         if self.identity.name == "north":
-            found["moments"] = moments_file.encode(it.moments)
-        return it
+            found["moments"] = moments_file.encode(task.part["q1"].moments)
+        return task, state
 
     return (
         patch.multiple(Journal, begin=began, sending=sent),
         patch.object(Agent, "__init__", agent),
-        patch.object(Party, "_collect", collected),
+        patch.object(Party, "_begin", beginning),
     )
 
 
@@ -226,7 +227,7 @@ def signatures_in(messages: Iterable[bytes], transcript: bytes) -> Iterator[byte
     """All that stand in messages, whoever made them, and the transcript's."""
     for message in messages:
         if message[0] == Kind.MASKED:
-            _, behind = opened(message)
+            behind = Enclosed.decode(message).signatures
             yield from (bytes(behind[at : at + 64]) for at in range(0, len(behind), 64))
         elif message[0] in (16, 17, 18):
             yield Told.decode(message).signature

@@ -25,7 +25,7 @@ def test_what_was_not_sent_cannot_be_acknowledged() -> None:
         link.acknowledged(6)
     assert len(link) == 3, "nothing changed"
     assert link.acknowledged(5)
-    assert not link.acknowledged(5), "no news"
+    assert not link.acknowledged(5), "known already"
     assert not link.acknowledged(1), "nor is what is older"
     assert (link.first, link.next, len(link)) == (5, 5, 0)
 

@@ -11,10 +11,10 @@ import pytest
 from pyarrow import parquet
 
 from tests.study.parties import NOW, identity
-from tests.study.studies import NAMES, study
+from tests.study.studies import NAMES, regression, study
 from titan import Network, datasets
 from titan.errors import DataError, FileError, InputError
-from titan.moments import collect, open_source, split_by
+from titan.moments import Model, collect, open_source, split_by
 from titan.party.loopback import divide, files_in, free_addresses, on_loopback, study_among
 from titan.study import Identity, Link, Study
 from titan.study.card import Card
@@ -48,7 +48,7 @@ def test_given_keys_stay(tmp_path: Path) -> None:
     assert Card.load(own / "north.card").address == "north.example.org:7443", "left as it was"
     new = study_among(
         Network.cycle(list(NAMES)), tmp_path / "new", keys=own, now=NOW,
-        title="t", formula="y ~ a", tau=1,
+        title="t", questions=(regression("y ~ a"),), tau=1,
     )  # fmt: skip
     assert [c.fingerprint for c in new.parties] == [c.fingerprint for c in real.parties]
     (own / "east.key").unlink()
@@ -72,7 +72,7 @@ def test_a_study_made_of_a_network(tmp_path: Path) -> None:
         keys=None,
         now=NOW,
         title="t",
-        formula="y ~ x",
+        questions=(regression("y ~ x"),),
         tau=2,
         bits=192,
         masks="seeded",
@@ -98,7 +98,7 @@ def test_text_is_divided_exactly(tmp_path: Path) -> None:
     whole = split_by(open_source(HEART), "hospital")
     assert list(parts) == list(whole)
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
-    it = study(formula="thalach ~ age + sex + oldpeak", ranges=()).model
+    it = Model("thalach ~ age + sex + oldpeak")
     for party, file in parts.items():
         ours, theirs = collect(file, it).moments, collect(whole[party], it).moments
         assert ours.rows == theirs.rows > 10
@@ -164,7 +164,7 @@ def test_the_files_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "north.parquet").touch()
     with pytest.raises(FileError, match='two files of "north"'):
         files_in(tmp_path, ["north"])
-    with pytest.raises(FileError, match="is no directory"):
+    with pytest.raises(FileError, match="is not a directory"):
         files_in(tmp_path / "north.csv", ["north"])
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileError, match='empty has no file of "north"'):

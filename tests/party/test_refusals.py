@@ -18,12 +18,13 @@ from typing import Any
 
 import pytest
 
+from tests.party.given_sums import task
 from tests.party.mutants import mutated
-from tests.party.tables import NAMES, TOTALS, Codes, Table, fixed, plans, session
+from tests.party.tables import NAMES, TOTALS, Codes, Table, Whole, fixed, plans, session
 from titan import Network
 from titan.errors import MessageError, PeerError, RecoveryError, TitanError
 from titan.party import messages
-from titan.party.desk import Arrival
+from titan.party.durable_session import Arrival
 from titan.party.messages import (
     AGREED,
     ANSWER,
@@ -31,12 +32,12 @@ from titan.party.messages import (
     HEAD_BYTES,
     LAST,
     NONCE,
+    Enclosed,
     Told,
-    enclosed,
-    opened,
 )
+from titan.party.origin_signatures import OriginSignatures
+from titan.party.ready import Ready
 from titan.party.session import Session
-from titan.party.vouching import Vouching
 from titan.protocol import Envelope, Kind, RecoveryName
 from titan.study.frames import Frame
 
@@ -75,9 +76,9 @@ def _listen(folder: Path, recovery: RecoveryName) -> Heard:
     party = CHORDED.index("south")
     it = Heard(party, CHORDED, recovery, got, [])
     again, numbers = it.session(), Counter[str]()
-    it.sent.extend(again.start())
+    it.sent.extend(again.start().frames)
     for peer, message in got:
-        it.sent.extend(again.receive(messages.decode(peer, numbers[peer], message)))
+        it.sent.extend(again.receive(messages.decode(peer, numbers[peer], message)).frames)
         numbers[peer] += 1
     assert _right(again)
     return it
@@ -101,12 +102,12 @@ class Trial:
 
     def __call__(self, mutants_each: int) -> None:
         it, numbers, touched = self.heard.session(), Counter[str](), False
-        sent = it.start()
+        sent = [*it.start().frames]
         try:
             for peer, message in self.heard.messages:
                 for _ in range(0 if touched else mutants_each):
                     touched = touched or self._slip_in(it, message)
-                sent += it.receive(messages.decode(peer, numbers[peer], message))
+                sent += it.receive(messages.decode(peer, numbers[peer], message)).frames
                 numbers[peer] += 1
         except TitanError:
             if not touched:  # only refused messages came before it
@@ -154,7 +155,9 @@ def test_mutants_never_lead_to_a_wrong_sum(
     )
 
 
-def test_at_a_desk_what_is_refused_is_counted_and_not_written_down(tmp_path: Path) -> None:
+def test_in_a_durable_session_what_is_refused_is_counted_and_not_written_down(
+    tmp_path: Path,
+) -> None:
     rng = random.Random(5)
     with Table(tmp_path, CHORDED) as table:
         table.run(lambda: len(table.seats["south"].session.totals) == 1)
@@ -165,11 +168,11 @@ def test_at_a_desk_what_is_refused_is_counted_and_not_written_down(tmp_path: Pat
             good = rng.choice(known)
             bad = rng.choice((good, mutated(rng, good, rng.choice(known))))
             if opened_or_none(bad) == opened_or_none(good) or opened_or_none(bad) is None:
-                arrival = Arrival("east", south.desk.accepted("east"), memoryview(bad))
-                assert [r.peer for r in south.desk.accept([arrival])] == ["east"]
+                arrival = Arrival("east", south.durable.accepted("east"), memoryview(bad))
+                assert [r.peer for r in south.durable.accept([arrival])] == ["east"]
                 repeated += 1
         assert repeated > 300
-        assert south.desk.refused == repeated
+        assert south.durable.refused == repeated
         assert south.journal.messages() == before
         table.run()
         assert all(table.totals(name) == TOTALS for name in NAMES)
@@ -179,11 +182,10 @@ def test_at_a_desk_what_is_refused_is_counted_and_not_written_down(tmp_path: Pat
 def opened_or_none(message: bytes) -> tuple[object, ...] | None:
     """Where an envelope belongs."""
     try:
-        frame = messages.decode("east", 0, message)
-        envelope, _ = opened(frame.body)
+        content = messages.decode("east", 0, message).content
     except MessageError:
         return None
-    return (*envelope[:4], frame.sum)
+    return (*content.envelope[:4], content.number) if isinstance(content, Enclosed) else None
 
 
 # -- one by one -------------------------------------------------------------------------------
@@ -197,7 +199,7 @@ def table(tmp_path: Path) -> Table:
 def south_in_sum(table: Table, number: int) -> Session:
     """South, in the rounds of a sum."""
     south = table.seats["south"].session
-    table.run(lambda: len(south.totals) == number and south._agent is not None)
+    table.run(lambda: len(south.totals) == number and south._sums.agent is not None)
     return south
 
 
@@ -205,10 +207,13 @@ def mask(sender: int, receiver: int, round_: int = 0, size: int = 32) -> Envelop
     return Envelope(Kind.MASK, sender, receiver, round_, bytes(size))
 
 
-def in_sum(envelope: Envelope, number: int = 0, behind: bytes = b"", peer: str = "east") -> Frame:
-    return Frame(
-        peer, 99, envelope.kind.name, enclosed(number, envelope, behind), number, envelope.round
-    )
+def in_sum(envelope: Envelope, number: int = 0, behind: bytes = b"") -> Frame:
+    body = Enclosed(number, envelope, behind).encode()
+    return Frame("east", 99, envelope.kind.name, body, number, envelope.round)
+
+
+def take(it: Session, frame: Frame) -> Ready:
+    return it.receive(messages.decode(frame.peer, frame.sequence, frame.body))
 
 
 NORTH, EAST, SOUTH, WEST = range(4)
@@ -232,11 +237,11 @@ def test_out_of_place_is_refused(table: Table) -> None:
             "a nonce of 31": Frame(
                 "east", 9, NONCE, Told(EAST, bytes(64), bytes(31)).encode(NONCE)
             ),
-            "without a signature": Frame("east", 9, NONCE, bytes(70)),
+            "without a signature": Frame("east", 9, NONCE, b"\x10\xff" + bytes(68)),
         }
         for why, frame in cases.items():
             with pytest.raises(MessageError, match=why):
-                south.receive(frame)
+                take(south, frame)
         table.run()
         assert table.totals("south") == TOTALS
 
@@ -254,11 +259,11 @@ def test_what_comes_twice_is_refused_in_this_sum_and_in_one_that_is_over(
         south._ended.clear()  # as if the others had not said their last
         for frame in again:
             with pytest.raises(MessageError, match="came twice"):
-                south.receive(frame)
+                take(south, frame)
         for frame in table.seats["south"].journal.incoming():
             if frame.kind in (NONCE, AGREED):
                 with pytest.raises(MessageError, match="came twice"):
-                    south.receive(frame)
+                    take(south, frame)
 
 
 def test_after_the_last_message_nothing_is_taken(table: Table) -> None:
@@ -267,18 +272,18 @@ def test_after_the_last_message_nothing_is_taken(table: Table) -> None:
         south = table.seats["south"].session
         for frame in list(table.seats["south"].journal.incoming()):
             with pytest.raises(MessageError, match="after its last"):
-                south.receive(frame)
+                take(south, frame)
 
 
 def test_an_end_before_everybody_is_there_is_refused(table: Table) -> None:
     with table, pytest.raises(MessageError, match="before everybody was there"):
-        table.seats["south"].session.receive(Frame("east", 0, END, LAST))
+        take(table.seats["south"].session, Frame("east", 0, END, LAST))
 
 
 def test_a_digest_before_the_nonces_is_refused(table: Table) -> None:
     told = Frame("east", 0, AGREED, Told(EAST, bytes(64), bytes(32)).encode(AGREED))
     with table, pytest.raises(MessageError, match="before the nonces"):
-        table.seats["south"].session.receive(told)
+        take(table.seats["south"].session, told)
 
 
 def test_an_early_vector_with_too_few_signatures_is_refused_at_once(table: Table) -> None:
@@ -290,7 +295,7 @@ def test_an_early_vector_with_too_few_signatures_is_refused_at_once(table: Table
         for number in (0, 1):
             for behind in (b"", bytes(63), bytes(128)):
                 with pytest.raises(MessageError, match="bytes of signatures"):
-                    south.receive(in_sum(early, number, behind))
+                    take(south, in_sum(early, number, behind))
         table.run()
         assert table.totals("south") == TOTALS
 
@@ -299,7 +304,7 @@ def test_an_early_vector_that_nobody_signed_ends_the_run_and_names_the_relay(tab
     payload = (1).to_bytes(4, "little") + WEST.to_bytes(4, "little") + bytes(32)
     early = Envelope(Kind.MASKED, EAST, SOUTH, 1, payload)
     with table:
-        table.seats["south"].session.receive(in_sum(early, 0, bytes(64)))
+        take(table.seats["south"].session, in_sum(early, 0, bytes(64)))
         with pytest.raises(RecoveryError, match="east passed on a vector of west"):
             table.run()
 
@@ -308,9 +313,9 @@ def test_another_nonce_of_a_party_ends_the_run_and_says_why(table: Table) -> Non
     with table:
         table.run(lambda: table.seats["south"].session.everybody_is_here)
         again = session(EAST, CHORDED, table.plans, nonce=fixed("another"))
-        (frame, *_) = again.start()
+        (frame, *_) = again.start().frames
         with pytest.raises(PeerError, match="east lost its journal; agree on run 2"):
-            table.seats["south"].session.receive(Frame("east", 99, NONCE, frame.body))
+            take(table.seats["south"].session, Frame("east", 99, NONCE, frame.body))
 
 
 def test_a_nonce_said_after_somebody_else_ends_the_run_before_any_mask() -> None:
@@ -320,12 +325,13 @@ def test_a_nonce_said_after_somebody_else_ends_the_run_before_any_mask() -> None
         session(party, network, plans(network), nonce=fixed("nonce", max(party, 1)))
         for party in range(len(NAMES))
     )
-    told = [frame.body for other in reversed(others) for frame in other.start()]
+    told = [frame.body for other in reversed(others) for frame in other.start().frames]
     first.start()
     for number, body in enumerate(told[:-1]):
-        assert [f.kind for f in first.receive(Frame("west", number, NONCE, body))] in ([NONCE], [])
+        passed_on = take(first, Frame("west", number, NONCE, body)).frames
+        assert [frame.kind for frame in passed_on] in ([NONCE], [])
     with pytest.raises(PeerError, match="of north and east are not all different"):
-        first.receive(Frame("west", 2, NONCE, told[-1]))
+        take(first, Frame("west", 2, NONCE, told[-1]))
 
 
 def test_the_head_of_a_message_is_checked() -> None:
@@ -356,19 +362,21 @@ def test_a_vector_signed_in_one_sum_is_not_taken_in_the_next(table: Table) -> No
             for frame in table.seats["south"].journal.incoming()
             if (frame.peer, frame.kind, frame.sum, frame.round) == ("east", "MASKED", 0, 1)
         )
-        envelope, behind = opened(first.body)
+        old = Enclosed.decode(first.body)
         with pytest.raises(RecoveryError, match="a vector of east that east did not sign"):
-            south.receive(in_sum(envelope, 1, bytes(behind)))
+            take(south, in_sum(old.envelope, 1, bytes(old.signatures)))
 
 
 @pytest.mark.parametrize("other", [{"number": 2}, {"study": bytes(32)}])
 def test_a_nonce_of_another_run_or_study_is_not_taken(table: Table, other: dict[str, Any]) -> None:
     with table:
         south, east = (table.seats[name].session for name in ("south", "east"))
-        elsewhere = Session(replace(east.run, **other), east._job, east._keys, Codes(EAST))
-        (frame, *_) = (f for f in elsewhere.start() if f.peer == "south")
+        elsewhere = Session(
+            replace(east.run, **other), task(Whole(table.plans, EAST)), [], Codes(EAST)
+        )
+        (frame, *_) = (f for f in elsewhere.start().frames if f.peer == "south")
         with pytest.raises(MessageError, match="a NONCE that east did not sign"):
-            south.receive(Frame("east", 0, NONCE, frame.body))
+            take(south, Frame("east", 0, NONCE, frame.body))
 
 
 def test_a_digest_of_a_run_with_other_nonces_is_not_taken(tmp_path: Path, table: Table) -> None:
@@ -385,20 +393,23 @@ def test_a_digest_of_a_run_with_other_nonces_is_not_taken(tmp_path: Path, table:
         assert told
         for frame in told:
             with pytest.raises(MessageError, match="did not sign"):
-                south.receive(Frame(frame.peer, 99, AGREED, frame.body))
+                take(south, Frame(frame.peer, 99, AGREED, frame.body))
 
 
 def test_whoever_signs_two_vectors_for_one_sum_is_named() -> None:
     """By two ways, to two neighbours: each alone looks right."""
     plan = plans(CHORDED)[0]
-    vouching = Vouching(CHORDED, plan, SOUTH, Codes(SOUTH), b"a sum")
+    signatures = OriginSignatures(CHORDED, plan, SOUTH, Codes(SOUTH), b"a sum")
     for relay, vector in ((EAST, bytes(32)), (NORTH, bytes(32))):
-        vouching.check(*signed_by_west(vouching, relay, vector))
+        signatures.check(*signed_by_west(signatures, relay, vector))
     with pytest.raises(RecoveryError, match="west signed two different vectors"):
-        vouching.check(*signed_by_west(vouching, NORTH, bytes(31) + b"1"))
+        signatures.check(*signed_by_west(signatures, NORTH, bytes(31) + b"1"))
 
 
-def signed_by_west(vouching: Vouching, relay: int, vector: bytes) -> tuple[Envelope, bytes]:
+def signed_by_west(
+    signatures: OriginSignatures, relay: int, vector: bytes
+) -> tuple[Enclosed, list[tuple[int, bytes]]]:
     payload = (1).to_bytes(4, "little") + WEST.to_bytes(4, "little") + vector
-    signature = Codes(WEST).sign(vouching._data(WEST, hashlib.sha256(vector).digest()))
-    return Envelope(Kind.MASKED, relay, SOUTH, 1, payload), signature
+    signature = Codes(WEST).sign(signatures._data(WEST, hashlib.sha256(vector).digest()))
+    envelope = Envelope(Kind.MASKED, relay, SOUTH, 1, payload)
+    return Enclosed(0, envelope, signature), [(WEST, vector)]

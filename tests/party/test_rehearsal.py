@@ -70,7 +70,7 @@ def test_what_is_kept_is_for_its_owner(tmp_path: Path) -> None:
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
     copy = Study.load(kept / "study.toml")
     assert copy.digest == out.study.digest
-    assert (copy.min_rows_party, copy.rows_needed) == (1, copy.parameters)
+    assert (copy.min_rows_party, copy.min_rows_total, copy.rows_per_parameter) == (1, 1, 1)
     assert {p.name for p in (kept / "keys").glob("*.key")} == {f"{name}.key" for name in NAMES}
     assert out.runs["east"] == kept / "runs" / "east"
 

@@ -18,8 +18,9 @@ from tests.party.tables import Table
 from titan import Network
 from titan.errors import FileError
 from titan.party import wire
-from titan.party.desk import Arrival
-from titan.party.messages import LAST, Told, opened
+from titan.party.durable_session import Arrival
+from titan.party.messages import LAST, Enclosed, Told
+from titan.party.ready import Ready
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
 from titan.study.frames import Frame
@@ -36,19 +37,19 @@ def test_a_vector_for_a_later_sum_without_its_signature_is_refused_at_once(tmp_p
     process = _process(tmp_path)
     empty = Envelope(Kind.MASKED, 2, 0, 1, bytes(4)).encode()
     message = bytes([Kind.MASKED, 1]) + empty + b"not a signature"
-    refused = process.desk.accept([Arrival("south", 0, memoryview(message))])
+    refused = process.durable.accept([Arrival("south", 0, memoryview(message))])
     assert [(each.peer, each.number) for each in refused] == [("south", 0)]
     assert "15 bytes of signatures" in refused[0].reason
-    assert process.desk.accepted("south") == 0
+    assert process.durable.accepted("south") == 0
     process.journal.close()
 
 
 def test_who_has_said_its_last_is_owed_nothing(tmp_path: Path) -> None:
     process = _process(tmp_path)
-    assert [frame.peer for frame in process.desk.needed()] == ["east"]
-    process.desk._ended_by.add("east")
-    assert process.desk.needed() == []
-    assert process.desk.unacknowledged()
+    assert [frame.peer for frame in process.durable.needed()] == ["east"]
+    process.durable._ended_by.add("east")
+    assert process.durable.needed() == []
+    assert process.durable.unacknowledged()
     process.journal.close()
 
 
@@ -56,12 +57,12 @@ def test_a_mask_that_was_taken_and_erased_is_not_asked_for_again(tmp_path: Path)
     process = _process(tmp_path)
     for number, kind in enumerate(("NONCE", "MASK")):
         process.journal.record_incoming(Frame("south", number, kind, b"what it said"))
-    process.journal.finish({"result": "an answer"}, b"a transcript")
+    process.journal.finish(b"an answer", b"a transcript")
     process.journal.erase_secrets()
     process.journal.close()
     again = _process(tmp_path)
     assert again.concluded
-    assert again.desk.accepted("south") == again.desk.incoming["south"].expected == 2
+    assert again.durable.accepted("south") == again.durable.incoming["south"].expected == 2
     again.journal.close()
 
 
@@ -69,17 +70,17 @@ def test_what_is_not_on_disk_is_neither_confirmed_nor_sent(tmp_path: Path) -> No
     """The disk is full when a nonce arrives: links that are still open must not show it."""
     process = _process(tmp_path)
     south = Process(replace(process.place, party=2), Random(1), lambda _: None)
-    (nonce,) = south.desk.unacknowledged()
-    waiting = len(process.desk.outgoing["east"])
+    (nonce,) = south.durable.unacknowledged()
+    waiting = len(process.durable.outgoing["east"])
     with (
         patch.object(process.journal, "_commit", side_effect=FileError("the disk is full")),
         pytest.raises(FileError, match="full"),
     ):
-        process.desk.accept([Arrival("south", 0, memoryview(nonce.body))])
+        process.durable.accept([Arrival("south", 0, memoryview(nonce.body))])
     assert process.session is not None
     assert "south" in process.session.nonces, "it was taken, and would have been passed on"
-    assert process.desk.accepted("south") == 0
-    assert len(process.desk.outgoing["east"]) == waiting
+    assert process.durable.accepted("south") == 0
+    assert len(process.durable.outgoing["east"]) == waiting
     south.journal.close()
     process.journal.close()
 
@@ -87,27 +88,27 @@ def test_what_is_not_on_disk_is_neither_confirmed_nor_sent(tmp_path: Path) -> No
 def test_a_run_that_is_over_takes_no_more_than_a_run_has(tmp_path: Path) -> None:
     """A neighbour that goes on talking would fill the disk: nobody reads it any more."""
     process = _process(tmp_path)
-    process.journal.finish({"result": "an answer"}, b"a transcript")
+    process.journal.finish(b"an answer", b"a transcript")
     process.journal.erase_secrets()
     process.journal.close()
     again = _process(tmp_path)
     told = memoryview(bytes([18, 255]) + bytes(200))
     sums = 2 * 3  # a mask and two rounds each
     for number in range(sums + 2 * 3 + 2):
-        assert again.desk.accept([Arrival("south", number, told)]) == []
-    (refused,) = again.desk.accept([Arrival("south", number + 1, told)])
+        assert again.durable.accept([Arrival("south", number, told)]) == []
+    (refused,) = again.durable.accept([Arrival("south", number + 1, told)])
     assert "more than a run has to say" in refused.reason
     again.journal.close()
 
 
 def test_a_run_that_is_over_takes_nothing_after_the_last(tmp_path: Path) -> None:
     process = _process(tmp_path)
-    process.journal.finish({"result": "an answer"}, b"a transcript")
+    process.journal.finish(b"an answer", b"a transcript")
     process.journal.erase_secrets()
     process.journal.close()
     for life in range(2):  # it is known after a restart too
         again = _process(tmp_path)
-        refused = again.desk.accept(
+        refused = again.durable.accept(
             Arrival("south", number, memoryview(LAST)) for number in range(life, 2)
         )
         assert [each.number for each in refused] == [1]
@@ -120,7 +121,7 @@ def test_every_sum_has_masks_of_its_own(tmp_path: Path) -> None:
         table.run()
         for seat in table.seats.values():
             first, second = (
-                opened(frame.body)[0].payload
+                Enclosed.decode(frame.body).envelope.payload
                 for frame in seat.journal.incoming()
                 if frame.kind == "MASK"
             )
@@ -131,14 +132,14 @@ def test_what_follows_a_message_that_was_refused_comes_again(tmp_path: Path) -> 
     """Both arrive together; the second would else stand in the journal after a gap."""
     process = _process(tmp_path)
     south = Process(replace(process.place, party=2), Random(1), lambda _: None)
-    (nonce,) = south.desk.unacknowledged()
+    (nonce,) = south.durable.unacknowledged()
     rubbish, good = memoryview(b"rubbish"), memoryview(nonce.body)
-    refused = process.desk.accept([Arrival("south", 0, rubbish), Arrival("south", 1, good)])
+    refused = process.durable.accept([Arrival("south", 0, rubbish), Arrival("south", 1, good)])
     assert [each.number for each in refused] == [0]
-    assert process.desk.accepted("south") == process.desk.incoming["south"].expected == 0
+    assert process.durable.accepted("south") == process.durable.incoming["south"].expected == 0
     assert list(process.journal.incoming()) == []
-    assert process.desk.accept([Arrival("south", 0, good)]) == []
-    assert process.desk.accepted("south") == 1
+    assert process.durable.accept([Arrival("south", 0, good)]) == []
+    assert process.durable.accepted("south") == 1
     south.journal.close()
     process.journal.close()
 
@@ -170,23 +171,25 @@ def _deliver(parties: list[Process], held: tuple[str, str] | None = None) -> Non
     while moved:
         moved = False
         for sender, receiver in product(parties, parties):
-            if receiver.name not in sender.desk.outgoing:
+            if receiver.name not in sender.durable.outgoing:
                 continue
-            number = receiver.desk.accepted(sender.name)
-            waiting = sender.desk.outgoing[receiver.name]
+            number = receiver.durable.accepted(sender.name)
+            waiting = sender.durable.outgoing[receiver.name]
             if number == waiting.next:
                 continue
             (chunk,) = waiting.chunks(number)
             message = bytes(wire.decode(chunk).content)  # type: ignore[union-attr]
             if (sender.name, receiver.name) == held and message[0] == Kind.MASKED:
                 continue
-            assert receiver.desk.accept([Arrival(sender.name, number, memoryview(message))]) == []
+            assert (
+                receiver.durable.accept([Arrival(sender.name, number, memoryview(message))]) == []
+            )
             moved = True
 
 
 def _kinds_sent(process: Process) -> list[str]:
     """To east, in order."""
-    return [frame.kind for frame in process.desk.unacknowledged() if frame.peer == "east"]
+    return [frame.kind for frame in process.durable.unacknowledged() if frame.peer == "east"]
 
 
 def test_what_waits_for_the_disk_before_it_leaves(tmp_path: Path) -> None:
@@ -202,7 +205,7 @@ def test_what_waits_for_the_disk_before_it_leaves(tmp_path: Path) -> None:
         party.journal.sync = partial(_note_due, party, waits)  # type: ignore[method-assign]
     _deliver(parties)
     assert all(party.complete for party in parties)
-    sent = Counter(frame.kind for party in parties for frame in party.desk.unacknowledged())
+    sent = Counter(frame.kind for party in parties for frame in party.durable.unacknowledged())
     assert waits["NONCE"] == sent["NONCE"] - 3, "each party's own left before"
     assert waits["MASK"] <= 3 < sent["MASK"], "where the last nonce is passed on, and no more"
     assert waits["AGREED"] == sent["AGREED"]
@@ -212,7 +215,27 @@ def test_what_waits_for_the_disk_before_it_leaves(tmp_path: Path) -> None:
 
 
 def _note_due(party: Process, waits: Counter[str]) -> None:
-    waits.update(frame.kind for frame in party.desk._due)
+    waits.update(frame.kind for frame in party.durable._due)
+
+
+@pytest.mark.parametrize("must_sync", [True, False])
+@pytest.mark.parametrize("sum_", [None, 0])
+def test_the_session_alone_says_when_to_wait_for_the_disk(
+    tmp_path: Path, must_sync: bool, sum_: int | None
+) -> None:
+    """Whatever its message is, and before it can be sent."""
+    process, released = _process(tmp_path), []
+    sequence = process.durable.outgoing["east"].next
+    process.journal.sync = lambda: released.append(  # type: ignore[method-assign]
+        process.durable.outgoing["east"].next
+    )
+    frame = Frame("east", sequence, "NONCE" if sum_ is None else "PARTIAL", b"x", sum_)
+    process.durable.send(Ready([frame], must_sync))
+    assert released == ([sequence] if must_sync else []), "a sync, when it was not yet released"
+    assert process.durable.outgoing["east"].next == sequence + 1
+    process.durable.send(Ready([replace(frame, sequence=sequence + 1)]))
+    assert len(released) == must_sync, "it is said for these messages, not for later ones"
+    process.journal.close()
 
 
 def test_no_answer_before_the_own_digest(tmp_path: Path) -> None:
@@ -225,8 +248,8 @@ def test_no_answer_before_the_own_digest(tmp_path: Path) -> None:
     ]
     _deliver(parties, held=("east", "north"))
     early = Told(1, bytes(64), b"an answer").encode("ANSWER")
-    number = parties[0].desk.accepted("south")
-    (refused,) = parties[0].desk.accept([Arrival("south", number, memoryview(early))])
+    number = parties[0].durable.accepted("south")
+    (refused,) = parties[0].durable.accept([Arrival("south", number, memoryview(early))])
     assert "before this party could have agreed" in refused.reason
     for party in parties:
         party.journal.close()
@@ -252,7 +275,7 @@ def _masks_of_north(folder: Path, of_east: int) -> list[bytes]:
     ]
     _deliver(parties)
     assert all(party.complete for party in parties)
-    sent = [frame for frame in parties[0].desk.unacknowledged() if frame.kind == "MASK"]
+    sent = [frame for frame in parties[0].durable.unacknowledged() if frame.kind == "MASK"]
     for party in parties:
         party.journal.close()
     return [bytes(frame.body) for frame in sent]

@@ -23,8 +23,8 @@ from tests.party.loopback import NAMES, Gathering, answers_agree, at, run, until
 from tests.study.parties import EXPIRED, NOW, identity
 from titan import Network
 from titan.errors import InputError, PeerError
+from titan.joint.task import described
 from titan.party import streams, taking_part, wire
-from titan.party.job import StudyJob, described
 from titan.party.streams import METHOD, Dialler, Listener, Stream
 from titan.party.wire import Ack, Hello, Refusal, Role
 from titan.study import Card, Identity, Report, Study, preflight
@@ -232,7 +232,7 @@ def hello(g: Gathering, **changes: object) -> Hello:
     party = g.party("south")
     right = Hello(
         Role.SENDER, bytes.fromhex(g.study.digest), 1, bytes(32), 0, "south", "north",
-        described(StudyJob.plans_of(party.study)),
+        described(party.study.plans),
     )  # fmt: skip
     return replace(right, **changes)  # type: ignore[arg-type]
 

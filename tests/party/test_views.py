@@ -19,13 +19,13 @@ import titan
 from tests.cli.test_commands import titan as command
 from titan.engines import local
 from titan.errors import FileError, InputError, NetworkError
-from titan.moments import Moments, collect, open_source
-from titan.party.job import StudyJob
+from titan.joint import Fold
+from titan.moments import Moments, open_source
 from titan.party.messages import Told
-from titan.party.session import digest_of_sums, run_identity
-from titan.pooling import NormalEquations
+from titan.party.private_sums import digest_of_sums
+from titan.party.run import run_identity
 from titan.privacy.reconstruction import partial_sums
-from titan.privacy.view import Record, RecordedSum, Sum, View
+from titan.privacy.view import PlannedSum, Record, RecordedSum, View
 from titan.protocol import Kind
 from titan.protocol.masking import JournaledMasks
 from titan.study import Study
@@ -77,29 +77,28 @@ def identity_of(kept: Path, study: Study) -> bytes:
 
 def moments_of(kept: Path, study: Study) -> list[Moments]:
     rows = [open_source(kept / "data" / f"{name}.csv") for name in NAMES]
-    return [collect(each, study.model).moments for each in rows]
+    (computation,) = (each for _, each in study.meeting.computations)
+    return [computation.prepare(each).moments for each in rows]
 
 
 def in_process(kept: Path) -> Record:
     """The same two sums, of the same rows, with the same keys, by the local engine."""
     study = Study.load(kept / "study.toml")
-    parts = moments_of(kept, study)
+    rows = [open_source(kept / "data" / f"{name}.csv") for name in NAMES]
+    fold = Fold(study.meeting)
+    parts = [study.meeting.prepare(each) for each in rows]
     keys = [keys_of(kept, name) for name in NAMES]
     so_far = digest_of_sums(identity_of(kept, study))
-    equations = NormalEquations(study.model.names, len(parts), study.bits, study.release)
-    plans = StudyJob.plans_of(study)
     record: list[RecordedSum] = []
-    secrets = [equations.first_secret(*held) for held in zip(NAMES, parts, strict=True)]
-    for number, plan in enumerate(plans):
+    for number, plan in enumerate(study.plans):
+        secrets = [fold.secret(part) for part in parts]
         sources = iter([JournaledMasks(key[number], so_far.digest()) for key in keys])
         stacked = np.stack(secrets, axis=1)
         out = local.run(plan, stacked, source=lambda s=sources: next(s), record=True)  # type: ignore[misc]
-        fraction = study.bits - 2 if number else 256
-        record.append(RecordedSum(Sum("", plan, fraction), stacked, out.envelopes))
+        unit = Fraction(2) ** (2 - study.bits if number else -256)
+        record.append(RecordedSum(PlannedSum("", plan, unit), stacked, out.envelopes))
         so_far.update(plan.ring.to_bytes(out.total))
-        if number == 0:
-            first = equations.read_first(out.total)
-            secrets = [equations.second_secret(part, first) for part in parts]
+        fold.learn(out.total)
     return Record(study.network, tuple(record))
 
 
@@ -140,7 +139,7 @@ def test_a_dangerous_party_reconstructs_each_side(kept: Path) -> None:
     first = partial_sums(view, 0)
     assert set(first) == set(partial_sums(view, 1)) == {("a",), ("c", "d")}
     assert [first[group][-1] / Fraction(2) ** 256 for group in first] == [10, 12 + 13]
-    n = len(study.model.names)
+    n = len(parts["a"].names)
     diagonal = parts["a"].fixed_point(
         view.sums[0].ring, 256, [(j, j) for j in range(n - 1)], [0] * n
     )
@@ -170,7 +169,7 @@ def test_what_was_said_around_the_sums(kept: Path) -> None:
     ("coalition", "message"),
     [
         (["nobody"], "nobody"),
-        ([], "a coalition of nobody"),
+        ([], "there is nobody in the coalition"),
         (NAMES, "every"),
     ],
 )
@@ -180,7 +179,7 @@ def test_what_is_no_coalition(kept: Path, coalition: Any, message: str) -> None:
 
 
 def test_what_is_no_rehearsal(kept: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="is no folder of a rehearsal: it has no study"):
+    with pytest.raises(FileError, match="is not the folder of a rehearsal: it has no study"):
         titan.view(tmp_path, ["a"])
     copy = tmp_path / "copy"
     shutil.copytree(kept, copy)

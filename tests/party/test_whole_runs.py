@@ -13,11 +13,12 @@ import titan
 from tests.party.capture import capturing
 from tests.party.loopback import NAMES, Gathering, answers_agree, run
 from titan.errors import DataError, FileError, MessageError, RankError, RecoveryError, TitanError
-from titan.party.job import Answer, StudyJob
+from titan.joint.meeting import Meeting
 from titan.party.messages import HEAD_BYTES
 from titan.party.session import Session
-from titan.party.taking_part import JOURNAL, TRANSCRIPT
+from titan.party.taking_part import JOURNAL, TRANSCRIPT, told_results
 from titan.protocol.messages import HEADER_BYTES, Kind
+from titan.results import Results, encode
 from titan.study.audit import audit
 from titan.study.signatures import SIGNATURE_BYTES
 from titan.study.transcript import verify
@@ -46,17 +47,26 @@ async def everybody_fails(g: Gathering) -> list[Any]:
 )
 def test_everybody_has_the_answer_of_all_rows(tmp_path: Path, changes: dict[str, Any]) -> None:
     g = Gathering(tmp_path, changes=changes)
-    with patch.object(StudyJob, "answer", autospec=True, side_effect=StudyJob.answer) as solved:
+    answers, answer = [], Meeting.answer
+
+    def counted(self: Meeting, known: Any) -> Any:
+        found = answer(self, known)
+        if found is not None:
+            answers.append(found)
+        return found
+
+    with patch.object(Meeting, "answer", autospec=True, side_effect=counted) as solved:
         run(g.all())
     answers_agree(g)
-    assert solved.call_count == (1 if "solver" in changes else 3)
+    assert len(answers) == (1 if "solver" in changes else 3), solved.call_count
     if "solver" in changes:
-        assert len({g.shown[name].encode() for name in NAMES}) == 1, "told, to the last digit"
+        assert len({encode(g.shown[name]) for name in NAMES}) == 1, "told, to the last digit"
     data = {name: tmp_path / f"{name}.csv" for name in NAMES}
-    expected = titan.fit(data, g.study.network, formula=g.study.formula).to_dict()
-    shown = g.shown["north"].result
+    formula = changes.get("formula", "y ~ x + z")
+    expected = titan.fit(data, g.study.network, formula=formula).to_dict()
+    shown = g.shown["north"].to_dict()
     assert shown["rows" if "x" in shown else "nobs"] == 36
-    params = shown["x"] if g.study.release == "solution" else shown["params"]
+    params = shown["x"] if changes.get("release") == "solution" else shown["params"]
     assert params == pytest.approx(expected["params"], rel=1e-12)
 
 
@@ -98,7 +108,7 @@ def test_a_party_with_another_sum_is_named_and_nobody_has_an_answer(tmp_path: Pa
 def test_a_system_without_a_solution_fails_alike_everywhere(tmp_path: Path) -> None:
     g = Gathering(tmp_path, changes={"formula": "y ~ x + I(2*x)", "solver": "south"})
     outcomes = run(g.all())
-    errors = [outcomes[name].answer.error for name in NAMES]
+    errors = [outcomes[name].results.errors["q1"] for name in NAMES]
     assert all(isinstance(error, RankError) for error in errors)
     assert len({str(error) for error in errors}) == 1
 
@@ -127,15 +137,16 @@ def test_a_system_without_a_solution_fails_alike_everywhere(tmp_path: Path) -> N
 )
 def test_an_answer_that_cannot_be_shown_is_an_error_and_no_crash(told: bytes) -> None:
     with pytest.raises(MessageError, match="cannot be read"):
-        Answer.decode(told)
+        told_results(told)
 
 
 def test_answers_come_back() -> None:
-    for answer in (
-        Answer({"x": {"a": 1.5}}, "one\ntwo"),
-        Answer.failed(TitanError("no", hint="é")),
+    for outcome in (
+        titan.average([1.5, 2.5], "cycle"),
+        TitanError("no", hint="é"),
     ):
-        assert Answer.decode(answer.encode()) == answer
+        data = encode(Results({"main": outcome}))
+        assert encode(told_results(data)) == data
 
 
 # -- transcript and audit ---------------------------------------------------------------------
@@ -149,7 +160,7 @@ def test_the_audit_lists_what_left_and_sizes_are_the_plans(
     g = Gathering(tmp_path, changes={"recovery": recovery, "solver": solver})
     with capturing() as capture:
         run(g.all())
-    plans = StudyJob.plans_of(g.study)
+    plans = g.study.plans
     for name in NAMES:
         sent = [
             (peer, message) for peer, many in capture.messages(name).items() for message in many
@@ -181,7 +192,7 @@ def test_a_transcript_is_verified_and_an_altered_byte_is_not(tmp_path: Path) -> 
     path = g.run_folder("north") / TRANSCRIPT
     facts = verify(path)
     assert facts.fingerprint == g.identities["north"].card.fingerprint.replace(":", "").lower()
-    assert facts.transcript.result == g.shown["north"].result
+    assert facts.transcript.result == g.shown["north"].to_dict()
     assert facts.transcript.pooled == verify(g.run_folder("east") / TRANSCRIPT).transcript.pooled
     whole = path.read_bytes()
     for at in range(0, len(whole), len(whole) // 40):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -20,7 +21,7 @@ from scipy import stats
 
 from titan import Network
 from titan.engines import local
-from titan.privacy.view import Record, RecordedSum, Sum
+from titan.privacy.view import PlannedSum, Record, RecordedSum
 from titan.protocol import Kind, MaskSource, Plan
 from titan.ring import Residues, Ring
 
@@ -52,9 +53,9 @@ def sample(ring: Ring, source: Callable[[], MaskSource]) -> tuple[Sample, Sample
     secrets[-1, 1] = label.astype(np.uint64) << np.uint64((ring.bits - 1) % 64 - 1)
     plan = Plan.make(_NET, ring, SAMPLES, recovery="flood")
     outcome = local.run(plan, secrets, source=source, record=True)
-    view = Record(_NET, (RecordedSum(Sum("x", plan, 0), secrets, outcome.envelopes),)).view(
-        ["before"]
-    )
+    view = Record(
+        _NET, (RecordedSum(PlannedSum("x", plan, Fraction(1)), secrets, outcome.envelopes),)
+    ).view(["before"])
     masked = next(
         message.residues[:, list(message.origins).index("watched"), :-1]
         for message in view.received_by("before")

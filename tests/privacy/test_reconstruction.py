@@ -72,7 +72,7 @@ def test_every_leak_that_the_command_predicts(recovery: Any, tmp_path: Any) -> N
         for coalition in combinations(PATH.parties, size):
             said = answer("privacy", tmp_path / "links.csv", "--coalition", ",".join(coalition))
             found = partial_sums(out.view(coalition))
-            unit = Fraction(2) ** -out.fraction
+            (unit,) = out.units
             learned = {group: numbers[0] * unit for group, numbers in found.items()}
             groups = [tuple(group) for group in said["components"]]
             assert learned == {group: sum(values[p] for p in group) for group in groups}

@@ -14,8 +14,11 @@ import numpy.typing as npt
 import pytest
 
 from titan import Network
+from titan.joint import SumSettings, together
+from titan.joint.equations import Found
+from titan.joint.regression import PooledModel, RowsPart
 from titan.matrices import moments_of
-from titan.pooling import Sums, pool
+from titan.privacy.limits import DEFAULT
 
 Rows = npt.NDArray[np.int64]
 RNG = np.random.default_rng(6)
@@ -33,7 +36,9 @@ def pooled(parts: list[Rows]) -> npt.NDArray[Any]:
     network = Network.cycle(len(parts))
     secrets = [moments_of(p, (rows[:, :-1], rows[:, -1]), None)
                for p, rows in zip(network.parties, parts, strict=True)]  # fmt: skip
-    found, _ = pool(secrets, Sums(network), "solution")
+    model = PooledModel(Found(secrets[0].names, len(parts), 128, "solution"), len(parts), DEFAULT)
+    rows = [RowsPart(p, each) for p, each in zip(network.parties, secrets, strict=True)]
+    found = together(model, rows, SumSettings(network)).answer
     n = len(found.names)
     scale = [Fraction(2) ** s for s in found.scales]
     gram = [

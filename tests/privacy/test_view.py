@@ -26,7 +26,7 @@ def run(**choices: Any) -> titan.Average:
 
 
 def record(out: titan.Average) -> Record:
-    assert out.record is not None
+    assert isinstance(out.record, Record)
     return out.record
 
 
@@ -91,7 +91,7 @@ def test_what_others_held_cannot_be_reached_from_a_view() -> None:
     assert not any(isinstance(x, Record) or x is kept.secrets for x in everything)
     assert set(view.inputs) == {"a"}
     with pytest.raises(TypeError):
-        view.inputs["b"] = ()  # type: ignore[index]
+        view.inputs["b"] = ()
 
 
 def test_inputs_are_the_members_own_as_encoded() -> None:
@@ -195,13 +195,13 @@ def test_what_cannot_be_recorded_is_refused_before_anything_runs(
     plan = Plan.make(Network.cycle(100), Ring(64), 5150, recovery="topk", k=10, rounds=100)
     assert plan.cost.bytes_sent.total > MOST_BYTES_KEPT
     with pytest.raises(PlanError, match="at most"):
-        check_recordable(plan, "local")
+        check_recordable(plan)
     small = Plan.make(NET, Ring(64), 3, recovery="topk")
     monkeypatch.setattr("titan.privacy.view.MOST_BYTES_KEPT", small.cost.bytes_sent.total)
-    check_recordable(small, "local")
+    check_recordable(small)
     monkeypatch.setattr("titan.privacy.view.MOST_BYTES_KEPT", small.cost.bytes_sent.total - 1)
     with pytest.raises(PlanError, match="at most"):
-        check_recordable(small, "local")
+        check_recordable(small)
     tables = {"y": [1.0, 2.0, 4.0], "x": [0.5, 1.0, 3.0]}
     with pytest.raises(PlanError, match="record without a network"):
         titan.fit(tables, formula="y ~ x", record=True)
@@ -225,5 +225,5 @@ def test_what_is_no_coalition_is_refused(
 
 def test_others_messages_are_not_to_be_had() -> None:
     view: View = run().view(["a"])
-    with pytest.raises(InputError, match="not that of 'b'"):
+    with pytest.raises(InputError, match="not the view of 'b'"):
         view.received_by("b")

@@ -18,9 +18,9 @@ import titan_lab
 ROOT = Path(titan.__file__).parent
 LAB = Path(titan_lab.__file__).parent
 ORDER = [
-    "errors", "ring", "network", "protocol", "privacy", "moments", "leastsquares", "datasets",
-    "engines", "averaging", "pooling", "matrices", "study", "fitting", "party", "cli",
-    "__main__",
+    "errors", "decimals", "files", "listing", "canonical", "ring", "network", "protocol", "engines",
+    "privacy", "results", "moments", "leastsquares", "datasets", "release", "inputs", "joint",
+    "matrices", "study", "fitting", "party", "joining", "cli", "__main__",
 ]  # fmt: skip
 LAB_ORDER = ["attacks", "compare", "experiments", "cli"]
 ORDERS = pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from tests.strategies import bits, networks
 from tests.sums import plain_sum, random_inputs, stacked
 from titan import Network
 from titan.engines import local, vectorised
-from titan.engines.topk_lists import recover_all
 from titan.protocol import Kind, Plan
 from titan.protocol.recovery import TopK
+from titan.protocol.recovery.topk_lists import recover_all
 from titan.ring import Ring
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from titan.errors import NumberError
 from titan.ring import FixedPoint, Ring
+from titan.ring.fixed_point import decode, error_bound
 
 
 def where(at: int) -> str:
@@ -146,8 +147,8 @@ def test_decoding_is_correctly_rounded_and_its_bound_holds(
     codes: list[int], parties: int, fraction: int
 ) -> None:
     scale = FixedPoint(Ring(128), fraction, parties)
-    decoded = scale.decode(codes, parties)
-    bounds = scale.rounding(decoded)
+    decoded = decode(codes, scale.units, parties)
+    bounds = error_bound(decoded, scale.rounding)
     half_step = Fraction(2) ** (-fraction - 1)
     for code, x, bound in zip(codes, decoded, bounds, strict=True):
         exact = Fraction(code) / parties / Fraction(2) ** fraction

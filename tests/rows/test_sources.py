@@ -266,11 +266,11 @@ BAD: list[tuple[Any, str]] = [
     ({"y": "text"}, 'column "y" is str, not a sequence'),
     ({"y": np.ones((2, 2))}, 'column "y" has 2 dimensions'),
     (np.ones((2, 2)), "whose columns have no names"),
-    (5, "int is no table"),
-    (None, "NoneType is no table"),
+    (5, "int is not a table"),
+    (None, "NoneType is not a table"),
     (pd.DataFrame([[1, 2]], columns=["y", "y"]), 'two columns called "y"'),
     (pa.table([[1], [2]], names=["y", "y"]), 'two columns called "y"'),
-    (pl.LazyFrame({"y": [1]}), "LazyFrame is no table"),
+    (pl.LazyFrame({"y": [1]}), "LazyFrame is not a table"),
 ]
 
 

@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.study.parties import identity
 from titan import Network
-from titan.study import Link, Range, Study
+from titan.joint.kinds import Question
+from titan.release import Dictionary, Number
+from titan.study import Link, Study
 
 NAMES = ("north", "east", "south", "west")
+FORMULA = 'y ~ age + C(sex, levels=["f", "m"])'
 
 
 def study(names: tuple[str, ...] = NAMES, network: Network | None = None, **changes: Any) -> Study:
-    """Four parties on a cycle, unless told otherwise."""
+    """Four parties on a cycle who ask for one regression, unless told otherwise.
+
+    `formula`, `weights`, `release` and `cov_type` are those of the regression; `ranges` are those
+    of the dictionary's numbers.
+    """
     net = Network.cycle(list(names)) if network is None else network
     content: dict[str, Any] = {
         "title": "A trial of care",
-        "formula": 'y ~ age + C(sex, levels=["f", "m"])',
         "tau": 1,
         "parties": tuple(identity(name).card for name in names),
         "links": tuple(Link(a, b) for a, b in net.edges),
-        "ranges": (Range.read("age", "0", "120"),),
     }
-    return Study(**{**content, **changes})
+    return Study(**{**content, **asked({"ranges": {"age": ("0", "120")}, **changes})})
+
+
+def asked(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a Study, where a regression and ranges may be said in short."""
+    given = dict(content)
+    options = {
+        key: given.pop(key) for key in ("formula", "weights", "release", "cov_type") if key in given
+    }
+    ranges = dict(given.pop("ranges", {}))
+    given.setdefault("questions", (regression(**options),))
+    given.setdefault("columns", Dictionary.of({c: Number.read(*r) for c, r in ranges.items()}))
+    return given
+
+
+def regression(formula: str = FORMULA, *, name: str = "", **options: str) -> Question:
+    return Question("regression", name, (("formula", formula), *options.items()))

@@ -35,6 +35,7 @@ def signed(tmp_path: Path) -> Transcript:
         transcript = from_journal(
             journal, sums=[("tree", 4)], network=NetworkFacts(2, 2, 1), software="titan 0.1.0",
             certificate=identity("north").card.certificate, result={"params": {"age": -0.25}},
+            result_sha256="34" * 32,
         )  # fmt: skip
     write(tmp_path, transcript)
     return transcript
@@ -68,7 +69,7 @@ def test_what_cannot_be_audited(tmp_path: Path) -> None:
     for where, message in (
         ("empty", "it has no journal.db and no transcript.json"),
         ("absent", "no such file"),
-        ("notes.txt", "no valid transcript"),
+        ("notes.txt", "not a valid transcript"),
     ):
         done = titan("audit", where, cwd=tmp_path)
         assert done.returncode == 1

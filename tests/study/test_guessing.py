@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.study.digests import row_digests
 from tests.study.signing import certificate
 from titan import Network
 from titan.errors import TitanError
@@ -94,10 +95,10 @@ def play(directory: Path, recovery: RecoveryName, delta: list[int]) -> World:
             journal, sums=[(plan.scheme.name, plan.recovery_rounds)],
             network=NetworkFacts(network.diameter, 3, 1), software="titan",
             certificate=certificate("north"),
-            result={"total": RING.to_ints(agents[NORTH].total)},
+            result={"total": RING.to_ints(agents[NORTH].total)}, result_sha256="00" * 32,
         )  # fmt: skip
         signed = transcript.signed(lambda data: hashlib.sha512(data).digest())
-        journal.finish({"done": True}, signed)
+        journal.finish(b"done", signed)
         audit = of_journal(journal)
         texts += [repr(journal), repr(ledger), repr(transcript), str(Facts(transcript, "00"))]
         texts += [audit.summary(), repr(audit.rows()), repr(frames)]
@@ -131,7 +132,7 @@ def _begin(journal: Journal, ledger: Ledger, rows: bytes, keys: list[bytes]) -> 
         )  # fmt: skip
 
     def record(study: str, some: list[bytes]) -> None:
-        digests = {"record": ledger.row_digests(some)}
+        digests = {"record": row_digests(some, ledger.row_key)}
         columns = frozenset({"age"})
         ledger.record(Entry(study, "Heart", 1, mine, 1, 5, columns, "y ~ age", digests))
 

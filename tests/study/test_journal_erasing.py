@@ -57,7 +57,7 @@ def test_no_secret_byte_is_left_in_the_files(tmp_path: Path) -> None:
     assert bytes(masks[0].body)[:PIECE] in found
 
     with Journal.open(path) as journal:
-        journal.finish({"answer": 1}, b"transcript")
+        journal.finish(b"an answer", b"transcript")
         journal.erase_secrets()
     assert not any_of(secrets, tmp_path)
     assert path.stat().st_size < sum(len(f.body) for f in kept) + 60 * 16384, "rebuilt"
@@ -81,7 +81,7 @@ def test_not_even_while_the_journal_stays_open(tmp_path: Path) -> None:
             return subprocess.check_output(command, text=True)
 
         assert count() == "2\n"
-        journal.finish({}, b"")
+        journal.finish(b"{}", b"")
         journal.erase_secrets()
         assert count() == "0\n"
 
@@ -96,13 +96,13 @@ def test_a_finished_run_serves_what_somebody_still_needs(tmp_path: Path) -> None
         for frame in unacknowledged:
             journal.sending(frame)
         before = journal.messages()
-        journal.finish({"answer": 1}, b"transcript")
+        journal.finish(b"an answer", b"transcript")
         journal.erase_secrets(unacknowledged)
     with Journal.open(tmp_path / "j") as journal:
         state = beginning(journal, data_digest=journal.keyed_digest([b"whatever"]))
         assert state.erased
         assert state.keys == ()
-        assert state.result == {"answer": 1}
+        assert state.result == b"an answer"
         assert journal.messages() == before
         assert list(journal.incoming()) == [total_frame()]
         assert list(journal.served()) == unacknowledged
@@ -114,7 +114,7 @@ def test_an_erased_mask_that_comes_again_is_a_repeat(tmp_path: Path) -> None:
     with Journal.open(tmp_path / "j") as journal:
         beginning(journal)
         journal.record_incoming(mask_frame())
-        journal.finish({}, b"")
+        journal.finish(b"{}", b"")
         journal.erase_secrets()
         assert not journal.record_incoming(mask_frame())
         with pytest.raises(MessageError, match="different contents"):
@@ -130,7 +130,7 @@ def test_nothing_is_erased_too_early(tmp_path: Path) -> None:
         beginning(journal)
         with pytest.raises(InputError, match="only a finished run"):
             journal.erase_secrets()
-        journal.finish({}, b"")
+        journal.finish(b"{}", b"")
         with pytest.raises(InputError, match="east has not acknowledged a mask yet"):
             journal.erase_secrets([mask_frame()])
         state = journal.state
@@ -144,7 +144,7 @@ def test_a_kind_nobody_called_public_is_erased_too(tmp_path: Path) -> None:
     with Journal.open(tmp_path / "j") as journal:
         beginning(journal)
         journal.record_incoming(strange)
-        journal.finish({}, b"")
+        journal.finish(b"{}", b"")
         journal.erase_secrets()
         assert not list(journal.incoming())
     assert not any_of([bytes(strange.body)], tmp_path)
@@ -161,7 +161,7 @@ def test_whoever_dies_while_erasing_is_finished_off_by_the_next(
     with Journal.open(tmp_path / "j") as journal:
         beginning(journal)
         journal.record_incoming(mask_frame(size=50_000))
-        journal.finish({}, b"")
+        journal.finish(b"{}", b"")
         monkeypatch.setattr(Journal, "_scrub", die)
         with pytest.raises(KeyboardInterrupt):
             journal.erase_secrets()

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.study.digests import row_digests
 from titan.errors import FileError, InputError
 from titan.study.ledger import Conflict, Entry, Ledger
 from titan.study.row_digests import RowDigests
@@ -36,7 +37,7 @@ def entry(ledger: Ledger, rows: Sequence[bytes] = ROWS, **changed: Any) -> Entry
         "minimum": 5,
         "columns": frozenset({"age", "sex"}),
         "model": "thalach ~ age + sex",
-        "rows": {"record": ledger.row_digests(rows)},
+        "rows": {"record": row_digests(rows, ledger.row_key)},
     }
     return Entry(**(values | changed))
 
@@ -161,7 +162,8 @@ def test_any_view_of_the_rows_may_tell(ledger: Ledger) -> None:
 
 
 def _two(ledger: Ledger, view: str, records: list[bytes], columns: list[bytes]) -> Entry:
-    rows = {"record": ledger.row_digests(records), view: ledger.row_digests(columns)}
+    key = ledger.row_key
+    rows = {"record": row_digests(records, key), view: row_digests(columns, key)}
     return replace(entry(ledger), rows=rows)
 
 
@@ -171,7 +173,7 @@ def _two(ledger: Ledger, view: str, records: list[bytes], columns: list[bytes]) 
 )
 def test_change_is_that_of_multisets(a: list[int], b: list[int]) -> None:
     def of(numbers: list[int]) -> RowDigests:
-        return RowDigests.of((b"%d" % n for n in numbers), b"key")
+        return row_digests((b"%d" % n for n in numbers), b"key")
 
     left, right = Counter(a) - Counter(b), Counter(b) - Counter(a)
     assert of(a).change(of(b)) == max(left.total(), right.total())
@@ -244,8 +246,9 @@ def test_the_ledger_holds_no_rows_and_is_for_its_owner(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     assert not any(row in data or hashlib.sha256(row).digest()[:8] in data for row in rows)
     with Ledger.open(tmp_path / "other") as other, Ledger.open(path) as ledger:
-        assert ledger.row_digests(rows).change(other.row_digests(rows)) == 50, "keys differ"
-        assert "53" not in repr(other.row_digests(rows))
+        here, there = (row_digests(rows, it.row_key) for it in (ledger, other))
+        assert here.change(there) == 50, "keys differ"
+        assert "53" not in repr(there)
 
 
 def test_a_journal_is_no_ledger(tmp_path: Path) -> None:
@@ -254,3 +257,30 @@ def test_a_journal_is_no_ledger(tmp_path: Path) -> None:
     Journal.open(tmp_path / "j").close()
     with pytest.raises(FileError, match=r'the ledger ".*j" cannot be used: it is something else'):
         Ledger.open(tmp_path / "j")
+
+
+def test_a_key_for_a_ledger_that_is_not_there_makes_no_file(tmp_path: Path) -> None:
+    key = Ledger.key_for(tmp_path / "l")
+    assert not (tmp_path / "l").exists()
+    with Ledger.open(tmp_path / "l", key) as ledger:
+        assert ledger.row_key == key
+    assert Ledger.key_for(tmp_path / "l") == key != Ledger.key_for(tmp_path / "other")
+
+
+def test_digests_under_the_key_of_another_ledger_are_not_taken(tmp_path: Path) -> None:
+    """Somebody made the ledger while rows were read for it: theirs would all be other rows."""
+    key = Ledger.key_for(tmp_path / "l")
+    Ledger.open(tmp_path / "l").close()
+    with pytest.raises(FileError, match="made by another process just now") as caught:
+        Ledger.open(tmp_path / "l", key)
+    assert "the same command again" in caught.value.hint
+
+
+def test_a_ledger_with_digests_of_an_earlier_kind_is_refused(tmp_path: Path) -> None:
+    """All its rows would seem to be others than today's, and nothing would be refused."""
+    Ledger.open(tmp_path / "l").close()
+    with sqlite3.connect(tmp_path / "l") as old:
+        old.execute(f"PRAGMA application_id = {0x54_4C_00_01}")
+    old.close()
+    with pytest.raises(FileError, match="of another version"):
+        Ledger.open(tmp_path / "l")

@@ -5,22 +5,24 @@ from __future__ import annotations
 import time
 import tomllib
 from dataclasses import fields, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tomli_w
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.study.parties import identity
-from tests.study.studies import NAMES, study
+from tests.study.studies import NAMES, regression, study
 from titan import Network
 from titan.errors import DataError, FileError, InputError
+from titan.joint.kinds import Question
+from titan.joint.regression import PooledModel
 from titan.moments import Model
 from titan.privacy.limits import Limits
-from titan.study import Link, Range, Study
+from titan.release import Category, Column, Dictionary, Flag, Number, Time
+from titan.study import Link, Study, manifest
 from titan.study import fields as toml
 
 # -- what it says -----------------------------------------------------------------------------
@@ -32,7 +34,7 @@ def test_a_study_reads_back_as_itself(tmp_path: Path) -> None:
         assert Study.parse(it.to_toml()).digest == it.digest
     study().save(tmp_path / "study.toml")
     assert Study.load(tmp_path / "study.toml") == study()
-    with pytest.raises(FileError, match="such a file already"):
+    with pytest.raises(FileError, match="exists already"):
         study().save(tmp_path / "study.toml")
     study(tau=0).save(tmp_path / "study.toml", force=True)
     assert Study.load(tmp_path / "study.toml").tau == 0
@@ -42,33 +44,62 @@ def full() -> Study:
     """Nothing left at its default."""
     links = [Link(a, b, "pull" if a == "north" else "push") for a, b in study().network.edges]
     return study(
-        links=tuple(links), release="solution", weights="w", missing="drop", min_rows_party=5,
-        min_rows_total=50, rows_per_parameter=4, bits=192, recovery="topk", masks="seeded", k=2,
-        rounds=7, solver="west", ranges=(Range.read("w", "0", "1"), Range.read("y", "-.5", "1e2")),
+        links=tuple(links), missing="drop", min_rows_party=5, min_rows_total=50,
+        rows_per_parameter=4, bits=192, recovery="topk", masks="seeded", k=2, rounds=7,
+        solver="west", columns=COLUMNS, questions=(
+            regression(release="solution", weights="w"),
+            regression("y ~ sex", cov_type="HC0", name="by sex"),
+            Question("ridge", "", (("alphas", ("0.1", "1")), ("formula", "y ~ age"))),
+            Question("solve", "", (("columns", ("a", "b")), ("response", "c"))),
+        ),
     )  # fmt: skip
+
+
+COLUMNS = Dictionary.of({
+    "w": Number.read("0", "1"),
+    "y": Number.read("-.5", "1e2", "0.1", "mm"),
+    "sex": Category(("f", "m")),
+    "died": Flag(),
+    "days": Time.read("0", "3650", "1", "days"),
+})  # fmt: skip
 
 
 def test_what_a_study_stands_for() -> None:
     it = full()
     assert it.network == Network.cycle(list(NAMES))
     assert it.network.parties == NAMES, "in the file's order"
-    assert it.model == Model('y ~ age + C(sex, levels=["f", "m"])', weights="w")
-    assert it.parameters == 3
+    assert models(it)[0] == Model('y ~ age + C(sex, levels=["f", "m"])', weights="w")
+    assert models(it)[1].names == ("Intercept", "sex[T.m]", "y")
+    assert [question.name for question in it.questions] == ["q1", "by sex", "q3", "q4"]
+    assert [name for name, _ in it.meeting.computations] == ["q1", "by sex", "q3", "q4"]
+    assert len(it.plans) == len(it.meeting.sums) == 4
+    assert (it.setting.parties, it.setting.columns) == (NAMES, it.columns)
+    assert (it.setting.bits, it.setting.missing, it.setting.limits) == (192, "drop", it.limits)
     assert it.card("south") == identity("south").card
     assert it.dialler(("north", "east")) == "east", "pull: the receiver dials"
     assert it.dialler(Link("east", "south")) == "east", "push: the sender dials"
-    assert (it.sums.bits, it.sums.tau, it.sums.recovery, it.sums.k) == (192, 1, "topk", 2)
-    assert (it.sums.rounds, it.sums.masks) == (7, "seeded")
+    sums = it.settings
+    assert (sums.bits, sums.tau, sums.recovery, sums.k) == (192, 1, "topk", 2)
+    assert (sums.rounds, sums.masks) == (7, "seeded")
     with pytest.raises(InputError, match="no link from 'east' to 'north'"):
         it.dialler(("east", "north"))
     with pytest.raises(InputError, match='no party "mallory"'):
         it.card("mallory")
 
 
+def models(it: Study) -> list[Model]:
+    """Those of its questions, which all have one."""
+    found = [computation for _, computation in it.meeting.computations]
+    return [each.model for each in found if isinstance(each, PooledModel) and each.model]
+
+
 def test_the_fewest_rows() -> None:
-    assert study().rows_needed == 40, "ten of each party"
-    assert study(min_rows_total=55).rows_needed == 55
-    assert study(min_rows_total=1, rows_per_parameter=100).rows_needed == 300
+    def needed(**changes: Any) -> int:
+        return study(**changes).limits.rows_needed(3, 4)
+
+    assert needed() == 40, "ten of each party"
+    assert needed(min_rows_total=55) == 55
+    assert needed(min_rows_total=1, rows_per_parameter=100) == 300
 
 
 def test_a_study_states_the_limits_that_its_parties_check() -> None:
@@ -80,54 +111,7 @@ def test_a_study_states_the_limits_that_its_parties_check() -> None:
     assert "min_rows_party" in caught.value.hint
     assert "allow_small" not in caught.value.hint
     with pytest.raises(DataError, match="59 rows in all for 3 parameters, where at least 60"):
-        limits.check_pooled(59, study().parameters, 4)
-
-
-def test_ranges_are_exact() -> None:
-    it = Range.read("x", "0.1", "1e2")
-    assert (it.low, it.high, it.as_list()) == (Fraction(1, 10), Fraction(100), ["0.1", "100"])
-    assert Fraction(1, 10) in it
-    assert Fraction(0.1) in it, "the double is a little more than a tenth"
-    assert Fraction(1, 10) - Fraction(1, 10**30) not in it
-
-
-@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20))
-def test_decimal_text_has_one_form(number: Any) -> None:
-    text = str(number)
-    assume(abs(number.as_tuple().exponent) <= 308)
-    once = Range.read("x", text, text)
-    assert once.low == Fraction(number)
-    assert Range.read("x", *once.as_list()) == once
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        "",
-        "x",
-        "1/3",
-        "nan",
-        "inf",
-        "1_0",
-        " 1",
-        "1e309",
-        "1" * 401,
-        "1." + "1" * 95 + "e-308",
-        "٣",
-        True,
-        1.5,
-        None,
-        [],
-    ],
-)
-def test_ends_that_are_no_numbers(end: Any) -> None:
-    with pytest.raises(InputError, match='range of "x" has an end'):
-        Range.read("x", end, "1e308")
-
-
-def test_a_fraction_that_is_no_decimal() -> None:
-    with pytest.raises(InputError, match='range of "x" has an end'):
-        Range("x", Fraction(1, 3), Fraction(1))
+        limits.check_pooled(59, 3, 4)
 
 
 # -- the digest -------------------------------------------------------------------------------
@@ -139,11 +123,14 @@ def test_the_digest_is_known() -> None:
     import json
 
     content = {
-        "titan-study": 1, "title": "A trial of care", "tau": 1, "release": "inference",
-        "formula": 'y ~ 1 + age + C(sex, levels=["f", "m"])', "weights": None,
-        "missing": "refuse", "min_rows_party": 10, "min_rows_total": 40, "rows_per_parameter": 3,
+        "titan-study": 2, "title": "A trial of care", "tau": 1, "missing": "refuse",
+        "questions": [{
+            "name": "q1", "kind": "regression",
+            "asked": {"formula": 'y ~ 1 + age + C(sex, levels=["f", "m"])'},
+        }],
+        "min_rows_party": 10, "min_rows_total": 40, "rows_per_parameter": 3,
         "bits": 128, "recovery": "auto", "masks": "sent", "k": None, "rounds": None,
-        "solver": None, "ranges": {"age": ["0", "120"]},
+        "solver": None, "columns": {"age": {"kind": "number", "range": ["0", "120"]}},
         "parties": [[n, f"{n}.example.org:7443", identity(n).card.fingerprint] for n in NAMES],
         "links": [["east", "south", "push"], ["north", "east", "push"],
                   ["south", "west", "push"], ["west", "north", "push"]],
@@ -159,9 +146,12 @@ def test_the_digest_does_not_hang_on_how_it_is_written() -> None:
     backwards["links"] = list(reversed(document["links"]))
     for link in backwards["links"]:
         del link["dial"]  # the default
-    del backwards["min_rows_total"], backwards["bits"], backwards["model"]["missing"]
-    backwards["model"]["formula"] = "y~age+  C(sex,levels=['f','m'])"
-    backwards["model"]["ranges"]["age"] = [0, "1.20e2"]
+    del backwards["min_rows_total"], backwards["bits"], backwards["missing"]
+    (question,) = backwards["questions"]
+    del question["name"]
+    question |= {"release": "inference", "cov_type": "nonrobust"}  # the defaults
+    question["formula"] = "y~age+  C(sex,levels=['f','m'])"
+    backwards["columns"]["age"]["range"] = [0, "1.20e2"]
     others = [
         "# a remark\n" + text.replace(" = ", "  =  "),
         text.replace("\n", "\r\n"),
@@ -172,8 +162,8 @@ def test_the_digest_does_not_hang_on_how_it_is_written() -> None:
 
 
 CHANGES: dict[str, Any] = {
-    "title": "Another", "formula": "y ~ age", "tau": 0, "release": "solution", "weights": "w",
-    "missing": "drop", "ranges": (), "min_rows_party": 11, "min_rows_total": 41,
+    "title": "Another", "tau": 0, "missing": "drop", "columns": Dictionary(),
+    "questions": (regression("y ~ age"),), "min_rows_party": 11, "min_rows_total": 41,
     "rows_per_parameter": 2, "bits": 64, "recovery": "flood", "masks": "seeded", "k": 1,
     "rounds": 9, "solver": "north",
     "links": (*study().links[:-1], replace(study().links[-1], dial="pull")),
@@ -184,6 +174,22 @@ CHANGES: dict[str, Any] = {
 @pytest.mark.parametrize("field", [field.name for field in fields(Study)])
 def test_the_digest_hangs_on_everything_else(field: str) -> None:
     assert replace(study(), **{field: CHANGES[field]}).digest != study().digest
+
+
+def test_the_digest_hangs_on_what_is_asked_and_in_which_order() -> None:
+    two = (regression("y ~ age"), regression("y ~ 1"))
+    asked = [
+        (regression(release="solution"),), (regression(weights="w"),), (regression(),),
+        (regression(cov_type="HC0"),), (regression(name="main"),), two, tuple(reversed(two)),
+    ]  # fmt: skip
+    described: list[Column] = [
+        Number.read("0", "120", "1"),
+        Number.read("0", "120", unit="years"),
+        Flag(),
+    ]
+    digests = [study(questions=each).digest for each in asked]
+    digests += [study(columns=Dictionary.of({"age": each})).digest for each in described]
+    assert len(set(digests)) == len(digests)
 
 
 def test_the_digest_hangs_on_addresses_and_on_the_order_that_numbers_the_parties() -> None:
@@ -202,7 +208,7 @@ def test_the_digest_hangs_on_addresses_and_on_the_order_that_numbers_the_parties
 
 
 def edited(**changes: Any) -> str:
-    """The file with some keys set; a path such as model__formula goes into a table."""
+    """The file with some keys set; a path such as columns__age goes into a table."""
     document = tomllib.loads(study().to_toml())
     for path, value in changes.items():
         *tables, last = path.split("__")
@@ -217,13 +223,16 @@ def edited(**changes: Any) -> str:
     return tomli_w.dumps(document)
 
 
+QUESTION = {"kind": "regression", "formula": "y ~ age"}
 BAD: dict[str, dict[str, Any]] = {
     "colour is not known here": {"colour": "red"},
-    "model.colour is not known here": {"model__colour": 1},
+    "columns.age.colour is not known here": {"columns__age__colour": 1},
+    "questions[1]: a regression question has no option 'colour'":
+        {"questions__0__colour": "red"},
     "parties[2].colour is not known here": {"parties__1__colour": 1},
     "links[4].colour is not known here": {"links__3__colour": 1},
     "format is missing": {"format": None},
-    "format is not one this program reads": {"format": 2},
+    "format is not one this program reads": {"format": 1},
     "title is missing": {"title": None},
     "title is not one line of visible text": {"title": "a\x1b[2Jb"},
     "title is not one line": {"title": ""},
@@ -239,25 +248,68 @@ BAD: dict[str, dict[str, Any]] = {
     "min_rows_party is not a number": {"min_rows_party": 0},
     "min_rows_total is not a number": {"min_rows_total": 0},
     "rows_per_parameter is not a number": {"rows_per_parameter": 0},
-    "release is 'everything'": {"release": "everything"},
     "recovery is 'magic'": {"recovery": "magic"},
     "masks is 'none'": {"masks": "none"},
-    "missing is 'guess'": {"model__missing": "guess"},
-    "solver is 'mallory', who is no party": {"solver": "mallory"},
-    "model is missing": {"model": None},
-    "model is a list": {"model": []},
-    "model.formula is missing": {"model__formula": None},
-    "model.formula: formula, character 1": {"model__formula": "__import__('os').system('x') ~ 1"},
-    "model.formula: formula, character 10": {"model__formula": "y ~ C(sex)"},
-    "model.formula: a formula of": {"model__formula": "y ~ " + "a + " * 60_000 + "b"},
-    "model.formula has": {"model__formula": "y" * (1 << 20) + "y"},
-    "model.weights is not one line": {"model__weights": "w\n"},
-    "model.ranges.age is not a list of two ends": {"model__ranges__age": ["0"]},
-    "model.ranges.age cannot be used: the range": {"model__ranges__age": ["0", "x"]},
-    "model.ranges.age cannot be used: the range of \"age\" is empty":
-        {"model__ranges__age": ["1", "0"]},
-    "model.ranges: 'shoe' is no column": {"model__ranges__shoe": ["0", "1"]},
-    "model.ranges: 'sex' is no column": {"model__ranges__sex": ["0", "1"]},
+    "missing is 'guess'": {"missing": "guess"},
+    "solver is 'mallory', who is not a party": {"solver": "mallory"},
+    "columns is a list": {"columns": []},
+    "columns.age is text": {"columns__age": "number"},
+    "columns.age.kind is missing": {"columns__age__kind": None},
+    "columns.age.kind is 'colour'": {"columns__age__kind": "colour"},
+    "columns.age.range is missing": {"columns__age__range": None},
+    "columns.age.range is text": {"columns__age__range": "0 to 120"},
+    "columns.age.range is not a list of two ends": {"columns__age__range": ["0"]},
+    "columns.age cannot be used: its range has an end": {"columns__age__range": ["0", "x"]},
+    "columns.age cannot be used: its range is empty": {"columns__age__range": ["1", "0"]},
+    "columns.age cannot be used: its step does not divide": {"columns__age__step": "0.7"},
+    "columns.age cannot be used: its step is not a decimal": {"columns__age__step": True},
+    "columns.age cannot be used: its step is not above": {"columns__age__step": "-1"},
+    "columns.age cannot be used: a time needs a step": {"columns__age__kind": "time"},
+    "columns.age cannot be used: its unit is not one line": {"columns__age__unit": "a\nb"},
+    "columns.age.unit is a whole number": {"columns__age__unit": 1},
+    "columns.age.range is not known here": {"columns__age__kind": "flag"},
+    "columns.sex.levels is missing": {"columns__sex": {"kind": "category"}},
+    "columns.sex.levels[2] is a whole number":
+        {"columns__sex": {"kind": "category", "levels": ["f", 1]}},
+    "columns.sex cannot be used: two of its levels are 'f'":
+        {"columns__sex": {"kind": "category", "levels": ["f", "m", "f"]}},
+    "columns.sex cannot be used: it has 0 levels":
+        {"columns__sex": {"kind": "category", "levels": []}},
+    "columns: the name ' age' is not one line": {"columns__ age": {"kind": "flag"}},
+    "questions is missing": {"questions": None},
+    "questions is a table": {"questions": {"kind": "regression"}},
+    "questions: none of them": {"questions": []},
+    "questions has 101 items": {"questions": [{"kind": "solve"}] * 101},
+    "questions[1].kind is missing": {"questions__0__kind": None},
+    "questions[1].kind: there is no question of kind 'guess'": {"questions__0__kind": "guess"},
+    "questions[2].kind: there is no question of kind ''": {"questions": [QUESTION, {"kind": ""}]},
+    "questions[2].name: another question is called 'main'":
+        {"questions": [QUESTION | {"name": "main"}] * 2},
+    "questions[2].name: another question is called 'q2'":
+        {"questions": [QUESTION | {"name": "q2"}, QUESTION]},
+    "questions[1].name is not one line": {"questions__0__name": "a\nb"},
+    "questions[1].name is a whole number": {"questions__0__name": 1},
+    "questions[1].release is true or false": {"questions__0__release": True},
+    "questions[1]: release is 'everything'": {"questions__0__release": "everything"},
+    "questions[1]: cov_type is 'cluster'": {"questions__0__cov_type": "cluster"},
+    "questions[1]: a regression question does not say its formula":
+        {"questions__0__formula": None},
+    "questions[1]: 'formula' of a regression question is not one text":
+        {"questions__0__formula": ["y ~ a"]},
+    "questions[1].weights is not one line": {"questions__0__weights": "w\n"},
+    "questions[1].formula: formula, character 1":
+        {"questions__0__formula": "__import__('os').system('x') ~ 1"},
+    "questions[1].formula: formula, character 10": {"questions__0__formula": "y ~ C(sex)"},
+    "questions[1].formula: a formula of": {"questions__0__formula": "y ~ " + "a + " * 60_000 + "b"},
+    "questions[1].formula has": {"questions__0__formula": "y" * (1 << 20) + "y"},
+    "questions[1].formula: formula, character 38: found ']', before which the levels of 'sex'":
+        {"columns__sex": {"kind": "category", "levels": ["f", "m", "d"]}},
+    "questions[1].formula: levels of 'sex', which is a flag in the dictionary":
+        {"columns__sex": {"kind": "flag"}},
+    "questions[2]: 'sex': a category in the dictionary": {
+        "columns__sex": {"kind": "category", "levels": ["f", "m"]},
+        "questions": [QUESTION, {"kind": "solve", "columns": ["age", "sex"], "response": "y"}],
+    },
     "parties is missing": {"parties": None},
     "parties is text": {"parties": "north"},
     "parties: 0 of them": {"parties": []},
@@ -287,8 +339,13 @@ def test_two_parties_of_one_name_are_refused() -> None:
     for twin in (north, upper):
         with pytest.raises(InputError, match="parties: two have the same name"):
             study(parties=(*study().parties[:3], twin))
-    with pytest.raises(InputError, match="a column has two ranges"):
-        study(ranges=(Range.read("age", "0", "1"), Range.read("age", "0", "2")))
+
+
+def test_sums_are_numbered_in_a_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(study(questions=(regression(), regression())).plans) == 2, "they travel together"
+    monkeypatch.setattr(manifest, "MOST_SUMS", 1)
+    with pytest.raises(InputError, match="questions: 2 sums, one after another"):
+        study()
 
 
 # -- hostile text -----------------------------------------------------------------------------
@@ -320,6 +377,17 @@ def test_hostile_text_is_refused_soon(what: str) -> None:
     assert time.process_time() - before < 10
 
 
+def test_a_category_of_many_levels_is_read_soon() -> None:
+    """Its 40 million products are counted, not listed."""
+    levels = tuple(f"level {n}" for n in range(9000))
+    columns = Dictionary.of({"s": Category(levels), "y": Number.read("0", "1", "1")})
+    before = time.process_time()
+    it = study(questions=(regression("y ~ s"),), columns=columns)
+    assert Study.parse(it.to_toml()) == it
+    assert [each.entries for each in it.meeting.sums] == [1, 9000 * 9001 // 2, 9001]
+    assert time.process_time() - before < 10
+
+
 def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileError, match="more than 100 characters"):
         toml.parse("#" * 101, "x", most=100)
@@ -333,7 +401,8 @@ def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_many_dots_inside_text_are_fine() -> None:
     formula = "y ~ " + " + ".join(f"I(0.{n} * a)" for n in range(1, 150))
-    assert Study.parse(study(formula=formula, ranges=()).to_toml()).parameters > 100
+    (model,) = models(Study.parse(study(formula=formula, ranges=()).to_toml()))
+    assert len(model.names) > 100
 
 
 @given(st.data())

@@ -14,8 +14,11 @@ import titan
 from tests.study.parties import EXPIRED, MADE, NOW, identity
 from tests.study.studies import NAMES, study
 from titan import Network
-from titan.errors import NotPrivateError, NotStronglyConnectedError, PlanError
-from titan.pooling import Release, plans
+from titan.errors import InputError, NotPrivateError, NotStronglyConnectedError
+from titan.joint.equations import Release
+from titan.joint.kinds import Question
+from titan.protocol import MaskMode, RecoveryName
+from titan.release import Dictionary, Number
 from titan.study import Card, Link, Study
 from titan.study.preflight import Report, check
 
@@ -44,7 +47,7 @@ def test_a_sound_study() -> None:
 
 @pytest.mark.parametrize("recovery", ["auto", "topk", "flood", "tree"])
 @pytest.mark.parametrize("masks", ["sent", "seeded"])
-def test_the_predicted_cost_is_what_a_run_costs(recovery: str, masks: str) -> None:
+def test_the_predicted_cost_is_what_a_run_costs(recovery: RecoveryName, masks: MaskMode) -> None:
     """To the last byte and round, for every party, with and without bᵀb and the second sum."""
     rng = np.random.default_rng(1)
     net = Network.design(list(NAMES), 1)
@@ -64,7 +67,7 @@ def test_the_predicted_cost_is_what_a_run_costs(recovery: str, masks: str) -> No
 @pytest.mark.parametrize(("release", "first"), [("solution", 7), ("inference", 8)])
 def test_two_sums(release: Release, first: int) -> None:
     it = study(release=release, bits=192)
-    wide, narrow = plans(it.sums, 3, release)
+    wide, narrow = it.plans
     assert (wide.ring.bits, wide.dimension) == (512, first)
     assert (narrow.ring.bits, narrow.dimension) == (192, 3)
     report = check(it, NOW)
@@ -74,14 +77,78 @@ def test_two_sums(release: Release, first: int) -> None:
     assert report.facts["bytes_sent"]["north"] == (
         wide.cost.bytes_sent["north"] + narrow.cost.bytes_sent["north"]
     )
-    assert len(plans(it.sums, 1, release)) == 1
+    assert len(study(release=release, formula="y ~ age - 1").plans) == 1
 
 
-def test_plans_refuse_what_pooling_would() -> None:
-    with pytest.raises(PlanError, match="release='all'"):
-        plans(study().sums, 3, "all")  # type: ignore[arg-type]
-    with pytest.raises(PlanError, match="7 bits"):
-        plans(replace(study().sums, bits=7), 3, "solution")
+def test_a_study_refuses_what_pooling_would() -> None:
+    with pytest.raises(InputError, match="release is 'all'"):
+        study(release="all")
+    with pytest.raises(InputError, match="bits is not a number that is allowed"):
+        study(bits=7)
+
+
+def test_with_a_dictionary_rows_come_first_and_the_response_last() -> None:
+    described = Dictionary.of({name: Number.read("0", "120", "1") for name in ("y", "age")})
+    report = check(study(formula="y ~ age", columns=described), NOW)
+    assert [s["entries"] for s in report.facts["sums"]] == [1, 3, 3]
+    assert sum(item.numbers for item in report.learned) == 7
+    assert max(s["bits"] for s in report.facts["sums"]) < 64
+
+
+# -- several questions ------------------------------------------------------------------------
+
+
+def several() -> Study:
+    main = (("cov_type", "HC0"), ("formula", "y ~ age"))
+    return study(questions=(
+        Question("regression", "main", main),
+        Question("ridge", "", (("alphas", ("0.1", "1")), ("formula", "y ~ age + sex"))),
+        Question("solve", "system", (("columns", ("a", "b")), ("response", "c"))),
+    ))  # fmt: skip
+
+
+def test_every_question_says_what_its_sums_open() -> None:
+    it = several()
+    facts = check(it, NOW).facts
+    assert [(q["name"], q["kind"]) for q in facts["questions"]] == [
+        ("main", "regression"), ("q2", "ridge"), ("system", "solve"),
+    ]  # fmt: skip
+    main, ridge, system = facts["questions"]
+    assert main["asked"] == {"cov_type": "HC0", "formula": "y ~ 1 + age"}
+    assert ridge["asked"]["alphas"] == ["0.1", "1"]
+    assert system["asked"] == {"columns": ["a", "b"], "response": "c"}
+    assert [len(q["sums"]) for q in facts["questions"]] == [3, 2, 2]
+    assert main["sums"][2] == {
+        "name": "robust errors", "entries": 3, "bits": 256,
+        "opens": "the sum over all rows of e² a aᵀ, e being the residuals",
+    }  # fmt: skip
+    assert [q["parameters"] for q in facts["questions"]] == [2, 3, 2]
+    assert facts["parameters"] == 3
+
+
+def test_the_sums_of_all_questions_travel_together() -> None:
+    it = several()
+    report = check(it, NOW)
+    apart = [q["sums"] for q in report.facts["questions"]]
+    for at, whole in enumerate(report.facts["sums"]):
+        pieces = [sums[at] for sums in apart if at < len(sums)]
+        assert whole["entries"] == sum(each["entries"] for each in pieces)
+        assert whole["bits"] == max(each["bits"] for each in pieces)
+    assert len(report.facts["sums"]) == 3
+    told = {(item.question, item.what) for item in report.learned}
+    assert {("main", "robust errors"), ("q2", "AᵀA"), ("system", "Aᵀb"), (None, "others")} <= told
+    assert ("system", "bᵀb") not in told
+    numbers = sum(item.numbers for item in report.learned)
+    assert numbers == sum(s["entries"] for s in report.facts["sums"])
+    assert json.dumps(report.as_dict())
+
+
+def test_it_warns_of_columns_that_nobody_reads() -> None:
+    shoe = Dictionary.of({"shoe": Number.read("0", "1"), "age": Number.read("0", "120")})
+    assert warned(
+        check(study(columns=shoe), NOW), "no question reads what the dictionary describes"
+    )
+    assert not warned(check(study(), NOW), "no question reads")
 
 
 # -- problems ---------------------------------------------------------------------------------
@@ -123,9 +190,9 @@ def test_nothing_is_promised_where_the_network_does_not_keep_it() -> None:
 
 def test_it_says_what_the_study_says_of_rows_and_masks() -> None:
     facts = check(study(weights="w", missing="drop", masks="seeded", bits=192), NOW).facts
-    assert (facts["weights"], facts["missing"]) == ("w", "drop")
+    assert (facts["questions"][0]["asked"]["weights"], facts["missing"]) == ("w", "drop")
     assert (facts["masks"], facts["bits"]) == ("seeded", 192)
-    assert facts["ranges"] == {"age": ["0", "120"]}
+    assert facts["columns"] == {"age": {"kind": "number", "range": ["0", "120"]}}
 
 
 def test_levels_are_counted_where_there_are_some_and_no_weights() -> None:

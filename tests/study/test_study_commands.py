@@ -9,8 +9,9 @@ import pytest
 
 from tests.cli.test_commands import answer, titan
 from tests.study.parties import EXPIRED, identity, save_cards
-from tests.study.studies import NAMES
+from tests.study.studies import NAMES, study
 from titan import Network
+from titan.release import Dictionary, Number
 from titan.study import Identity, Link, Study
 
 CARDS = [word for name in NAMES for word in ("--card", f"{name}.card")]
@@ -33,7 +34,7 @@ def test_new_keys(tmp_path: Path) -> None:
     assert (it.card.not_after - it.card.not_before).days == 731
     again = titan(*words, cwd=tmp_path)
     assert again.returncode == 1
-    assert "there is such a file already" in again.stderr
+    assert "exists already" in again.stderr
     assert Identity.load(key).card == it.card
     forced = titan(*words, "--force", "--days", 10, cwd=tmp_path)
     assert forced.returncode == 0
@@ -70,7 +71,8 @@ def test_gather_and_check(cards: Path) -> None:
     assert made["digest"] == it.digest
     assert it.network == Network.cycle(list(NAMES))
     assert [link for link in it.links if link.dial == "pull"] == [Link("north", "east", "pull")]
-    assert it.ranges[0].as_list() == ["-1.5", "120"]
+    assert it.columns == Dictionary.of({"age": Number.read("-1.5", "120")})
+    assert [str(question) for question in it.questions] == ["regression: y ~ 1 + age"]
     assert (it.title, it.missing, it.min_rows_party) == ("A trial", "drop", 7)
     found = answer("study", "check", "study.toml", cwd=cards)
     assert found["ok"]
@@ -103,7 +105,7 @@ def test_a_study_is_not_overwritten_by_accident(cards: Path) -> None:
     kept = (cards / "study.toml").read_bytes()
     done = titan(*words, "--title", "other", cwd=cards)
     assert done.returncode == 1
-    assert "there is such a file already" in done.stderr
+    assert "exists already" in done.stderr
     assert (cards / "study.toml").read_bytes() == kept
     assert titan(*words, "--title", "other", "--force", cwd=cards).returncode == 0
     assert Study.load(cards / "study.toml").title == "other"
@@ -114,16 +116,25 @@ def test_a_study_is_not_overwritten_by_accident(cards: Path) -> None:
     [
         (["--tau", 2, "--network", "cycle"], "does not tolerate τ = 2"),
         (["--tau", 3], "τ = 3"),
-        (["--network", "links.csv"], "links.csv: No such file"),
+        (["--network", "links.csv"], "links.csv cannot be read: no such file"),
         (["--range", "age"], "not a range"),
-        (["--range", "age=0:x"], "no decimal number"),
-        (["--range", "shoe=0:1"], "'shoe' is no column"),
+        (["--range", "age=0:x"], "not a decimal number"),
+        (["--range", "shoe=0:1"], "'shoe' is not a column"),
+        (["--range", "age=0:1", "--step", "age=0.3"], "its step does not divide its range"),
+        (["--step", "age=1"], "the range of 'age' is not said"),
+        (["--levels", "age=a,a"], "two of its levels are 'a'"),
+        (["--range", "age=0:1", "--flag", "age"], "'age' is described twice"),
+        (["--ask", "guess"], "there is no question of kind 'guess'"),
+        (["--ask", "ridge: y ~ a; alpha=-1"], "the penalty -1 is negative"),
+        (["--ask", "regression: y ~ a; name=q1"], "another question is called 'q1'"),
+        (["--ask", "regression: y ~ a; cov_type=cluster"], "not offered over a network"),
+        (["--ask", "solve"], "a solve question does not say its columns"),
         (["--pull", "north"], "no such link"),
         (["--pull", "north,north"], "no such link"),
         (["--release", "rows"], "release is 'rows'"),
         (["--formula", "y ~ C(sex)"], "levels"),
         (["--card", "north.card"], 'called "north"'),
-        (["--card", "absent.card"], "absent.card: no such file"),
+        (["--card", "absent.card"], "absent.card cannot be read: no such file"),
         (["--rounds", 1, "--network", "cycle"], "below the network's diameter"),
     ],
 )
@@ -140,10 +151,8 @@ def test_check_tells_by_its_status(cards: Path) -> None:
     identity("north", made=EXPIRED, days=1).card.save(cards / "north.card", force=True)
     done = titan("study", "new", *CARDS, *REST, cwd=cards)
     assert (done.returncode, "expired on 2000-01-02" in done.stderr) == (1, True)
-    good = Study(
-        "t", "y ~ a", 1, tuple(identity(n).card for n in NAMES),
-        tuple(Link(a, b) for a, b in Network.cycle(list(NAMES)).edges[:-1]),
-    )  # fmt: skip
+    links = tuple(Link(a, b) for a, b in Network.cycle(list(NAMES)).edges[:-1])
+    good = study(formula="y ~ a", ranges=(), links=links)
     good.save(cards / "study.toml")
     done = titan("study", "check", "study.toml", "--json", cwd=cards)
     assert done.returncode == 1
@@ -195,12 +204,92 @@ def test_a_check_shows_what_the_study_says_of_rows(cards: Path) -> None:
     lines = titan("study", "check", "study.toml", cwd=cards).stdout.splitlines()
     shown = {label.strip(): text for label, _, text in (line[2:].partition("  ") for line in lines)}
     for label, text in {
-        "ranges": "age from 0 to 120", "missing values": "drop", "weights": "w",
+        "columns": "age from 0 to 120", "missing values": "drop",
         "masks": "seeded", "bits of each sum": "512, 128",
     }.items():  # fmt: skip
         assert shown[label].strip().startswith(text)
     assert not any(label.startswith("rows needed of a level") for label in shown)
+    assert "q1, regression: y ~ 1 + age; weights w" in lines
     assert any("inside the sums are those of their encoded envelopes" in line for line in lines)
+
+
+# -- several questions ------------------------------------------------------------------------
+
+DESCRIBED = [
+    "--range", "age=0:120", "--step", "age=1", "--unit", "age=years", "--range", "y=0:9.9",
+    "--step", "y=0.1", "--levels", "sex=f,m", "--flag", "died",
+]  # fmt: skip
+ASKED = [
+    "--ask", "regression: y ~ age + sex; cov_type=HC0; name=main",
+    "--ask", "ridge: y ~ age + died; alpha=0.1,1,10",
+    "--ask", "solve: age, died; response=y",
+    "--ask", "describe: age, y, sex",
+    "--ask", "average; name=mean",
+]  # fmt: skip
+
+
+def test_a_study_of_several_questions(cards: Path) -> None:
+    words = [*CARDS, *DESCRIBED, *ASKED, "--tau", 1, "--out", "study.toml"]
+    assert titan("study", "new", *words, cwd=cards).returncode == 0
+    it = Study.load(cards / "study.toml")
+    assert [(question.name, str(question)) for question in it.questions] == [
+        ("main", 'regression: y ~ 1 + age + sex["f", "m"]; cov_type HC0'),
+        ("q2", "ridge: y ~ 1 + age + died; alphas 0.1, 1, 10"),
+        ("q3", "solve: age, died; response y"),
+        ("q4", "describe: age, y, sex"),
+        ("mean", "average: age, y"),
+    ]
+    assert it.columns.content() == {
+        "age": {"kind": "number", "range": ["0", "120"], "step": "1", "unit": "years"},
+        "died": {"kind": "flag"},
+        "sex": {"kind": "category", "levels": ["f", "m"]},
+        "y": {"kind": "number", "range": ["0", "9.9"], "step": "0.1"},
+    }
+    text = (cards / "study.toml").read_text()
+    assert '[columns.sex]\nkind = "category"\nlevels = [\n    "f",\n    "m",\n]\n' in text
+    assert text.count("[[questions]]") == 5
+
+
+def test_a_check_tells_question_by_question_what_is_opened(cards: Path) -> None:
+    words = [*CARDS, *DESCRIBED, *ASKED, "--tau", 1, "--out", "study.toml"]
+    assert titan("study", "new", *words, cwd=cards).returncode == 0
+    found = answer("study", "check", "study.toml", cwd=cards)
+    assert [question["name"] for question in found["questions"]] == [
+        "main", "q2", "q3", "q4", "mean",
+    ]  # fmt: skip
+    for question in found["questions"]:
+        assert {"name", "kind", "asked", "sums"} <= set(question)
+        for each in question["sums"]:
+            assert set(each) == {"name", "entries", "bits", "opens"}
+    assert [each["name"] for each in found["questions"][0]["sums"]] == [
+        "rows", "regressors", "response", "robust errors",
+    ]  # fmt: skip
+    shown = titan("study", "check", "study.toml", cwd=cards).stdout
+    assert "sum 2 opens, in 6 × " in shown
+    assert "age from 0 to 120 by 1 (years); died 0 or 1; sex one of f, m" in shown
+    heads = ("main, regression", "q2, ridge", "q3, solve", "q4, describe", "mean, average")
+    order = [shown.index(head) for head in heads]
+    assert order == sorted(order)
+
+
+def test_columns_that_are_said_are_those_of_an_unnamed_system(cards: Path) -> None:
+    words = [*CARDS, "--range", "a=0:1", "--range", "c=0:1", "--range", "b=0:1", "--ask", "solve"]
+    assert titan("study", "new", *words, *REST[2:], cwd=cards).returncode == 0
+    (question,) = Study.load(cards / "study.toml").questions
+    assert question.options == {"columns": ("a", "c"), "response": "b"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "nothing is asked"),
+        (["--weights", "w"], "--weights goes with --formula"),
+        (["--release", "solution", "--ask", "regression: y ~ a"], "--release goes with --formula"),
+    ],
+)
+def test_what_is_asked_must_be_said(cards: Path, words: list[str], message: str) -> None:
+    done = titan("study", "new", *CARDS, *REST[2:], *words, cwd=cards)
+    assert (done.returncode, message in done.stderr) == (1, True), done.stderr
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

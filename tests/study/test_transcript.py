@@ -57,6 +57,7 @@ def transcript(journal: Journal) -> Transcript:
         software="titan 0.1.0",
         certificate=certificate("north"),
         result={"params": {"age": -0.25, "Intercept": 12.0}, "nobs": 740, "fvalue": None},
+        result_sha256="00" * 32,
     )
 
 
@@ -220,7 +221,7 @@ def tampered(file: Path, change: Callable[[dict[str, Any]], object]) -> bytes:
         (lambda w: w["body"].update(sums={}), "a list should be"),
         (lambda w: w["body"].update(nonces=[]), "fields should be"),
         (lambda w: w.update(signature="zz"), "hex digits"),
-        (lambda w: w.update(version=2), "version 1"),
+        (lambda w: w.update(version=1), "version 2"),
     ],
 )
 def test_a_strange_form_is_refused(
@@ -235,7 +236,7 @@ def test_a_strange_form_is_refused(
     [b"", b"{}", b"null", b"[" * 100_000, b"\xff\xfe", b'{"a":NaN}', b'{"a":1e999}', b"9" * 9999],
 )
 def test_other_bytes_are_refused(data: bytes) -> None:
-    with pytest.raises(FileError, match="is no valid transcript") as found:
+    with pytest.raises(FileError, match="is not a valid transcript") as found:
         decode(data, "t.json")
     assert "do not rely on it" in found.value.hint
 
@@ -247,6 +248,7 @@ def test_a_run_without_agreement_has_no_transcript(tmp_path: Path) -> None:
             from_journal(
                 journal, sums=[("tree", 4)], network=NetworkFacts(2, 2, 1),
                 software="titan", certificate=certificate("north"), result={},
+                result_sha256="00" * 32,
             )  # fmt: skip
 
 

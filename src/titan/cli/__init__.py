@@ -17,6 +17,7 @@ from titan.cli import (
     network,
     privacy,
     rehearse,
+    show,
     solve,
     study,
     verify,
@@ -42,6 +43,7 @@ app.command("join")(join.command)
 app.command("moments")(moments.command)
 app.command("privacy")(privacy.command)
 app.command("rehearse")(rehearse.command)
+app.command("show")(show.command)
 app.command("solve")(solve.command)
 app.command("verify")(verify.command)
 app.add_typer(keys.app, name="keys")
@@ -61,7 +63,7 @@ def _options(
 
 
 def main() -> None:
-    """Run a command; what goes wrong becomes two lines on stderr and exit status 1."""
+    """Run a command; what goes wrong becomes two lines on stderr and its exit status."""
     from titan.errors import FileError, InputError, TitanError
 
     speak_plainly()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from titan.cli import options
 from titan.cli.output import show_json, show_rows
 
 
@@ -14,7 +15,7 @@ def command(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run's folder, its journal or its transcript.")
     ],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Show every message that left this machine in a run: its link, round and size.
 

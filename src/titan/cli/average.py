@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from titan.cli import inputs, networks
-from titan.cli.output import progress_bar, show_json, show_rows
+from titan.cli import inputs, networks, options
+from titan.cli.output import give, progress_bar
+from titan.decimals import decimal
 from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from titan.averaging import Average
+    from titan.joint.averaged import Average
     from titan.network import Network
 
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,9}))?")
-_MOST_DIGITS = 400
-_SHOWN = 20
 _CHECKED_UP_TO = 1000
 
 _EXAMPLE = """\b
@@ -38,54 +35,32 @@ def command(
             help="One file per party: a number, numbers with commas, or one number a line.",
         ),
     ],
-    network: Annotated[str, typer.Option(help=networks.HELP)] = "cycle",
-    tau: Annotated[
-        int | None, typer.Option(help="Refuse unless this many curious parties learn nothing.")
-    ] = None,
-    recovery: Annotated[
-        str, typer.Option(help="auto, topk (the paper's), flood or tree: same answer.")
-    ] = "auto",
-    k: Annotated[int | None, typer.Option("-k", "--k", help="List length of topk.")] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(help="topk: rounds of a run; flood: most hops. At least the diameter."),
-    ] = None,
-    bits: Annotated[int, typer.Option(help="Sums are taken modulo 2^bits.")] = 128,
+    network: options.NetworkName = None,
+    tau: options.Tau = None,
+    recovery: options.Recovery = None,
+    k: options.K = None,
+    rounds: options.Rounds = None,
+    bits: options.Bits = None,
     bound: Annotated[
         str | None, typer.Option(help="A public bound on the numbers' magnitude.")
     ] = None,
-    masks: Annotated[
-        str, typer.Option(help="sent, or seeded: 32 bytes instead of a vector.")
-    ] = "sent",
-    engine: Annotated[
-        str, typer.Option(help="local: real agents; vectorised: arrays, for scale.")
-    ] = "local",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    masks: options.Masks = None,
+    engine: options.Engine = None,
+    json: options.Json = False,
 ) -> None:
     """Average one number or vector per FILE, as if each file were held by another party."""
-    from titan import averaging
+    from titan.joint.average import average
 
     values = {party: _read(file) for party, file in inputs.by_party(files).items()}
     _refuse_different_lengths(values)
-    net = networks.among(network, list(values))
+    net = networks.among(network or "cycle", list(values))
+    sums = options.given(
+        tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine,
+        bound=None if bound is None else _number(bound, "--bound"),
+    )  # fmt: skip
     with progress_bar("rounds") as progress:
-        out = averaging.average(
-            values,
-            net,
-            recovery=recovery,  # type: ignore[arg-type]  # checked where it is used
-            k=k,
-            rounds=rounds,
-            bits=bits,
-            bound=None if bound is None else _number(bound, "--bound"),
-            engine=engine,  # type: ignore[arg-type]
-            tau=tau,
-            masks=masks,  # type: ignore[arg-type]
-            progress=progress,
-        )
-    if json:
-        show_json(_as_dict(out, net))
-    else:
-        _print(out, net, tau)
+        out = average(values, net, progress=progress, **sums)
+    give(out.to_dict(), lambda: _print(out, net, tau), json=json)
 
 
 command.__doc__ = f"{command.__doc__}\n\n{_EXAMPLE}"
@@ -111,7 +86,7 @@ def _cells(file: Path) -> list[tuple[str, str]]:
         raise FileError(f"{file}: not UTF-8 text", hint="save it as UTF-8") from None
     lines = [(at, line) for at, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
-        raise FileError(f"{file}: no number in it", hint="one number, or numbers with commas")
+        raise FileError(f"{file} holds no number", hint="one number, or numbers with commas")
     if len(lines) > 1:
         for at, line in lines:
             if "," in line:
@@ -129,12 +104,10 @@ def _cells(file: Path) -> list[tuple[str, str]]:
 
 def _number(text: str, where: str) -> Fraction:
     """Decimal text as the number it is: 0.1 is 1/10."""
-    found = _DECIMAL.fullmatch(text.strip())
-    if found is None:
-        raise FileError(f"{where}: not a decimal number", hint="such as 12.5 or 1e-3")
-    if len(text) > _MOST_DIGITS or abs(int(found[1] or 0)) > _MOST_DIGITS:
-        raise FileError(f"{where}: a number of more than {_MOST_DIGITS} digits", hint="round it")
-    return Fraction(text.strip())
+    try:
+        return decimal(text.strip())
+    except ValueError as error:
+        raise FileError(f"{where}: {error}", hint="such as 12.5 or 1e-3") from None
 
 
 def _refuse_different_lengths(values: dict[str, Any]) -> None:
@@ -150,34 +123,8 @@ def _refuse_different_lengths(values: dict[str, Any]) -> None:
             )
 
 
-def _as_dict(out: Average, net: Network) -> dict[str, Any]:
-    import numpy as np
-
-    return {
-        "value": np.asarray(out.value).tolist(),
-        "total": np.asarray(out.total).tolist(),
-        "error_bound": np.asarray(out.error_bound).tolist(),
-        "parties": list(net.parties),
-        "recovery": out.recovery,
-        "bits": out.bits,
-        "cost": out.cost.as_dict(),
-    }
-
-
 def _print(out: Average, net: Network, tau: int | None) -> None:
-    import numpy as np
-
-    value, bound = np.atleast_1d(out.value).tolist(), np.atleast_1d(out.error_bound).tolist()
-    rows = [("average", "proven within")]
-    rows += [(repr(v), f"{b:.1e}") for v, b in zip(value[:_SHOWN], bound, strict=False)]
-    show_rows(rows)
-    if len(value) > _SHOWN:
-        print(f"  and {len(value) - _SHOWN} more entries (--json prints all)")
-    cost = out.cost
-    print(
-        f"{len(net)} parties; {out.recovery}, {cost.rounds} rounds, {cost.messages} messages, "
-        f"at most {cost.bytes_sent.largest} bytes sent by a party"
-    )
+    print(out.summary())
     if tau is not None:
         print(f"parties who pool what they saw, up to {tau}, learned nothing but this average")
     elif len(net) <= _CHECKED_UP_TO:

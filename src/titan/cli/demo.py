@@ -12,8 +12,8 @@ import typer
 
 from titan.cli import options
 from titan.cli.output import check_writable, refuse_overwriting, show_json, show_pairs, show_rows
+from titan.joint.equations import WIDE
 from titan.leastsquares.balls import at_most
-from titan.pooling import WIDE, Sums, pool
 
 if TYPE_CHECKING:
     from titan.leastsquares import Regression
@@ -37,7 +37,7 @@ def command(
         Path | None,
         typer.Option(help=f"The picture's file, .png or .svg. [default: {_PICTURE}]"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Four hospitals fit one regression to 854 patients, and none shows a row.
@@ -122,14 +122,11 @@ class _Shown:
 
 
 def _run() -> _Shown:
-    from dataclasses import replace
-
     from titan import Network, datasets
     from titan.cli.demo_view import masked_vectors
-    from titan.fitting import fit
-    from titan.leastsquares import fit_pooled
+    from titan.fitting import fit, fit_moments
+    from titan.joint import SumSettings
     from titan.moments import Model, collect, open_source, split_by
-    from titan.privacy.view import Record
 
     facts, source = datasets.facts("heart_disease"), open_source(datasets.path("heart_disease"))
     model = Model.from_columns(facts["response"], facts["predictors"])
@@ -138,10 +135,9 @@ def _run() -> _Shown:
         for hospital, rows in split_by(source, facts["party_column"]).items()
     }
     net = Network.cycle(list(moments))
-    sums = Sums(net, tau=1, recovery="flood", record=True)
-    pooled, cost = pool(list(moments.values()), sums, "inference")
-    out = replace(fit_pooled(pooled, constant=model.constant), cost=cost)
-    view = Record(net, tuple(sums.kept)).view([_CURIOUS])
+    settings = SumSettings(net, tau=1, recovery="flood", record=True)
+    out = fit_moments(list(moments.values()), settings)
+    view = out.view([_CURIOUS])
     together = fit(source, formula=model.formula)
     seen = masked_vectors(view, 0)
     del seen[_CURIOUS]

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from titan.cli import inputs, networks, options
-from titan.cli.output import (
-    as_json,
-    check_writable,
-    refuse_inputs,
-    show_json,
-    show_rows,
-    waiting,
-    write_text,
-)
+from titan.cli.output import check_save, give, show_rows, waiting
 from titan.errors import DataError, FileError, InputError
 
 if TYPE_CHECKING:
@@ -64,7 +56,7 @@ def command(
     engine: options.Engine = None,
     solver: options.Solver = None,
     allow_small: options.AllowSmall = False,
-    save: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    save: options.Save = None,
     json: options.Json = False,
 ) -> None:
     """Fit a linear regression to all parties' rows together; nobody shows a row.
@@ -81,12 +73,8 @@ def command(
       titan fit heart.csv --party hospital --formula "thalach ~ age + sex" --tau 1
       titan fit huge.parquet --formula "y ~ poly(x, 3, raw=True)" --json
     """
-    if save is not None:
-        check_writable(save)
-        refuse_inputs(save, files)
-    model = options.model(
-        formula, response, options.columns_named(columns), not no_intercept, weights
-    )
+    check_save(save, files)
+    model = options.model(formula, response, columns, no_intercept, weights)
     sums = options.given(
         tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine
     )
@@ -101,13 +89,7 @@ def command(
             net = networks.among(network or "cycle", list(parts))
             sums |= options.given(solver=solver) | {"progress": wait.rounds}
             out = reading.together(parts, net, sums)
-    answer = _as_dict(out, net)
-    if json:
-        show_json(answer)
-    else:
-        _print(out, net, tau)
-    if save is not None:
-        write_text(save, as_json(answer) + "\n")
+    give(_as_dict(out, net), lambda: _print(out, net, tau), json=json, save=save)
 
 
 # -- inputs -----------------------------------------------------------------------------------
@@ -148,7 +130,7 @@ def _divided(
         raise DataError(f"{source.label} has no rows")
     if len(parts) == 1:
         raise DataError(
-            f'{source.label} has one party only: column "{column}" is the same in all rows',
+            f'{source.label} has only one party: column "{column}" is the same in all rows',
             hint="leave --party out to fit one party alone",
         )
     return parts
@@ -180,8 +162,9 @@ class _Reading:
         self, parts: Mapping[str, Part], net: Network, sums: Mapping[str, Any]
     ) -> Regression | Ridge:
         """Some parties may bring moments made before, and others their rows."""
+        from titan.fitting import fit_moments
+        from titan.joint import SumSettings
         from titan.moments import Moments
-        from titan.pooling import Sums, pool
         from titan.privacy.limits import limits_for
 
         if not any(isinstance(part, Moments) for part in parts.values()):
@@ -190,11 +173,7 @@ class _Reading:
             raise InputError("--solver needs rows, and moments were given", hint="leave it out")
         limits = limits_for(self.allow_small)
         secrets = [self._moments(parts[party], party, limits) for party in net.parties]
-        counts = None if self.model is None else self.model.level_counts
-        pooled, cost = pool(
-            secrets, Sums(net, **sums), "inference", limits=limits, level_counts=counts
-        )
-        return replace(self._regression(pooled, secrets[0]), cost=cost)
+        return fit_moments(secrets, SumSettings(net, **sums), limits=limits, model=self.model)
 
     def _fitted(
         self, data: Any, net: Network | None, sums: Mapping[str, Any]
@@ -234,11 +213,11 @@ class _Reading:
             asked = "--ridge" if self.ridge is not None else f"--cov-type {self.cov_type}"
             raise InputError(
                 f"{asked} needs rows, and moments were given",
-                hint="give the files that the moments were made of",
+                hint="give the files that the moments were made from",
             )
         if self.model is not None and self.model.weights != moments.weights:
             raise InputError(
-                f"the moments were made with weights {moments.weights or 'none'}",
+                f"the moments were made {_weights(moments)}",
                 hint="ask for the same weights, or leave --formula out",
             )
         return moments if self.model is None else moments.select(self.model.names)
@@ -249,6 +228,10 @@ class _Reading:
 
         constant = dict.fromkeys(moments.constant, 1) or None
         return fit_pooled(pooled, constant=constant, weighted=moments.weights is not None)
+
+
+def _weights(moments: Moments) -> str:
+    return "without weights" if moments.weights is None else f"with weights {moments.weights}"
 
 
 # -- answers ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from titan.errors import FileError, InputError
-from titan.moments.sources import BATCH_ROWS, RawBatch, Source
+from titan.moments.sources import BATCH_ROWS, Block, Source
 
 if TYPE_CHECKING:
     from titan.moments import Moments
@@ -63,7 +63,7 @@ class Watched(Source):
         self.source, self.watch = source, watch
         self.label, self.column_names = source.label, source.column_names
 
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
         for batch in self.source.batches(columns, size):
             yield batch
             self.watch(batch.rows)

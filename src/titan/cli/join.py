@@ -11,38 +11,36 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from titan.cli import inputs, options
-from titan.cli.output import (
-    as_json,
-    check_writable,
-    refuse_inputs,
-    show_json,
-    show_pairs,
-    show_wrapped,
-    write_text,
-)
-from titan.errors import InputError
+from titan.cli import answers, options
+from titan.cli.output import check_save, give, show_pairs, show_wrapped
+from titan.errors import InputError, WaitError
 
 if TYPE_CHECKING:
     from titan.party.engine import Watch
-    from titan.party.job import Answer
-    from titan.party.standing import Standing
+    from titan.party.run_progress import RunProgress
     from titan.party.taking_part import Outcome, Party
     from titan.protocol import Cost
+    from titan.results import Results
     from titan.study import Identity, Report, Study
 
 
 def command(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study's file.")],
     as_: Annotated[str, typer.Option("--as", help="Which of its parties this is.")],
-    data: Annotated[Path, typer.Option(help="This party's rows: CSV or Parquet.")],
+    data: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FILE",
+            help="This party's rows: CSV, Parquet or .npz; or NAME=FILE once for every question.",
+        ),
+    ],
     key: Annotated[Path, typer.Option(help="This party's private key.")],
     run: Annotated[int, typer.Option(help="Which run of the study, from 1.", min=1)] = 1,
     wait: Annotated[
         float, typer.Option(help="Give up after so many seconds without news.", min=0.1)
     ] = 3600.0,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    save: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    save: options.Save = None,
     runs: Annotated[
         Path | None, typer.Option(help="Where runs are kept; else runs/ beside the study.")
     ] = None,
@@ -71,13 +69,11 @@ def command(
       titan join study.toml --as north --data north.parquet --key north.key
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
-    from titan.party.taking_part import checked
+    from titan.party.taking_part import checked, run_folder
     from titan.study import Identity, Study
     from titan.study.addresses import checked_address, on_loopback
 
-    if save is not None:
-        check_writable(save)
-        refuse_inputs(save, [study, data, key])
+    check_save(save, [study, key, *(Path(text.rpartition("=")[2]) for text in data)])
     if listen is not None:
         listen = checked_address(listen)
     found = Study.load(study)
@@ -87,7 +83,7 @@ def command(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
-    identity = Identity.load(key, _card(found, as_))
+    identity = Identity.load(key, found.card_of(as_))
     report = checked(found)
     if not yes:
         _ask(found, report, identity)
@@ -96,7 +92,7 @@ def command(
             found,
             identity,
             data,
-            folder=(runs or study.parent / "runs") / f"{found.digest[:12]}-run{run}-{as_}",
+            folder=run_folder(runs or study.parent / "runs", found, run, as_),
             ledger=ledger or key.with_suffix(".ledger"),
             watch=watch,
             run=run,
@@ -108,16 +104,11 @@ def command(
         try:
             outcome = party.take_part(_shower(json, as_))
         except KeyboardInterrupt:
-            _tell("stopped; what was reached is kept, and the same command goes on from here")
-            raise
-    if outcome.answer.error is not None:
-        raise outcome.answer.error
-    whole = _as_dict(party, outcome, report)
-    if json:
-        show_json(whole)
-    if save is not None:
-        write_text(save, as_json(whole) + "\n")
-    _tell(f"the run is in {outcome.folder}: titan audit and titan verify take it")
+            _tell("stopped; what was done is kept, and the same command continues from here")
+            raise typer.Exit(WaitError.exit_status) from None
+    give(_as_dict(party, outcome, report), lambda: None, json=json, save=save)
+    answers.refuse_failures(outcome.results)
+    _tell(f"the run is in {outcome.folder}: titan show, audit and verify read it")
     for name in outcome.unconfirmed:
         print(
             f"titan: {name} has not confirmed everything; if it asks, run the same command again",
@@ -125,20 +116,27 @@ def command(
         )
 
 
-def _card(study: Study, name: str) -> Any:
-    if name not in study.network.parties:
-        raise InputError(
-            f"{name!r} is no party of this study", hint=f"{', '.join(study.network.parties)}"
-        )
-    return study.card(name)
-
-
-def _party(study: Study, identity: Identity, data: Path, **kept: Any) -> Party:
+def _party(study: Study, identity: Identity, data: list[str], **kept: Any) -> Party:
+    from titan.joining import rows_for
     from titan.party.taking_part import Choices, Party
 
     folder, ledger, watch = (kept.pop(name) for name in ("folder", "ledger", "watch"))
-    source = inputs.open_rows(data)
-    return Party(study, identity, source, folder, ledger, Choices(**kept), watch)
+    rows = rows_for(study, _files(study, data))
+    return Party(study, identity, rows, folder, ledger, Choices(**kept), watch)
+
+
+def _files(study: Study, data: list[str]) -> Path | dict[str, Path]:
+    """One file for all questions, or one for each."""
+    names = {question.name for question in study.questions}
+    if len(data) == 1 and data[0].partition("=")[0] not in names:
+        return Path(data[0])
+    pairs = [text.partition("=") for text in data]
+    if any(not file for _, _, file in pairs) or len({name for name, _, _ in pairs}) < len(data):
+        raise InputError(
+            f"--data {' --data '.join(data)} does not give one file for each question",
+            hint="one --data FILE for all, or --data NAME=FILE once for every question",
+        )
+    return {name: Path(file) for name, _, file in pairs}
 
 
 # -- before -----------------------------------------------------------------------------------
@@ -148,7 +146,9 @@ def _ask(study: Study, report: Report, identity: Identity) -> None:
     """What will leave this machine and to whom; nothing happens without a yes."""
     me = next(p for p in report.facts["parties"] if p["name"] == identity.name)
     cost = report.cost
-    print(f"{study.title}: {study.model.formula}")
+    print(study.title)
+    for question in study.questions:
+        show_wrapped("  ", f"{question.name}: {question}")
     show_pairs(
         [
             ("study", study.digest),
@@ -158,14 +158,14 @@ def _ask(study: Study, report: Report, identity: Identity) -> None:
             ("will send", _bytes(cost, identity.name)),
         ]
     )
-    print("Masked sums leave this machine, no row. Every party will learn:")
+    print("Masked sums leave this machine; no row does. Every party will learn:")
     for item in report.learned:
         show_wrapped("  - ", item.sentence)
     show_wrapped("but ", report.hidden)
     for warning in report.warnings:
         show_wrapped("note: ", warning)
     if not sys.stdin.isatty():
-        raise InputError("there is no terminal to ask at", hint="--yes takes part without asking")
+        raise InputError("there is no terminal to ask on", hint="--yes takes part without asking")
     if not typer.confirm("Take part?"):
         print("Nothing was sent.")
         raise typer.Exit(1)
@@ -174,7 +174,7 @@ def _ask(study: Study, report: Report, identity: Identity) -> None:
 def _bytes(cost: Cost | None, name: str) -> str:
     if cost is None:
         return "-"
-    return f"{cost.bytes_sent[name]} bytes in the sums; greetings, signatures and agreement besides"
+    return f"{cost.bytes_sent[name]} bytes in the sums, plus greetings, signatures and agreement"
 
 
 # -- during -----------------------------------------------------------------------------------
@@ -188,10 +188,10 @@ def _watching() -> Iterator[Watch]:
     if not sys.stderr.isatty():
         last = ""
 
-        def line(standing: Standing) -> None:
+        def line(progress: RunProgress) -> None:
             nonlocal last
-            if str(standing) != last:
-                last = str(standing)
+            if str(progress) != last:
+                last = str(progress)
                 print(f"titan: {last}", file=sys.stderr, flush=True)
 
         yield Watch(_tell, line)
@@ -199,7 +199,7 @@ def _watching() -> Iterator[Watch]:
     from rich.console import Console
 
     with Console(stderr=True).status("connecting") as status:
-        yield Watch(_tell, lambda standing: status.update(str(standing)))
+        yield Watch(_tell, lambda progress: status.update(str(progress)))
 
 
 def _tell(text: str) -> None:
@@ -209,12 +209,12 @@ def _tell(text: str) -> None:
 # -- after ------------------------------------------------------------------------------------
 
 
-def _shower(json: bool, name: str) -> Callable[[Answer], None]:
+def _shower(json: bool, name: str) -> Callable[[Results], None]:
     """The answer is shown as soon as it is certain, though this party may stay for others."""
 
-    def show(answer: Answer) -> None:
-        if not json and answer.error is None:
-            print(answer.summary, flush=True)
+    def show(results: Results) -> None:
+        if not json and len(results.errors) < len(results):
+            answers.show(results)
             print(f"\nAll parties have this answer; {name} stays until they have all they need.")
 
     return show
@@ -222,7 +222,7 @@ def _shower(json: bool, name: str) -> Callable[[Answer], None]:
 
 def _as_dict(party: Party, outcome: Outcome, report: Report) -> dict[str, Any]:
     return {
-        **outcome.answer.result,
+        **outcome.results.to_dict(),
         "dropped": outcome.dropped,
         "parties": list(party.study.network.parties),
         "cost": None if report.cost is None else report.cost.as_dict(),

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from titan.cli import options
 from titan.cli.output import show_json, show_pairs
 
 if TYPE_CHECKING:
     from titan.study import Card
 
 app = typer.Typer(help="Make a party's keys, look at a card.", no_args_is_help=True)
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
@@ -24,7 +23,7 @@ def new(
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(),
     days: Annotated[int, typer.Option(help="How long the certificate is good.")] = 730,
     force: Annotated[bool, typer.Option("--force", help="Replace keys that are there.")] = False,
-    json: JsonOption = False,
+    json: options.Json = False,
 ) -> None:
     """Make a private key, which stays here, and a card, which goes to the others.
 
@@ -51,7 +50,7 @@ def new(
 @app.command()
 def show(
     card: Annotated[Path, typer.Argument(metavar="CARD", help="A party's card.")],
-    json: JsonOption = False,
+    json: options.Json = False,
 ) -> None:
     """Show whose a card is; compare the fingerprint with that party, by telephone say.
 

@@ -60,9 +60,7 @@ def command(
       titan fit big.moments --response y --columns a,b
       titan moments big.parquet --formula "y ~ a + log(b)" --out log.moments
     """
-    model = options.model(
-        formula, response, options.columns_named(columns), not no_intercept, weights
-    )
+    model = options.model(formula, response, columns, no_intercept, weights)
     target = _target(files, out)
     check_writable(target)
     with waiting() as wait:
@@ -90,7 +88,7 @@ def _target(files: Sequence[Path], out: Path | None) -> Path:
     target = files[0].with_suffix(".moments") if out is None else out
     refuse_inputs(target, files)
     if target.is_file() and inputs.load_moments(target) is None:
-        raise FileError(f"{target} is there, and is no moments file", hint="--out ANOTHER")
+        raise FileError(f"{target} exists and is not a moments file", hint="--out OTHER.moments")
     return target
 
 
@@ -115,10 +113,10 @@ def _all_columns(source: Source) -> Model:
     from titan.moments.headings import NO_HEADER, may_be_shown
 
     if len(source.column_names) < 2:
-        raise InputError(f"{source.label} has one column only", hint="two are needed at least")
+        raise InputError(f"{source.label} has only one column", hint="at least two are needed")
     if not may_be_shown(source.column_names):  # they would be the names in the file to be saved
         raise InputError(
-            f"{source.label} seems to have no names of columns",
+            f"{source.label} seems to have no column names",
             hint=f"{NO_HEADER}; or give --columns",
         )
     *explaining, response = source.column_names

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from titan.cli import networks
-from titan.cli.output import refuse_overwriting, show_error, show_json, show_rows
+from titan.cli import networks, options
+from titan.cli.output import cell, refuse_overwriting, show_error, show_json, show_rows
 from titan.errors import InputError, NetworkError, NotPrivateError, TitanError
 
 if TYPE_CHECKING:
@@ -20,11 +20,10 @@ app = typer.Typer(help="Look at a network, check it, design one.", no_args_is_he
 
 _TOLD_BY_THE_ERROR = {"reason", "coalition"}
 NetworkArgument = Annotated[str, typer.Argument(metavar="NETWORK", help=networks.HELP_SIZED)]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
-def show(network: NetworkArgument, json: JsonOption = False) -> None:
+def show(network: NetworkArgument, json: options.Json = False) -> None:
     """List the parties and whom each can send to.
 
     \b
@@ -49,8 +48,8 @@ def check(
     ] = None,
     entries: Annotated[int, typer.Option(min=1, help="Length of the vector to be averaged.")] = 1,
     bits: Annotated[int, typer.Option(help="Sums are taken modulo 2^bits.")] = 128,
-    recovery: Annotated[str, typer.Option(help="auto, topk, flood or tree.")] = "auto",
-    json: JsonOption = False,
+    recovery: Annotated[str, typer.Option(help=options.RECOVERIES)] = "auto",
+    json: options.Json = False,
 ) -> None:
     """Is it strongly connected, how far across, how many curious parties does it tolerate?
 
@@ -71,7 +70,7 @@ def check(
         show_json(found)
     else:
         told = {name: value for name, value in found.items() if name not in _TOLD_BY_THE_ERROR}
-        show_rows([(name.replace("_", " "), _cell(value)) for name, value in told.items()])
+        show_rows([(name.replace("_", " "), cell(value)) for name, value in told.items()])
     if failure is not None:
         show_error(failure)
         raise typer.Exit(1)
@@ -84,8 +83,8 @@ def design(
     ],
     tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
     out: Annotated[Path | None, typer.Option(help="Write the links to this CSV file.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
-    json: JsonOption = False,
+    force: options.Force = False,
+    json: options.Json = False,
 ) -> None:
     """Find few links with a short way from everyone to everyone, private against tau parties.
 
@@ -107,7 +106,7 @@ def design(
         lines = csv.writer(sys.stdout, lineterminator="\n")
         lines.writerows([("from", "to"), *net.edges])
     else:
-        show_rows([(name.replace("_", " "), _cell(v)) for name, v in _properties(net).items()])
+        show_rows([(name.replace("_", " "), cell(v)) for name, v in _properties(net).items()])
 
 
 def _parties(text: str) -> int | list[str]:
@@ -157,11 +156,6 @@ def _failure(net: Network, tau: int | None) -> TitanError | None:
     except NetworkError as error:
         return error
     return None
-
-
-def _cell(value: object) -> str:
-    words = {True: "yes", False: "no", None: "-"}
-    return words[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def _name(party: str) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,18 +12,14 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from titan import files
+from titan.canonical import finite
+from titan.cli.advice import typed, typed_hint
 from titan.errors import FileError, InputError
+from titan.listing import aligned
 
 if TYPE_CHECKING:
     from titan.errors import TitanError
-
-
-# What the library calls k=3 is typed -k 3 or --k 3 here, and what it calls allow_…=True a word.
-_CHOICE = re.compile(
-    r"\b(allow_differencing|allow_small|bits|bound|cov_type|engine|k|masks|missing|recovery"
-    r"|rounds|tau)=([^\s,;)]+)"
-)
-_DESIGN = re.compile(r"Network\.design\(([0-9]+), tau=([0-9]+)\)")
 
 
 def speak_plainly() -> None:
@@ -38,41 +31,42 @@ def speak_plainly() -> None:
 
 def show_error(error: TitanError) -> None:
     print(f"titan: error: {typed(error.message)}", file=sys.stderr)
-    if error.hint:
-        print(f"titan: hint: {typed(error.hint)}", file=sys.stderr)
+    hint = typed_hint(error.hint)
+    if hint:
+        print(f"titan: hint: {hint}", file=sys.stderr)
 
 
 def fail(error: TitanError) -> NoReturn:
     show_error(error)
-    sys.exit(1)
-
-
-def typed(text: str) -> str:
-    """Advice of the library in the words of the command line."""
-    text = _DESIGN.sub(r"the one of: titan network design \1 tau=\2", text)
-    return _CHOICE.sub(_option, text)
-
-
-def _option(choice: re.Match[str]) -> str:
-    option = "--" + choice[1].replace("_", "-")
-    return option if choice[2] == "True" else f"{option} {choice[2]}"
+    sys.exit(error.exit_status)
 
 
 def as_json(answer: Mapping[str, Any]) -> str:
     """JSON knows no infinity and nothing undefined: both are null."""
-    return json.dumps(_finite(answer), indent=2, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.dumps(finite(answer), indent=2, allow_nan=False)
 
 
 def show_json(answer: Mapping[str, Any]) -> None:
     print(as_json(answer))
+
+
+def give(
+    answer: Mapping[str, Any], as_text: Callable[[], None], *, json: bool, save: Path | None = None
+) -> None:
+    """An answer as was asked: JSON or text, and JSON in a file."""
+    if json:
+        show_json(answer)
+    else:
+        as_text()
+    if save is not None:
+        write_text(save, as_json(answer) + "\n")
+
+
+def check_save(save: Path | None, inputs: Sequence[Path]) -> None:
+    """What would stop the answer from being saved is found before anything runs."""
+    if save is not None:
+        check_writable(save)
+        refuse_inputs(save, inputs)
 
 
 def refuse_inputs(target: Path, files: Sequence[Path]) -> None:
@@ -83,16 +77,13 @@ def refuse_inputs(target: Path, files: Sequence[Path]) -> None:
 
 def refuse_overwriting(file: Path, force: bool) -> None:
     if file.exists() and not force:
-        raise FileError(f"{file} is there already", hint="--force writes over it")
+        raise FileError(f"{file} exists already", hint="--force replaces it")
 
 
 def show_rows(rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:
     """Columns aligned by their widest cell: the first to the left, the others to the right."""
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    for row in rows:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        print((indent + "  ".join(cells)).rstrip())
+    for line in aligned(rows):
+        print(indent + line)
 
 
 def show_pairs(pairs: Sequence[tuple[str, str]], indent: str = "  ") -> None:
@@ -100,6 +91,11 @@ def show_pairs(pairs: Sequence[tuple[str, str]], indent: str = "  ") -> None:
     width = max(len(label) for label, _ in pairs)
     for label, text in pairs:
         print(f"{indent}{label.ljust(width)}  {text}")
+
+
+def cell(value: object) -> str:
+    words = {True: "yes", False: "no", None: "-"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def show_wrapped(before: str, text: str) -> None:
@@ -114,8 +110,6 @@ def show_wrapped(before: str, text: str) -> None:
 
 def check_writable(path: Path) -> None:
     """Refuse a place that cannot be written before hours are spent on what goes there."""
-    from titan.errors import FileError
-
     if path.is_dir():
         raise FileError(f"{path} cannot be written: it is a directory", hint="name a file")
     if not path.parent.is_dir():
@@ -128,19 +122,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all: beside its place, then moved there."""
-    from titan.errors import FileError
-
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise FileError(f"{path} cannot be written: {reason}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink()  # there only where something went wrong
+    files.write(path, text.encode(), force=True)
 
 
 # -- progress ---------------------------------------------------------------------------------

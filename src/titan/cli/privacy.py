@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from titan.cli import networks
+from titan.cli import networks, options
 from titan.cli.output import check_writable, refuse_overwriting, show_json
 from titan.errors import InputError
+from titan.listing import listing
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -31,8 +32,8 @@ def command(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the network, honest groups coloured, to this file.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    force: options.Force = False,
+    json: options.Json = False,
 ) -> None:
     """Which coalitions of curious parties learn more than the pooled sum, and what they learn.
 
@@ -109,7 +110,7 @@ def _inference(learned: Inference) -> dict[str, Any]:
 
 
 def _print_coalition(learned: Inference) -> None:
-    who = _listed(learned.coalition)
+    who = listing(learned.coalition, _NAMED)
     if learned.harmless:
         print(f"{who}: harmless")
         print(f"  learns the pooled sum and nothing else of {_counted(learned.components[0])}")
@@ -117,7 +118,7 @@ def _print_coalition(learned: Inference) -> None:
     print(f"{who}: not harmless")
     for group in learned.components:
         what = "the very input" if len(group) == 1 else "the sum"
-        print(f"  learns {what} of {_listed(group)}")
+        print(f"  learns {what} of {listing(group, _NAMED)}")
 
 
 def _print_audit(net: Network, audited: Audit) -> None:
@@ -132,8 +133,8 @@ def _print_audit(net: Network, audited: Audit) -> None:
         return
     print("smallest coalitions that learn more, and the sums they learn:")
     for each in audited.dangerous:
-        groups = "; ".join(_listed(group) for group in each.components)
-        print(f"  {_listed(each.coalition)}: {groups}")
+        groups = "; ".join(listing(group, _NAMED) for group in each.components)
+        print(f"  {listing(each.coalition, _NAMED)}: {groups}")
     if audited.more:
         print("  and there are more (--limit)")
 
@@ -144,8 +145,3 @@ def _the_other(net: Network) -> str:
 
 def _counted(group: tuple[str, ...]) -> str:
     return f"the other {len(group)} parties"
-
-
-def _listed(group: tuple[str, ...]) -> str:
-    named = ", ".join(group[:_NAMED])
-    return named + (f" and {len(group) - _NAMED} more" if len(group) > _NAMED else "")

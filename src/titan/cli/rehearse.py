@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from titan.cli import networks, options
-from titan.cli.output import (
-    as_json,
-    check_writable,
-    refuse_inputs,
-    show_json,
-    show_rows,
-    write_text,
-)
+from titan.cli import answers, networks, options
+from titan.cli.output import check_save, give, show_rows, show_wrapped
 from titan.errors import FileError, InputError
+from titan.listing import listing
 
 if TYPE_CHECKING:
+    from titan.joint.kinds import Question
     from titan.party.rehearsal import Rehearsal
+    from titan.release import Column
+    from titan.results import Results
     from titan.study import Study
 
 _TITLE = "a rehearsal"
@@ -40,11 +37,17 @@ def command(
     party: Annotated[
         str | None, typer.Option(help="Divide one file of rows among parties by this column.")
     ] = None,
+    ask: options.Ask = None,
     formula: options.Formula = None,
     response: options.Response = None,
     columns: options.Columns = None,
     no_intercept: options.NoIntercept = False,
     weights: options.Weights = None,
+    range_: options.Range = None,
+    step: options.Step = None,
+    levels: options.Levels = None,
+    flag: options.Flag = None,
+    unit: options.Unit = None,
     missing: Annotated[
         str | None, typer.Option(help="refuse or drop rows with missing values. [default: refuse]")
     ] = None,
@@ -90,7 +93,7 @@ def command(
         float | None,
         typer.Option(min=0.1, help="Seconds to wait for a party. [default: 60, and 3 per party]"),
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    save: options.Save = None,
     json: options.Json = False,
 ) -> None:
     """Run all parties of a study as processes on this machine, with TLS between them.
@@ -105,41 +108,40 @@ def command(
     Example:
       titan rehearse study.toml --data rows
       titan rehearse heart.csv --party hospital --formula "thalach ~ age + sex" --tau 1
-      titan rehearse heart.csv --party hospital --formula "thalach ~ age" --out kept --json
+      titan rehearse heart.csv --party hospital --ask "describe: age, sex" --ask \\
+        "regression: thalach ~ age; cov_type=HC0; name=main" --out kept --json
     """
-    if save is not None:
-        check_writable(save)
-        refuse_inputs(save, [file])
+    check_save(save, [file])
     if keep_journal and out is None:
         raise InputError("--keep-journal without --out keeps nothing", hint="--out DIR")
-    model = options.model(
-        formula, response, options.columns_named(columns), not no_intercept, weights
-    )
+    formula = options.formula_of(formula, response, columns, no_intercept)
     content = options.given(
-        formula=None if model is None else model.formula,
-        weights=weights, missing=missing, tau=tau, release=release, recovery=recovery, k=k,
-        rounds=rounds, bits=bits, masks=masks, solver=solver, min_rows_party=min_rows,
-        rows_per_parameter=rows_per_parameter,
+        missing=missing, tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks,
+        solver=solver, min_rows_party=min_rows, rows_per_parameter=rows_per_parameter,
     )  # fmt: skip
-    _check_kind(file, data, party, options.given(network=network, **content))
+    asked = options.given(
+        ask=ask, formula=formula, weights=weights, release=release, range=range_, step=step,
+        levels=levels, flag=flag, unit=unit,
+    )  # fmt: skip
+    _check_kind(file, data, party, options.given(network=network, **content, **asked))
+    questions = options.questions(ask, formula, weights, release)
+    said = options.columns_said(range_, step, levels, flag, unit)
     from titan.party.rehearsal import rehearse, workplace
+    from titan.party.run_results import load
 
     with workplace(_new(out)) as place, _live_line() as progress:
         if data is not None:
             study, rows = _given(file, data)
         else:
+            content |= _content(file, str(party), questions, said)
             study, rows = _made(file, str(party), network or "cycle", keys, place, content)
         found = rehearse(
             study, rows, keys=keys, folder=place, wait=wait, keep_journal=keep_journal,
             allow_small=allow_small, progress=progress,
         )  # fmt: skip
+        results = load(place)
     answer = found.as_dict() | ({} if out is None else {"folder": str(out)})
-    if json:
-        show_json(answer)
-    else:
-        _print(found, out)
-    if save is not None:
-        write_text(save, as_json(answer) + "\n")
+    give(answer, lambda: _print(found, results, out), json=json, save=save)
 
 
 # -- inputs -----------------------------------------------------------------------------------
@@ -165,11 +167,11 @@ def _check_kind(
     if data is not None and choices:
         option = next(iter(choices)).replace("min_rows_party", "min_rows").replace("_", "-")
         raise InputError(
-            f"--{option} beside a study, which says that itself",
-            hint="leave it out, or gather another study",
+            f"--{option} cannot go with a study, which says that itself",
+            hint="leave it out, or make another study",
         )
-    if party is not None and "formula" not in choices:
-        raise options.no_model()
+    if party is not None and "formula" not in choices and "ask" not in choices:
+        raise options.no_model("; or --ask with a question")
 
 
 def _new(out: Path | None) -> Path | None:
@@ -185,9 +187,34 @@ def _given(file: Path, data: Path) -> tuple[Study, dict[str, Path]]:
     study = Study.load(file)
     rows, others = files_in(data, study.network.parties)
     if others:
-        named = ", ".join(other.name for other in others[:8]) + (", …" if len(others) > 8 else "")
-        print(f"titan: note: not read, for no party is called so: {named}", file=sys.stderr)
+        named = listing(other.name for other in others)
+        print(f"titan: note: not read, because no party has this name: {named}", file=sys.stderr)
     return study, rows
+
+
+def _content(
+    file: Path, column: str, questions: Sequence[Question], said: Mapping[str, Column]
+) -> dict[str, Any]:
+    """The questions, and what every column is: as it was said, or as the rows have it.
+
+    Made up is only what a question must know that names columns without a formula.
+    """
+    from titan.moments import open_source
+    from titan.release import Dictionary
+    from titan.release.draft import draft
+    from titan.study.asking import columns_named, names_columns, with_columns
+
+    source = open_source(file)
+    names = [name for name in source.column_names if name != column]
+    asking = [question for question in questions if names_columns(question)]
+    needed = {name for question in asking for name in columns_named(question, names)}
+    lenient = any("columns" not in question.options for question in asking)
+    missing = sorted(needed - set(said))
+    columns = Dictionary.of({**draft([source], missing, lenient=lenient), **said})
+    return {
+        "columns": columns,
+        "questions": tuple(with_columns(question, names, columns) for question in questions),
+    }
 
 
 def _made(
@@ -221,15 +248,17 @@ def _live_line() -> Iterator[Callable[[str, str], None] | None]:
         yield lambda party, said: line.update(escape(f"{party}: {said}"))
 
 
-def _print(found: Rehearsal, out: Path | None) -> None:
-    answer, study = found.answer, found.study
-    show_rows(_coefficients(answer))
-    if "rsquared" in answer:
-        print(f"\n{answer['nobs']} rows, R² {answer['rsquared']:.4f}.")
-    learned = "AᵀA, Aᵀb, bᵀb" if study.release == "inference" else "AᵀA, Aᵀb"
-    private = options.privacy(study.network, study.tau)
-    print(f"\nEvery party learned: pooled {learned} and the number of rows; {private}.")
-    cost = answer["cost"]
+def _print(found: Rehearsal, results: Results, out: Path | None) -> None:
+    from datetime import UTC, datetime
+
+    from titan.study import check
+
+    answers.show(results)
+    study, cost = found.study, found.answer["cost"]
+    print("\nEvery party learned:")
+    for item in check(study, datetime.now(UTC)).learned:
+        show_wrapped("  - ", item.sentence)
+    print(f"and {options.privacy(study.network, study.tau)}.")
     print(f"Cost: {cost['rounds']} rounds, {cost['messages']} messages, "
           f"at most {max(cost['bytes_sent'].values())} bytes sent by a party.")  # fmt: skip
     print(f"\nAll {len(found.times)} parties ended with the same answer; seconds from the start:")
@@ -238,19 +267,3 @@ def _print(found: Rehearsal, out: Path | None) -> None:
     show_rows([("", *steps), *rows])
     if out is not None:
         print(f"Kept in {out}: study.toml, keys, and every party's run and transcript.")
-
-
-def _coefficients(answer: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    bound = answer["error_bound"]
-    if "params" not in answer:
-        head = ("", "coef", "proven within")
-        return [head, *((n, repr(x), f"{bound[n]:.1e}") for n, x in answer["x"].items())]
-    rows: list[tuple[str, ...]] = [("", "coef", "std err", "t", "P>|t|", "[0.025", "0.975]")]
-    for name, x in answer["params"].items():
-        cells = (x, answer["bse"][name], answer["tvalues"][name], answer["pvalues"][name])
-        rows.append((name, *map(_cell, (*cells, *answer["conf_int"][name]))))
-    return rows
-
-
-def _cell(number: float | None) -> str:
-    return "-" if number is None else f"{number:.5g}"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from titan.cli import inputs, networks, options
-from titan.cli.output import show_json, show_rows, waiting
+from titan.cli.output import give, show_rows, waiting
 from titan.errors import DataError
+from titan.listing import listing
 from titan.privacy.limits import limits_for
 
 if TYPE_CHECKING:
@@ -77,10 +78,7 @@ def command(
             net = networks.among(network or "cycle", list(paths))
             sums["progress"] = wait.rounds
         out = _solve(sources, response, net, solver, limits_for(allow_small), sums)
-    if json:
-        show_json(_as_dict(out, net))
-    else:
-        _print(out, net, tau)
+    give(_as_dict(out, net), lambda: _print(out, net, tau), json=json)
 
 
 def _solve(
@@ -92,14 +90,14 @@ def _solve(
     sums: dict[str, Any],
 ) -> Solution:
     from titan.fitting import exact, solve_moments
+    from titan.joint import SumSettings
     from titan.leastsquares import solve_pooled
-    from titan.pooling import Sums
 
     if net is None:
         return solve_pooled(exact(_moments(next(iter(sources.values())), response)))
     _same_columns(sources)
     secrets = [_moments(sources[party], response) for party in net.parties]
-    return solve_moments(secrets, Sums(net, **sums), solver=solver, limits=limits)
+    return solve_moments(secrets, SumSettings(net, **sums), solver=solver, limits=limits)
 
 
 def _same_columns(sources: dict[str, Source]) -> None:
@@ -119,7 +117,7 @@ def _listed(source: Source) -> str:
     names = source.column_names
     if not may_be_shown(names):
         return f"{len(names)} that look like data, not like names"
-    return ", ".join(map(repr, names[:8])) + (f", … ({len(names)})" if len(names) > 8 else "")
+    return listing(map(repr, names))
 
 
 def _moments(source: Source, response: str | None) -> Moments:
@@ -133,7 +131,7 @@ def _moments(source: Source, response: str | None) -> Moments:
     names.remove(response)
     if not names:
         raise DataError(
-            f"{source.label} has one column only",
+            f"{source.label} has only one column",
             hint="a line holds a row of A and then its entry of b, with commas between",
         )
     model = Model.from_columns(response, names, intercept=False)

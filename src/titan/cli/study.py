@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from titan.cli import networks
-from titan.cli.output import show_error, show_json, show_pairs, show_wrapped, typed
+from titan.cli import networks, options
+from titan.cli.advice import typed, typed_hint
+from titan.cli.output import cell, show_error, show_json, show_pairs, show_wrapped
 from titan.errors import InputError
+from titan.listing import listing
 from titan.privacy.limits import DEFAULT
 
 if TYPE_CHECKING:
+    from titan.joint.explanations import Item
     from titan.network import Network
-    from titan.study import Link, Range, Report, Study
+    from titan.study import Link, Report, Study
 
 app = typer.Typer(help="Gather a study, check one before taking part.", no_args_is_help=True)
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
 def new(
     card: Annotated[list[Path], typer.Option(help="A party's card; once for every party.")],
-    formula: Annotated[str, typer.Option(help='The model, such as "y ~ a + b".')],
     tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
     out: Annotated[Path, typer.Option(help="The file to write.")],
+    ask: options.Ask = None,
+    formula: Annotated[
+        str | None, typer.Option(help='Short for one regression, such as "y ~ a + b".')
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="With --formula: a column of analytic weights.")
+    ] = None,
+    release: Annotated[
+        str | None, typer.Option(help="With --formula: solution or inference.")
+    ] = None,
+    range_: options.Range = None,
+    step: options.Step = None,
+    levels: options.Levels = None,
+    flag: options.Flag = None,
+    unit: options.Unit = None,
     network: Annotated[str, typer.Option(help=networks.HELP_STUDY)] = "design",
     title: Annotated[str, typer.Option(help="What the study is about.")] = "a study",
-    release: Annotated[str, typer.Option(help="solution or inference.")] = "inference",
-    weights: Annotated[str | None, typer.Option(help="A column of analytic weights.")] = None,
     missing: Annotated[str, typer.Option(help="refuse or drop rows with gaps.")] = "refuse",
-    range_: Annotated[
-        list[str] | None,
-        typer.Option("--range", help="age=0:120: values that may be; once per column."),
-    ] = None,
     min_rows: Annotated[
         int, typer.Option(help="The fewest rows of a party.")
     ] = DEFAULT.rows_per_party,
@@ -50,35 +60,40 @@ def new(
         typer.Option(help="from,to: on this link the receiver dials, not the sender."),
     ] = None,
     bits: Annotated[int, typer.Option(help="The second sum is taken modulo 2^bits.")] = 128,
-    recovery: Annotated[str, typer.Option(help="auto, topk, flood or tree.")] = "auto",
-    k: Annotated[int | None, typer.Option("-k", "--k", help="List length of topk.")] = None,
+    recovery: Annotated[str, typer.Option(help=options.RECOVERIES)] = "auto",
+    k: options.K = None,
     rounds: Annotated[int | None, typer.Option(help="A bound on the diameter.")] = None,
     masks: Annotated[str, typer.Option(help="sent or seeded.")] = "sent",
     solver: Annotated[str | None, typer.Option(help="One party that solves for all.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
-    json: JsonOption = False,
+    json: options.Json = False,
 ) -> None:
-    """Gather cards, links and model into one file, which all parties then check and join.
+    """Gather cards, links, columns and questions into one file, which all then check and join.
 
     \b
     Example:
       titan study new --card north.card --card east.card --card south.card \\
-        --formula "y ~ age + sex" --range age=0:120 --tau 1 --out study.toml
+        --ask "regression: y ~ age + sex; name=main" --ask "describe: age, sex" \\
+        --range age=0:120 --step age=1 --levels sex=f,m --tau 1 --out study.toml
     """
+    from titan.release import Dictionary
     from titan.study import Card, Study
+    from titan.study.asking import with_columns
 
+    said = options.columns_said(range_, step, levels, flag, unit)
+    columns, asked = Dictionary.of(said), options.questions(ask, formula, weights, release)
+    if not asked:
+        raise InputError("nothing is asked", hint='--formula "y ~ a + b", or --ask with a question')
     cards = tuple(Card.load(path) for path in card)
     net = networks.for_study(network, [card.name for card in cards], tau)
     study = Study(
         title=title,
-        formula=formula,
         tau=tau,
         parties=cards,
         links=_links(net, pull or []),
-        release=release,  # type: ignore[arg-type]  # words are checked by Study
-        weights=weights,
-        missing=missing,  # type: ignore[arg-type]
-        ranges=tuple(map(_range, range_ or [])),
+        columns=columns,
+        questions=tuple(with_columns(question, list(said), columns) for question in asked),
+        missing=missing,  # type: ignore[arg-type]  # words are checked by Study
         min_rows_party=min_rows,
         min_rows_total=min_rows_total,
         rows_per_parameter=rows_per_parameter,
@@ -89,6 +104,7 @@ def new(
         rounds=rounds,
         solver=solver,
     )
+    _refuse_unread(study)
     _refuse_problems(_report(study))  # nobody could join it
     study.save(out, force=force)
     if json:
@@ -102,7 +118,7 @@ def new(
 @app.command()
 def check(
     file: Annotated[Path, typer.Argument(metavar="STUDY", help="The study's file.")],
-    json: JsonOption = False,
+    json: options.Json = False,
 ) -> None:
     """Is it sound and private, what will it cost, and what will everybody learn?
 
@@ -131,7 +147,8 @@ def _report(study: Study) -> Report:
 
 
 def _advised(told: dict[str, Any]) -> dict[str, Any]:
-    problems = [{key: typed(text) for key, text in each.items()} for each in told["problems"]]
+    words = {"problem": typed, "hint": typed_hint}
+    problems = [{key: words[key](text) for key, text in each.items()} for each in told["problems"]]
     return told | {"problems": problems}
 
 
@@ -140,6 +157,14 @@ def _refuse_problems(report: Report) -> None:
         show_error(problem)
     if not report.ok:
         raise typer.Exit(1)
+
+
+def _refuse_unread(study: Study) -> None:
+    """What was typed about a column that nobody reads is a misspelling."""
+    from titan.study.preflight import unread_columns
+
+    for name in unread_columns(study):
+        raise InputError(f"{name!r} is not a column that a question reads")
 
 
 # -- reading options --------------------------------------------------------------------------
@@ -156,16 +181,6 @@ def _links(network: Network, pull: list[str]) -> tuple[Link, ...]:
     return tuple(Link(a, b, "pull" if (a, b) in pulled else "push") for a, b in network.edges)
 
 
-def _range(text: str) -> Range:
-    from titan.study import Range
-
-    column, equals, ends = text.rpartition("=")
-    low, colon, high = ends.partition(":")
-    if not (column and equals and colon):
-        raise InputError(f"--range {text}: not a range", hint="write it as age=0:120")
-    return Range.read(column, low, high)
-
-
 # -- printing ---------------------------------------------------------------------------------
 
 
@@ -177,8 +192,8 @@ _COUNTED = (
 
 def _print(report: Report) -> None:
     facts, cost = report.facts, report.cost
-    print(f"{facts['title']}: {facts['formula']}")
-    show_pairs([(name, _cell(value)) for name, value in _overview(facts).items()])
+    print(facts["title"])
+    show_pairs([(name, cell(value)) for name, value in _overview(facts).items()])
     for party in facts["parties"]:
         print(f"{party['name']}, {party['address']}, good until {party['valid_until'][:10]}")
         show_pairs(_of_party(party))
@@ -187,13 +202,29 @@ def _print(report: Report) -> None:
             print(f"  sends {sent} and receives {received} bytes inside the sums")
     if cost is not None:
         show_wrapped("  ", _COUNTED)
-    print("every party will learn:")
-    for item in report.learned:
-        show_wrapped("  - ", item.sentence)
+    _print_learned(report)
     safe = facts["strongly_connected"] and facts["tolerates_tau"]
     show_wrapped("but " if safe else "warning: ", report.hidden)
     for warning in report.warnings:
         show_wrapped("note: ", warning)
+
+
+def _print_learned(report: Report) -> None:
+    """Question by question: its sums, and what they tell."""
+    for question in report.facts["questions"]:
+        show_wrapped("", f"{question['name']}, {question['in_words']}")
+        for at, each in enumerate(question["sums"], 1):
+            size = f"{each['entries']} × {each['bits']} bits"
+            show_wrapped("  ", f"sum {at} opens, in {size}: {each['opens']}")
+        print("  so that every party will learn:")
+        _print_items([item for item in report.learned if item.question == question["name"]])
+    print("and every party will learn:")
+    _print_items([item for item in report.learned if item.question is None])
+
+
+def _print_items(items: Sequence[Item]) -> None:
+    for item in items:
+        show_wrapped("  - ", item.sentence)
 
 
 def _of_party(party: Any) -> list[tuple[str, str]]:
@@ -208,8 +239,8 @@ def _of_party(party: Any) -> list[tuple[str, str]]:
 
 def _overview(facts: Any) -> dict[str, Any]:
     shown = ("digest", "links", "strongly_connected", "diameter", "weak_connectivity", "tau",
-             "tolerates_tau", "release", "parameters", "rows_needed_party", "rows_needed_total",
-             "rounds", "messages")  # fmt: skip
+             "tolerates_tau", "parameters", "rows_needed_party", "rows_needed_total", "rounds",
+             "messages")  # fmt: skip
     recoveries = ", ".join(s["recovery"] for s in facts["sums"]) or None
     return {
         "parties": len(facts["parties"]),
@@ -218,9 +249,8 @@ def _overview(facts: Any) -> dict[str, Any]:
         "recovery of each sum": recoveries,
         "bits of each sum": ", ".join(str(s["bits"]) for s in facts["sums"]) or None,
         "masks": _MASKS[facts["masks"]],
-        "weights": facts["weights"] or "none: every row counts the same",
         "missing values": _MISSING[facts["missing"]],
-        "ranges": _ranges(facts["ranges"]),
+        "columns": "; ".join(map(_column, facts["columns"].items())) or _NOT_DESCRIBED,
     }
 
 
@@ -239,11 +269,17 @@ def _of_levels(needed: int | None) -> dict[str, int]:
     return {} if needed is None else {"rows needed of a level that occurs": needed}
 
 
-def _ranges(ranges: Any) -> str:
-    told = [f"{column} from {low} to {high}" for column, (low, high) in ranges.items()]
-    return "; ".join(told) or "none: any number may stand in a column"
+_NOT_DESCRIBED = "not described: any number may stand in a column"
 
 
-def _cell(value: object) -> str:
-    words = {True: "yes", False: "no", None: "-"}
-    return words[value] if value is None or isinstance(value, bool) else str(value)
+def _column(described: tuple[str, Any]) -> str:
+    """age from 0 to 120 by 1 (years); sex one of f, m; died 0 or 1."""
+    name, content = described
+    if content["kind"] == "flag":
+        return f"{name} 0 or 1"
+    if content["kind"] == "category":
+        return f"{name} one of {listing(content['levels'])}"
+    low, high = content["range"]
+    step = f" by {content['step']}" if "step" in content else ""
+    unit = f" ({content['unit']})" if "unit" in content else ""
+    return f"{name} from {low} to {high}{step}{unit}"

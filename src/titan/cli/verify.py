@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from titan.cli import options
 from titan.cli.output import show_json
 from titan.errors import FileError
 
@@ -24,7 +25,7 @@ def command(
     pin: Annotated[
         str | None, typer.Option(help="The fingerprint that the signer's certificate must have.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Check a transcript's form, figures and signature, and show what it says.
 

@@ -1,1 +1,43 @@
-"""Engines drive agents: `local` with real envelopes, `vectorised` with whole-network arrays."""
+"""Engines run private sums: `local` with real envelopes, `vectorised` with whole-network arrays.
+
+To add one, write a file with its function beside these and name it here.
+"""
+
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from titan.engines import local, vectorised
+from titan.engines.local import Outcome, Progress
+from titan.errors import PlanError
+from titan.protocol import MaskSource, Plan, SystemMasks
+from titan.ring import Residues
+
+
+class Engine(Protocol):
+    """Runs a plan on secrets of shape (limbs, m, d).
+
+    With `record` it keeps all envelopes, in order of delivery, or refuses if it makes none.
+    """
+
+    def __call__(
+        self,
+        plan: Plan,
+        secrets: Residues,
+        *,
+        source: Callable[[], MaskSource] = SystemMasks,
+        record: bool = False,
+        progress: Progress | None = None,
+    ) -> Outcome: ...
+
+
+EngineName = Literal["local", "vectorised"]
+ENGINES: dict[str, Engine] = {"local": local.run, "vectorised": vectorised.run}
+
+
+def engine_named(name: str) -> Engine:
+    if not isinstance(name, str) or name not in ENGINES:
+        raise PlanError(f"engine={name!r} is unknown", hint=f"one of {', '.join(ENGINES)}")
+    return ENGINES[name]
+
+
+__all__ = ["ENGINES", "Engine", "EngineName", "Outcome", "Progress", "engine_named"]

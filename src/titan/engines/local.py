@@ -12,10 +12,10 @@ import numpy as np
 from titan.engines.counting import Count
 from titan.errors import RecoveryError
 from titan.protocol import Agent, Cost, Envelope, MaskSource, Plan, SystemMasks
+from titan.protocol.recovery.interface import Progress
 from titan.ring import Residues
 
-Progress = Callable[[int, int], None]
-"""Called with (round reached, rounds in all)."""
+__all__ = ["Outcome", "Progress", "run"]
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ def run(
     secrets: Residues,
     *,
     source: Callable[[], MaskSource] = SystemMasks,
-    shuffle: random.Random | None = None,
     record: bool = False,
     progress: Progress | None = None,
+    shuffle: random.Random | None = None,
 ) -> Outcome:
     """Run the plan on secrets of shape (limbs, m, d).
 

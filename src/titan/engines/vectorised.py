@@ -2,7 +2,7 @@
 
 Residues are laid out (limbs, d, m), one column per party. Masks are really drawn and really
 cancel, partial sums really travel up and down the trees, and Top-k really computes every party's
-list in every round (see `topk_lists`); only the envelopes are not made. What they would have cost
+list in every round (`Scheme.total_of`); only the envelopes are not made. What they would have cost
 is known from the plan, and tests hold both engines to the same counts.
 """
 
@@ -15,15 +15,13 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from titan.engines.local import Outcome, Progress
-from titan.engines.topk_lists import recover_all
-from titan.errors import RecoveryError
+from titan.engines.local import Outcome
+from titan.errors import PlanError
 from titan.network import Network
 from titan.protocol import MaskSource, Plan, SystemMasks
 from titan.protocol.masking import expand
-from titan.protocol.recovery import TopK, Tree
-from titan.protocol.recovery.tree import Arborescence
-from titan.ring import Residues, Ring
+from titan.protocol.recovery.interface import Progress
+from titan.ring import Residues
 
 Indices = npt.NDArray[np.intp]
 _WORDS_AT_ONCE = 1 << 22  # of masks: 32 MiB
@@ -34,33 +32,24 @@ def run(
     secrets: Residues,
     *,
     source: Callable[[], MaskSource] = SystemMasks,
+    record: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Run the plan on secrets of shape (limbs, m, d)."""
+    if record:
+        raise PlanError(
+            "the vectorised engine sends no messages, so there is nothing to record",
+            hint='record=True needs engine="local"',
+        )
     ring, m = plan.ring, len(plan.network)
     plan.check_shape(secrets.shape, (ring.limbs, m, plan.dimension))
     inputs = ring.zeros(plan.entries, m)
     inputs[:, :-1] = secrets.transpose(0, 2, 1)
     inputs[0, -1] = 1
     masked = _obfuscate(plan, inputs, source())
-    scheme = plan.scheme
-    if isinstance(scheme, Tree):
-        total = _fold(ring, scheme, masked)
-    else:
-        if isinstance(scheme, TopK):
-            recover_all(scheme, masked, progress)
-        total = ring.sum_axis(masked, axis=-1)
+    total = plan.scheme.total_of(masked, progress)
     counted = ring.to_ints(total[:, -1:])[0]
-    return Outcome(plan.take_one(total), counted, plan.cost)
-
-
-def prepare(plan: Plan) -> None:
-    """Make now what depends on the network alone, so that the first run need not."""
-    _edges(plan.network)
-    if isinstance(plan.scheme, Tree):
-        _levels(plan.scheme.up)
-        _levels(plan.scheme.down)
-    _ = plan.cost
+    return Outcome(plan.without_carried_one(total), counted, plan.cost)
 
 
 # -- obfuscation ------------------------------------------------------------------------------
@@ -109,44 +98,3 @@ def _edges(network: Network) -> _Edges:
         by_receiver,
         np.searchsorted(network.receivers[by_receiver], parties),
     )
-
-
-# -- trees ------------------------------------------------------------------------------------
-
-
-def _fold(ring: Ring, scheme: Tree, vectors: Residues) -> Residues:
-    """Fold partial sums up to the root, then pass the total down to everyone."""
-    for level in reversed(_levels(scheme.up)):
-        partial = ring.sum_groups(vectors[..., level.parties], level.starts)
-        vectors[..., level.parents] = ring.add_into(vectors[..., level.parents], partial)
-    for level in _levels(scheme.down):
-        totals = vectors[..., level.parents]
-        vectors[..., level.parties] = np.repeat(totals, level.children, axis=-1)
-    total = vectors[..., scheme.root]
-    if np.any(vectors != total[..., None]):
-        raise RecoveryError("the parties did not end with the same sum")
-    return total
-
-
-@dataclass(frozen=True)
-class _Level:
-    """All parties at one depth, grouped by parent: where groups start, how many are in each."""
-
-    parties: Indices
-    parents: Indices
-    starts: Indices
-    children: Indices
-
-
-@lru_cache(maxsize=8)
-def _levels(tree: Arborescence) -> tuple[_Level, ...]:
-    """Depth 1, 2, …"""
-    depths = tree.depth[tree.by_depth]
-    levels = []
-    for parties in np.split(tree.by_depth, np.flatnonzero(np.diff(depths)) + 1):
-        grouped = parties[np.argsort(tree.parent[parties], kind="stable")]
-        heads, starts, sizes = np.unique(
-            tree.parent[grouped], return_index=True, return_counts=True
-        )
-        levels.append(_Level(grouped, heads, starts, sizes))
-    return tuple(levels)

@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from titan.canonical import exact_text, listed, read_exact
 from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
@@ -73,6 +74,16 @@ class Ball:
 
     def __str__(self) -> str:
         return self.text()
+
+    def to_state(self) -> list[str]:
+        return [exact_text(self.mid), exact_text(self.rad)]
+
+    @classmethod
+    def from_state(cls, state: object) -> Ball:
+        mid, rad = map(read_exact, listed(state, 2))
+        if rad < 0:
+            raise ValueError("a radius is negative")
+        return cls(mid, rad)
 
     def arb(self, precision: int) -> arb:
         """This ball, or a slightly larger one, as an arb."""

@@ -6,7 +6,7 @@ for float64, are solved in high precision; the others in float64 with exact resi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from titan import canonical
 from titan.errors import DataError, RankError
 from titan.leastsquares.approximation import Approximation
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contract, raised, settled
 from titan.leastsquares.dependence import MANY, rank_error, suspects
 from titan.leastsquares.fast import solve_fast
+from titan.leastsquares.named import Named
 from titan.leastsquares.pooled import PooledMoments
 from titan.leastsquares.precise import HIGH_PRECISION, solve_precisely
-from titan.network.names import Party
-from titan.privacy.view import Record, View, view_of
+from titan.results.result import Recorded, Result
 
 _USELESS = 2.0**-20
 """Where nothing was rounded, a bound beyond this part of the solution is due to float64's range, so
@@ -34,7 +35,7 @@ FAST_FROM = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Result, kind="solution"):
     """The least squares solution with a proven bound for every coefficient."""
 
     names: tuple[str, ...]
@@ -51,19 +52,55 @@ class Solution:
     """How it was solved: `float64 with exact residuals` or `high precision`."""
     cost: Any = None
     """What the sums cost, where there were any."""
-    record: Record | None = field(default=None, repr=False)
+    record: Recorded | None = field(default=None, repr=False)
 
-    def view(self, coalition: Iterable[Party]) -> View:
-        """Exactly what these parties saw, of a run with record=True."""
-        return view_of(self.record, coalition)
+    @classmethod
+    def of(
+        cls,
+        names: tuple[str, ...],
+        enclosures: tuple[Ball, ...],
+        *,
+        condition: float,
+        rows: int,
+        method: str,
+        cost: Any = None,
+    ) -> Solution:
+        return cls(
+            names=names,
+            x=np.array([float(ball) for ball in enclosures]),
+            error_bound=np.array([ball.error for ball in enclosures]),
+            enclosures=enclosures,
+            condition=condition,
+            rows=rows,
+            method=method,
+            cost=cost,
+        )
+
+    @cached_property
+    def params(self) -> Named:
+        """`x` by name."""
+        return Named(self.names, self.enclosures)
+
+    @property
+    def nobs(self) -> int:
+        return self.rows
 
     @property
     def digits(self) -> tuple[int, ...]:
         """Proven significant digits of every enclosure."""
         return tuple(ball.digits for ball in self.enclosures)
 
+    def summary(self) -> str:
+        """Every coefficient with how far it may be off."""
+        width = max(map(len, self.names))
+        pairs = zip(self.names, self.x.tolist(), self.error_bound.tolist(), strict=True)
+        lines = [f"{name.ljust(width)}  {x!r} within {bound:.1e}" for name, x, bound in pairs]
+        return "\n".join([*lines, f"{self.rows} rows"])
+
     def to_dict(self) -> dict[str, Any]:
         return {
+            "params": dict(self.params),
+            "nobs": self.nobs,
             "x": dict(zip(self.names, self.x.tolist(), strict=True)),
             "error_bound": dict(zip(self.names, self.error_bound.tolist(), strict=True)),
             "digits": dict(zip(self.names, self.digits, strict=True)),
@@ -71,6 +108,28 @@ class Solution:
             "rows": self.rows,
             "method": self.method,
         }
+
+    def to_state(self) -> dict[str, Any]:
+        return {
+            "names": list(self.names),
+            "enclosures": [ball.to_state() for ball in self.enclosures],
+            "condition": canonical.float_text(self.condition),
+            "rows": self.rows,
+            "method": self.method,
+        }
+
+    @classmethod
+    def from_state(cls, state: object, cost: Any = None) -> Solution:
+        found = canonical.keys(state, ("names", "enclosures", "condition", "rows", "method"))
+        names = canonical.names(found["names"])
+        return cls.of(
+            names,
+            tuple(map(Ball.from_state, canonical.listed(found["enclosures"], len(names)))),
+            condition=canonical.read_float(found["condition"]),
+            rows=canonical.whole(found["rows"]),
+            method=canonical.text(found["method"]),
+            cost=cost,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +183,9 @@ class Certificate:
         return many and self.approximation.method == HIGH_PRECISION
 
     def solution(self) -> Solution:
-        balls = self.enclosures
-        return Solution(
-            names=self.moments.names,
-            x=np.array([float(ball) for ball in balls]),
-            error_bound=np.array([ball.error for ball in balls]),
-            enclosures=balls,
+        return Solution.of(
+            self.moments.names,
+            self.enclosures,
             condition=self.condition,
             rows=self.moments.rows,
             method=self.approximation.method,

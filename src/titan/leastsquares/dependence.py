@@ -25,6 +25,7 @@ from titan.errors import RankError
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.pooled import Integers, PooledMoments, integers
 from titan.leastsquares.precise import singular
+from titan.listing import listing
 
 _SMALL_BITS = 20
 _SMALL = 2.0**-_SMALL_BITS
@@ -107,9 +108,7 @@ def _hint(found: Dependence) -> str:
 
 
 def _columns(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"column{'' if len(names) == 1 else 's'} {shown}{more}"
+    return f"column{'' if len(names) == 1 else 's'} {listing(map(repr, names), _NAMED)}"
 
 
 def find(moments: PooledMoments) -> Dependence:

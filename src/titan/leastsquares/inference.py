@@ -106,6 +106,17 @@ def root(square: Ball) -> Ball:
     return Ball(half, half)
 
 
+def ratio(ball: Ball, se: Quantity) -> Quantity:
+    """A coefficient over its standard error."""
+    if not isinstance(se, Ball) and se > 0:
+        return float(ball) / se
+    if isinstance(se, Ball) and se.lower > 0:
+        return compute(lambda b, s: b / s, ball, se)
+    if isinstance(se, Ball) or math.isnan(se) or 0 in ball:
+        return math.nan
+    return math.inf if ball.mid > 0 else -math.inf
+
+
 def two_sided(t: Quantity, freedom: int) -> Quantity:
     """P(|T| > |t|)."""
     if not isinstance(t, Ball):

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
+from titan import canonical
 from titan.errors import InputError
+from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import certify
 from titan.leastsquares.homotopy import minimise, violation
-from titan.leastsquares.named import Named, error_of
+from titan.leastsquares.named import Named
 from titan.leastsquares.pooled import Exact, PooledMoments
+from titan.results.result import Recorded, Result
 
 KKT_TOLERANCE = 1e-10
 """Violation of the optimality conditions, relative to the penalty that sets all to zero."""
 
 
 @dataclass(frozen=True, eq=False)
-class Ridge:
+class Ridge(Result, kind="ridge"):
     """The minimiser of ‖b − Ax‖² + alpha‖x‖², certified like an ordinary solution."""
 
     alpha: float
@@ -30,6 +33,29 @@ class Ridge:
     error_bound: Named
     rows: int
     cost: Any = None
+    record: Recorded | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls, alpha: float, names: Sequence[str], balls: Sequence[Ball], rows: int, cost: Any = None
+    ) -> Ridge:
+        bounds = Named(names, [ball.error for ball in balls])
+        return cls(alpha, Named(names, balls), bounds, rows, cost)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.params)
+
+    @property
+    def nobs(self) -> int:
+        return self.rows
+
+    def summary(self) -> str:
+        """Every coefficient with how far it may be off."""
+        cells = [("", f"ridge, alpha {self.alpha:g}", "proven within")]
+        cells += [(n, repr(x), f"{self.error_bound[n]:.1e}") for n, x in self.params.items()]
+        first, second, third = (max(map(len, column)) for column in zip(*cells, strict=True))
+        return "\n".join(f"{a:<{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in cells)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -40,9 +66,85 @@ class Ridge:
             "nobs": self.rows,
         }
 
+    def to_state(self) -> dict[str, Any]:
+        balls = [ball.to_state() for ball in self.params.enclosures if isinstance(ball, Ball)]
+        alpha = canonical.float_text(self.alpha)
+        return {"alpha": alpha, "names": list(self.names), "enclosures": balls, "rows": self.rows}
+
+    @classmethod
+    def from_state(cls, state: object, cost: Any = None) -> Ridge:
+        found = canonical.keys(state, ("alpha", "names", "enclosures", "rows"))
+        names = canonical.names(found["names"])
+        return cls.of(
+            canonical.read_float(found["alpha"]),
+            names,
+            [Ball.from_state(b) for b in canonical.listed(found["enclosures"], len(names))],
+            canonical.whole(found["rows"]),
+            cost,
+        )
+
 
 @dataclass(frozen=True, eq=False)
-class LassoPath:
+class RidgePath(Result, Sequence[Ridge], kind="ridge path"):
+    """The ridge solutions of one model for several alphas, in the order asked for."""
+
+    path: Sequence[Ridge] = field(repr=False)
+    cost: Any = None
+    record: Recorded | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            raise InputError("there is no alpha", hint="give at least one, as [0.1, 1, 10]")
+        object.__setattr__(self, "path", tuple(self.path))
+
+    @overload
+    def __getitem__(self, at: int) -> Ridge: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Ridge]: ...
+
+    def __getitem__(self, at: int | slice) -> Ridge | Sequence[Ridge]:
+        return self.path[at]
+
+    def __len__(self) -> int:
+        return len(self.path)
+
+    @property
+    def alphas(self) -> Floats:
+        return np.array([each.alpha for each in self.path])
+
+    @property
+    def coefs(self) -> Floats:
+        """One row of coefficients for every alpha, as a LassoPath has them."""
+        return np.array([np.asarray(each.params) for each in self.path])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.path[0].names
+
+    @property
+    def nobs(self) -> int:
+        return self.path[0].nobs
+
+    def summary(self) -> str:
+        return "\n\n".join(each.summary() for each in self.path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        path = [each.to_dict() for each in self.path]
+        return {"alphas": self.alphas.tolist(), "path": path, "nobs": self.nobs}
+
+    def to_state(self) -> dict[str, Any]:
+        return {"path": [each.to_state() for each in self.path]}
+
+    @classmethod
+    def from_state(cls, state: object, cost: Any = None) -> RidgePath:
+        states = canonical.listed(canonical.keys(state, ("path",))["path"])
+        return cls([Ridge.from_state(each) for each in states], cost)
+
+
+@dataclass(frozen=True, eq=False)
+class LassoPath(Result, kind="lasso path"):
     """The minimisers of ‖b − Ax‖²/(2·weight) + alpha‖x‖₁ for falling alphas, in float64."""
 
     alphas: Floats
@@ -55,6 +157,32 @@ class LassoPath:
     def params(self, at: int) -> Named:
         return Named(self.names, self.coefs[at].tolist())
 
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "alphas": self.alphas.tolist(),
+            "names": list(self.names),
+            "coefs": self.coefs.tolist(),
+            "violation": self.violation,
+        }
+
+    to_state = to_dict
+
+    @classmethod
+    def from_state(cls, state: object, cost: Any = None) -> LassoPath:
+        found = canonical.keys(state, ("alphas", "names", "coefs", "violation"))
+        names, alphas = canonical.names(found["names"]), canonical.listed(found["alphas"])
+        coefs = [
+            [canonical.read_float(x) for x in canonical.listed(row, len(names))]
+            for row in canonical.listed(found["coefs"], len(alphas))
+        ]
+        return cls(
+            np.array([canonical.read_float(alpha) for alpha in alphas]),
+            names,
+            np.array(coefs, np.float64).reshape(len(alphas), len(names)),
+            canonical.read_float(found["violation"]),
+        )
+
 
 def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> Ridge:
     """(AᵀA + alpha·P) x = Aᵀb, P the identity but for the intercept; exact in alpha."""
@@ -63,12 +191,7 @@ def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -
     exact = Fraction(alpha)
     penalties = [Fraction(0) if name == intercept else exact for name in moments.names]
     balls = certify(moments.penalised(penalties)).enclosures
-    return Ridge(
-        float(alpha),
-        Named(moments.names, balls),
-        Named(moments.names, [error_of(ball) for ball in balls]),
-        moments.rows,
-    )
+    return Ridge.of(float(alpha), moments.names, balls, moments.rows)
 
 
 def lasso_path(

@@ -17,13 +17,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from titan import canonical
+from titan.canonical import exact_text, read_exact
 from titan.errors import InputError
 
 Integers = npt.NDArray[Any]
@@ -127,6 +129,51 @@ class PooledMoments:
             gram[j, j] += int(penalty * denominator)
         return replace(self, gram=gram, denominator=denominator)
 
+    # -- saving -------------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """Everything, exactly; the gram matrix by its lower triangle."""
+        return {
+            "names": list(self.names),
+            "response": self.response,
+            "rows": self.rows,
+            "scales": list(self.scales),
+            "gram": canonical.triangle_text(self.gram.tolist()),
+            "denominator": exact_text(self.denominator),
+            "rhs": list(map(exact_text, self.rhs)),
+            "bb": None if self.bb is None else exact_text(self.bb),
+            "gram_error": exact_text(self.gram_error),
+            "diagonal_error": list(map(exact_text, self.diagonal_error)),
+            "rhs_error": list(map(exact_text, self.rhs_error)),
+            "bb_error": exact_text(self.bb_error),
+            "bits": self.bits,
+        }
+
+    @classmethod
+    def from_state(cls, state: object) -> PooledMoments:
+        found = canonical.keys(state, (option.name for option in fields(cls)))
+        names = canonical.names(found["names"])
+        n = len(names)
+
+        def exact(key: str) -> tuple[Fraction, ...]:
+            return tuple(map(read_exact, canonical.listed(found[key], n)))
+
+        return cls(
+            names=names,
+            response=canonical.name(found["response"]),
+            rows=canonical.whole(found["rows"]),
+            scales=canonical.exponents(found["scales"], n),
+            gram=symmetric(n, canonical.read_triangle(found["gram"], n)),
+            denominator=canonical.read_integer(found["denominator"]),
+            rhs=exact("rhs"),
+            bb=None if found["bb"] is None else read_exact(found["bb"]),
+            gram_error=read_exact(found["gram_error"]),
+            diagonal_error=exact("diagonal_error"),
+            rhs_error=exact("rhs_error"),
+            bb_error=read_exact(found["bb_error"]),
+            bits=None if found["bits"] is None else canonical.whole(found["bits"]),
+        )
+
     # -- constructors -------------------------------------------------------------------------
 
     @classmethod
@@ -170,7 +217,7 @@ class PooledMoments:
         units: Sequence[Fraction],
         *,
         rows: int,
-        bb: int | None = None,
+        bb: Exact | None = None,
         response: str = "y",
         response_unit: Fraction = Fraction(1),
     ) -> PooledMoments:
@@ -263,6 +310,14 @@ def integers(numbers: Sequence[Any]) -> Integers:
     array = np.empty(np.shape(numbers), object)
     array[...] = numbers
     return array
+
+
+def symmetric(n: int, lower: Sequence[int]) -> Integers:
+    """The matrix of which this is the lower triangle, row after row."""
+    matrix = integers([[0] * n] * n)
+    j, k = np.tril_indices(n)
+    matrix[j, k] = matrix[k, j] = lower
+    return matrix
 
 
 def as_vector(constant: Mapping[str, Exact] | None, names: Sequence[str]) -> list[Fraction] | None:

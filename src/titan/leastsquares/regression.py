@@ -7,16 +7,17 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from titan import canonical
+from titan.canonical import exact_text, read_exact
 from titan.errors import DataError, InputError
 from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball
@@ -26,14 +27,16 @@ from titan.leastsquares.dependence import unproven_residual
 from titan.leastsquares.design import design
 from titan.leastsquares.goodness import f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
-from titan.leastsquares.named import Named, Quantity, error_of
-from titan.leastsquares.penalised import LassoPath, Ridge, lasso_path, ridge
+from titan.leastsquares.intervals import confidence_limits
+from titan.leastsquares.named import Limits, Named, NamedTable, Quantity, error_of
+from titan.leastsquares.penalised import LassoPath, Ridge, RidgePath, lasso_path, ridge
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
-from titan.leastsquares.robust import CovType, Robust, normal_quantile, normal_two_sided
-from titan.network.names import Party
-from titan.privacy.view import Record, View, view_of
+from titan.leastsquares.robust import CovType, Robust, normal_two_sided
+from titan.results.result import Recorded, Result
 
 Constant = str | Mapping[str, Exact] | None
+
+_STATE = ("moments", "constant", "weighted", "cov_type", "robust", "dropped")
 
 EXACT_FIT = Fraction(1, 2**64)
 """A residual sum of squares below this part of the total may be called zero, if it may be zero."""
@@ -84,7 +87,7 @@ def fit_pooled(
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class Regression(Result, kind="regression"):
     """A fitted linear model; see `fit_pooled`."""
 
     certificate: Certificate = field(repr=False)
@@ -96,11 +99,7 @@ class Regression:
     """The errors that `cov_type` asks for; None where they are not robust, or the fit is exact."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """How many rows of each table were left out as incomplete; not part of any sum."""
-    record: Record | None = field(default=None, repr=False)
-
-    def view(self, coalition: Iterable[Party]) -> View:
-        """Exactly what these parties saw, of a run with record=True."""
-        return view_of(self.record, coalition)
+    record: Recorded | None = field(default=None, repr=False)
 
     # -- counts -------------------------------------------------------------------------------
 
@@ -154,12 +153,8 @@ class Regression:
     @cached_property
     def tvalues(self) -> Named:
         """Coefficients over standard errors; with robust errors these are statsmodels' z."""
-        return self._named(
-            [
-                _ratio(ball, se)
-                for ball, se in zip(self.certificate.enclosures, self.bse.enclosures, strict=True)
-            ]
-        )
+        pairs = zip(self.certificate.enclosures, self.bse.enclosures, strict=True)
+        return self._named([inference.ratio(ball, se) for ball, se in pairs])
 
     @cached_property
     def pvalues(self) -> Named:
@@ -167,44 +162,25 @@ class Regression:
             return self._named([normal_two_sided(z) for z in self.tvalues.values()])
         return self._named([inference.two_sided(t, self.df_resid) for t in self.tvalues.enclosures])
 
-    def conf_int(self, alpha: float = 0.05) -> dict[str, tuple[float, float]]:
+    def conf_int(self, alpha: float = 0.05) -> NamedTable:
         """Name → (lower, upper) at level 1 − alpha."""
-        return {
-            name: (float(low), float(high))
-            for name, (low, high) in zip(self.names, self.intervals(alpha), strict=True)
-        }
+        limits = [Limits(float(low), float(high)) for low, high in self.intervals(alpha)]
+        return NamedTable(dict(zip(self.names, limits, strict=True)), Limits._fields)
 
     def intervals(self, alpha: float = 0.05) -> list[tuple[Quantity, Quantity]]:
         """The confidence limits as enclosures."""
-        if not 0 < alpha < 1:
-            raise InputError(f"alpha is {alpha}", hint="between 0 and 1, as 0.05")
-        if alpha / 2 < sys.float_info.min:
-            raise InputError(f"alpha is {alpha}: half of it is no double", hint="as 0.05")
-        if self.df_resid == 0:
-            return [(math.nan, math.nan)] * len(self.names)
-        if self.exact_fit:
-            return [(ball, ball) for ball in self.certificate.enclosures]
-        if self.robust is not None:
-            z = normal_quantile(alpha)
-            pairs = zip(self.params.values(), self.bse.values(), strict=True)
-            return [(x - z * se, x + z * se) for x, se in pairs]
-        limit = inference.quantile(alpha, self.df_resid)
-        limits: list[tuple[Quantity, Quantity]] = []
-        for ball, se in zip(self.certificate.enclosures, self.bse.enclosures, strict=True):
-            if not isinstance(se, Ball):
-                raise AssertionError("a fit that is not exact has standard errors in balls")
-            low = compute(lambda b, s, q: b - s * q, ball, se, limit)
-            limits.append((low, compute(lambda b, s, q: b + s * q, ball, se, limit)))
-        return limits
+        return confidence_limits(self, alpha)
 
-    def cov_params(self) -> Floats:
-        """The covariance matrix of the coefficients, in the order of `names`."""
+    def cov_params(self) -> NamedTable:
+        """The covariance matrix of the coefficients, by name and in the order of `names`."""
         if self.robust is not None:
-            return self.robust.covariance()
-        inverse = self.certificate.approximation.best.floats()
-        scales = np.array(self.moments.scales)
-        covariance: Floats = np.ldexp(inverse, -(scales[:, None] + scales[None, :])) * self.scale
-        return covariance
+            covariance = self.robust.covariance()
+        else:
+            inverse = self.certificate.approximation.best.floats()
+            scales = np.array(self.moments.scales)
+            covariance = np.ldexp(inverse, -(scales[:, None] + scales[None, :])) * self.scale
+        rows = {n: self._named(row) for n, row in zip(self.names, covariance.tolist(), strict=True)}
+        return NamedTable(rows, self.names)
 
     # -- the fit as a whole -------------------------------------------------------------------
 
@@ -306,8 +282,8 @@ class Regression:
         """‖b − Ax‖² + alpha‖x‖², the intercept unpenalised: scikit-learn's `Ridge`."""
         return ridge(self.moments, alpha, self.intercept)
 
-    def ridge_path(self, alphas: Sequence[float | Exact]) -> list[Ridge]:
-        return [self.ridge(alpha) for alpha in alphas]
+    def ridge_path(self, alphas: Sequence[float | Exact]) -> RidgePath:
+        return RidgePath([self.ridge(alpha) for alpha in alphas])
 
     def lasso_path(self, alphas: Sequence[float] | None = None, count: int = 100) -> LassoPath:
         """‖b − Ax‖²/(2·rows) + alpha‖x‖₁, the intercept unpenalised: scikit-learn's `Lasso`.
@@ -354,21 +330,18 @@ class Regression:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: what is infinite or not defined is None."""
-        vectors = {
+        whole = {
             "params": self.params,
             "bse": self.bse,
             "error_bound": self.error_bound,
             "tvalues": self.tvalues,
             "pvalues": self.pvalues,
-        }
-        return {
-            **{key: {n: _finite(v) for n, v in vector.items()} for key, vector in vectors.items()},
-            "conf_int": {n: list(map(_finite, pair)) for n, pair in self.conf_int().items()},
-            **{key: _finite(float(value)) for key, value in self.statistics.items()},
+            "conf_int": self.conf_int(),
+            **{key: float(value) for key, value in self.statistics.items()},
             "nobs": self.nobs,
             "df_model": self.df_model,
             "df_resid": self.df_resid,
-            "scale": _finite(self.scale),
+            "scale": self.scale,
             "ssr": self.ssr,
             "exact_fit": self.exact_fit,
             "condition": self.certificate.condition,
@@ -377,23 +350,40 @@ class Regression:
             "cov_type": self.cov_type,
             "dropped": sum(self.dropped.values()),
         }
+        return dict(canonical.finite(whole))
+
+    def to_state(self) -> dict[str, Any]:
+        constant = None if self.constant is None else self.constant.items()
+        return {
+            "moments": self.moments.to_state(),
+            "constant": constant and {name: exact_text(c) for name, c in constant},
+            "weighted": self.weighted,
+            "cov_type": self.cov_type,
+            "robust": self.robust and self.robust.to_state(),
+            "dropped": dict(self.dropped),
+        }
+
+    @classmethod
+    def from_state(cls, state: object, cost: Any = None) -> Regression:
+        found = canonical.keys(state, _STATE)
+        constant, cov_type = found["constant"], found["cov_type"]
+        if constant is not None:
+            constant = {n: read_exact(c) for n, c in canonical.mapping(constant).items()}
+        if cov_type not in get_args(CovType):
+            raise ValueError("its kind of standard errors is not known")
+        fit = fit_pooled(
+            PooledMoments.from_state(found["moments"]),
+            constant=constant,
+            weighted=canonical.flag(found["weighted"]),
+        )
+        robust = found["robust"] and Robust.from_state(found["robust"], fit.certificate)
+        if (robust is None) != (cov_type == "nonrobust" or fit.exact_fit):
+            raise ValueError("its standard errors are not of the kind it says")
+        dropped = {n: canonical.whole(k) for n, k in canonical.mapping(found["dropped"]).items()}
+        return replace(fit, cov_type=cov_type, robust=robust, dropped=dropped, cost=cost)
 
     def __repr__(self) -> str:
         return f"Regression({self.moments.response} ~ {' + '.join(self.names)}, nobs={self.nobs})"
 
     def _named(self, quantities: Sequence[Quantity]) -> Named:
         return Named(self.names, quantities)
-
-
-def _ratio(ball: Ball, se: Quantity) -> Quantity:
-    if not isinstance(se, Ball) and se > 0:
-        return float(ball) / se
-    if isinstance(se, Ball) and se.lower > 0:
-        return compute(lambda b, s: b / s, ball, se)
-    if isinstance(se, Ball) or math.isnan(se) or 0 in ball:
-        return math.nan
-    return math.inf if ball.mid > 0 else -math.inf
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None

@@ -26,14 +26,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from titan import canonical
 from titan.leastsquares.balls import Ball, nearest
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate
-from titan.leastsquares.pooled import Integers, column_scales, integers
+from titan.leastsquares.pooled import Integers, column_scales
+from titan.leastsquares.pooled import symmetric as symmetric
 from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
@@ -89,6 +91,26 @@ class Robust:
     fraction_bits: int
     clusters: int | None = None
     """G, where the parties are clusters."""
+
+    def to_state(self) -> dict[str, Any]:
+        return {
+            "scales": list(self.scales),
+            "meat": canonical.triangle_text(self.meat.tolist()),
+            "fraction_bits": self.fraction_bits,
+            "clusters": self.clusters,
+        }
+
+    @classmethod
+    def from_state(cls, state: object, certificate: Certificate) -> Robust:
+        found = canonical.keys(state, ("scales", "meat", "fraction_bits", "clusters"))
+        n, clusters = len(certificate.moments.names), found["clusters"]
+        return cls(
+            certificate,
+            canonical.exponents(found["scales"], n),
+            symmetric(n, canonical.read_triangle(found["meat"], n)),
+            canonical.whole(found["fraction_bits"], 0, canonical.MOST_EXPONENT),
+            None if clusters is None else canonical.whole(clusters, 2),
+        )
 
     @property
     def correction(self) -> Fraction:
@@ -173,14 +195,6 @@ def _arb_matrix(rows: list[list[Fraction]]) -> arb_mat:
     return flint.arb_mat(
         [[flint.arb(flint.fmpq(v.numerator, v.denominator)) for v in row] for row in rows]
     )
-
-
-def symmetric(n: int, lower: list[int]) -> Integers:
-    """The matrix of which this is the lower triangle, row after row."""
-    matrix = integers([[0] * n] * n)
-    j, k = np.tril_indices(n)
-    matrix[j, k] = matrix[k, j] = lower
-    return matrix
 
 
 # -- the normal distribution, in place of Student's: statsmodels' choice for robust errors -------

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,16 @@ class Cells(ABC):
     decimal: bool = False
     """Whether a float stands for its shortest decimal instead of the binary number it is."""
 
-    @abstractmethod
     def numbers(self) -> tuple[Column, Mask]:
-        """The cells as numbers, and which are missing (some number stands in their place)."""
+        """The cells as numbers, and which are missing (some number stands in their place).
+
+        They are read once, however many ask: nobody may write into these arrays.
+        """
+        return self._numbers
+
+    @property
+    @abstractmethod
+    def _numbers(self) -> tuple[Column, Mask]: ...
 
     @abstractmethod
     def text(self, hint: str = "") -> Any:
@@ -90,21 +98,27 @@ class Cells(ABC):
 class ArrowCells(Cells):
     """Cells that Arrow holds: text, numbers, truth values, or a dictionary of such."""
 
-    def take(self, rows: Rows) -> ArrowCells:
-        return replace(self, values=_decoded(self.values).take(rows), place=self._place_among(rows))
+    @cached_property
+    def array(self) -> Any:
+        """One Arrow array, without chunks and dictionary."""
+        return _decoded(self.values)
 
-    def numbers(self) -> tuple[Column, Mask]:
+    def take(self, rows: Rows) -> ArrowCells:
+        return replace(self, values=self.array.take(rows), place=self._place_among(rows))
+
+    @cached_property
+    def _numbers(self) -> tuple[Column, Mask]:
         import pyarrow.types as kinds
 
-        array = _decoded(self.values)
+        array = self.array
         kind = array.type
         if kinds.is_null(kind):
             return Column(np.zeros(len(array), np.int64)), np.ones(len(array), bool)
         if _is_text(kind) or (self.decimal and kinds.is_floating(kind)):
             return self._from_text(array)
-        missing = np.asarray(array.is_null())
         if kinds.is_floating(kind):
-            return self._from_floats(array, missing)
+            return self._from_floats(array)
+        missing = np.asarray(array.is_null())
         if kinds.is_boolean(kind) or kinds.is_integer(kind):
             return _from_integers(array), missing
         if kinds.is_decimal(kind):
@@ -116,7 +130,7 @@ class ArrowCells(Cells):
         import pyarrow.compute as pc
         import pyarrow.types as kinds
 
-        array = _decoded(self.values)
+        array = self.array
         if kinds.is_floating(array.type):
             raise DataError(
                 f'column "{self.name}" holds binary numbers, where text was expected',
@@ -141,17 +155,17 @@ class ArrowCells(Cells):
         except decimal_text.BadNumberError as error:
             raise self.bad_number(error) from None
 
-    def _from_floats(self, array: Any, missing: Mask) -> tuple[Column, Mask]:
+    def _from_floats(self, array: Any) -> tuple[Column, Mask]:
         import pyarrow as pa
 
-        floats = np.asarray(array.cast(pa.float64()).fill_null(0.0))
-        missing = missing | np.isnan(floats)
-        if missing.any():
-            floats = np.where(missing, 0.0, floats)
+        floats = np.asarray(array.cast(pa.float64()).fill_null(math.nan))
+        finite = np.isfinite(floats)
+        if finite.all():
+            return Column(floats), ~finite
         infinite = np.isinf(floats)
         if infinite.any():
             raise self.error(int(infinite.argmax()), "an infinite number")
-        return Column(floats), missing
+        return Column(np.where(finite, floats, 0.0)), ~finite
 
 
 class ObjectCells(Cells):
@@ -161,7 +175,8 @@ class ObjectCells(Cells):
         kept = [self.values[int(row)] for row in rows]
         return replace(self, values=kept, place=self._place_among(rows))
 
-    def numbers(self) -> tuple[Column, Mask]:
+    @cached_property
+    def _numbers(self) -> tuple[Column, Mask]:
         values = [self._number(row, value) for row, value in enumerate(self.values)]
         missing = np.array([value is None for value in values], bool)
         column, divisor = Column.of_fractions([value or Fraction(0) for value in values])

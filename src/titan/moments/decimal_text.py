@@ -63,7 +63,7 @@ def parse(text: Any) -> tuple[Column, Mask]:
     import pyarrow as pa
 
     text = text if text.type == pa.string() else text.cast(pa.string())
-    text, missing = _without_missing(_trimmed(text))
+    text, missing = _without_missing(trimmed(text))
     try:
         mantissas, decimals, exponents = _read_quickly(text)
     except (pa.ArrowInvalid, _TooLongError):
@@ -80,8 +80,8 @@ def is_missing(text: Any) -> Mask:
     return np.asarray(pc.or_(pc.is_null(text), missing))
 
 
-def _bytes(text: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Offsets (n + 1, from 0) and bytes of an Arrow array of strings."""
+def bytes_of(text: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Offsets (n + 1, from 0) and bytes of an Arrow array of strings or bytes, not an empty one."""
     _, offsets, data = text.buffers()
     starts = np.frombuffer(offsets, np.int32, len(text) + 1, text.offset * 4)
     if data is None:
@@ -89,12 +89,13 @@ def _bytes(text: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     return starts - starts[0], np.frombuffer(data, np.uint8)[starts[0] : starts[-1]]
 
 
-def _trimmed(text: Any) -> Any:
+def trimmed(text: Any) -> Any:
+    """The texts without blanks around them."""
     import pyarrow.compute as pc
 
     if not len(text):
         return text
-    data = _bytes(text)[1]
+    data = bytes_of(text)[1]
     blank_or_unicode = len(data) and (data.min() <= ord(" ") or data.max() >= 128)
     return pc.utf8_trim_whitespace(text) if blank_or_unicode else text
 
@@ -104,7 +105,7 @@ def _without_missing(text: Any) -> tuple[Any, Mask]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    offsets, data = _bytes(text)
+    offsets, data = bytes_of(text)
     plain = len(data) and data.max() <= ord("9") and not text.null_count
     if not len(text) or (plain and np.diff(offsets).min() > 0):
         return text, np.zeros(len(text), bool)
@@ -127,7 +128,7 @@ class _TooLongError(Exception):
 def _read_quickly(text: Any) -> tuple[Ints, Ints, Ints]:
     """Mantissas, decimals and exponents; ArrowInvalid or _TooLongError where that is not enough."""
     exponents = np.zeros(len(text), np.int64)
-    if len(text) and (_bytes(text)[1] > ord("9")).any():
+    if len(text) and (bytes_of(text)[1] > ord("9")).any():
         text, exponents = _split(text)
     decimals = _decimals(text)
     most = decimals.max(initial=0)
@@ -145,7 +146,7 @@ def _split(text: Any) -> tuple[Any, Ints]:
     """
     import pyarrow as pa
 
-    offsets, data = _bytes(text)
+    offsets, data = bytes_of(text)
     at = np.flatnonzero((data | 32) == ord("e"))
     row = np.searchsorted(offsets, at, side="right") - 1
     if (np.diff(row) == 0).any():
@@ -165,7 +166,7 @@ def _split(text: Any) -> tuple[Any, Ints]:
 def _exponents(text: Any) -> Ints:
     import pyarrow as pa
 
-    data = _bytes(text)[1]
+    data = bytes_of(text)[1]
     if (data > ord("9")).any() or (data == ord(".")).any():
         raise pa.ArrowInvalid  # the float parser would take nan and 1.5
     numbers = np.asarray(text.cast(pa.float64()))
@@ -193,7 +194,7 @@ def _scaled(text: Any, own_decimals: Ints) -> Ints:
         if np.abs(product).max(initial=0) < _EXACT_BELOW:
             return product.astype(np.int64)
     # Arrow's cast wraps around without a word on some texts of 39 digits and more: count first.
-    length = np.diff(_bytes(text)[0]).astype(np.int64)
+    length = np.diff(bytes_of(text)[0]).astype(np.int64)
     if (length + decimals - own_decimals).max(initial=0) > _DECIMAL128_DIGITS:
         raise _TooLongError
     return from_words(words(text.cast(pa.decimal128(_DECIMAL128_DIGITS, decimals)), 2))

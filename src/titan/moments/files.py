@@ -18,7 +18,7 @@ from typing import Any
 from titan.errors import FileError
 from titan.moments.sources import (
     BATCH_ROWS,
-    RawBatch,
+    Block,
     Source,
     check_distinct,
     from_arrow,
@@ -58,7 +58,7 @@ class CsvFile(Source):
         self.column_names = tuple(name.strip() for name in self._header)
         check_distinct(self.column_names, f"{self.label}, line 1,", FileError)
 
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
         self.check(columns)
         raw = [self._header[self.column_names.index(name)] for name in columns]
         return from_arrow(
@@ -179,7 +179,7 @@ class ParquetFile(Source):
             self.column_names = tuple(file.schema_arrow.names)
         check_distinct(self.column_names, self.label, FileError)
 
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
         self.check(columns)
         return from_arrow(
             self._record_batches(columns, size), columns, size, self._place, self.decimal

@@ -4,10 +4,11 @@ The entry (j, k) becomes the integer nearest to
 
     moment_jk · 2^-(scales_j + scales_k) · 2^fraction_bits,
 
-ties to even, modulo 2^bits. A modular sum comes out right whenever the *pooled* number fits the
-ring's signed range [-2^(bits-1), 2^(bits-1)); one party's part of it may be any number. So no part
-is refused here unless the caller asks with `within`, which it does where no bound on the pooled
-sum is known: m parties that each keep within (2^(bits-1) - 1) // m cannot wrap around.
+and likewise with powers of five, ties to even, modulo 2^bits. A modular sum comes out right
+whenever the *pooled* number fits the ring's signed range [-2^(bits-1), 2^(bits-1)); one party's
+part of it may be any number. So no part is refused here unless the caller asks with `within`, which
+it does where no bound on the pooled sum is known: m parties that each keep within
+(2^(bits-1) - 1) // m cannot wrap around.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def fixed_point(
     pairs: npt.ArrayLike,
     scales: Sequence[int],
     *,
+    fives: Sequence[int] | None = None,
+    fraction_fives: int = 0,
     within: int | None = None,
 ) -> Residues:
     """The moments of `pairs` (positions, shape (p, 2)), shape (ring.limbs, p).
@@ -47,12 +50,13 @@ def fixed_point(
         raise DataError(f"{len(scales)} scales for {len(moments.names)} columns")
     unit = np.array(moments.units, np.int64).reshape(-1, 2)
     exponent = unit[:, 0] - np.array(scales, np.int64)
+    five = unit[:, 1] - np.array([0] * len(scales) if fives is None else fives, np.int64)
     gram = moments.gram[:, triangle.place(j, k)]
     minus = limbs.negative(gram)
     rounded = _rounded(
         limbs.negate(gram, minus),
         exponent[j] + exponent[k] + fraction_bits,
-        unit[j, 1] + unit[k, 1],
+        five[j] + five[k] + fraction_fives,
     )
     if within is not None:
         _check(rounded, within, moments, j, k)

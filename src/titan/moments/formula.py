@@ -6,9 +6,11 @@
     cell    := atom {":" atom}
     atom    := "(" sum ")" | factor
     factor  := name | log(e) | exp(e) | sqrt(e) | I(e) | poly(e, degree, raw=True)
-             | C(name, levels=[level, …])
+             | C(name, levels=[level, …]) | name[level, …]
 
-where e, arithmetic with + - * **, and names are those of `formula_arithmetic`.
+where e, arithmetic with + - * **, and names are those of `formula_arithmetic`. Where the caller
+states a column's levels, `name` is name[…] and C(name) has them; name[…] is C(name, levels=[…]) but
+for what its columns are called: sex[T.m], as patsy calls those of a column of text.
 
 That is the whole language, so that there is nothing to forbid: what is not in the grammar cannot be
 said. (Formula libraries were tried: formulaic expands `(a + b + … )**13` while parsing, which takes
@@ -20,11 +22,13 @@ for ever, and imports pandas. Python's own parser knows neither `:` nor backquot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 
 from titan.errors import FormulaError
+from titan.listing import listing
 from titan.moments import expressions
 from titan.moments.formula_arithmetic import ArithmeticParser
 from titan.moments.terms import (
@@ -44,6 +48,7 @@ MOST_TERMS = 10_000
 MOST_COLUMNS = 20_000
 MOST_FACTORS = 8
 MOST_DIGITS_OF_A_ROW = 5000
+NO_LEVELS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -60,13 +65,29 @@ class Formula:
         return f"{self.response} ~ {' + '.join(terms)}"
 
 
-def parse(text: str) -> Formula:
-    """Read a formula, or say with FormulaError what is wrong with it and where."""
-    return _Parser(tokens(text)).formula()
+def parse(text: str, levels: Mapping[str, Sequence[str]] = NO_LEVELS) -> Formula:
+    """Read a formula, or say with FormulaError what is wrong with it and where.
+
+    `levels` are those of the columns that are known to be categories.
+    """
+    formula = _Parser(tokens(text), levels).formula()
+    for term in (*formula.terms, (formula.response,)):
+        for factor in term:
+            for name in () if isinstance(factor, Category) else factor.columns_needed():
+                if name in levels:
+                    raise FormulaError(
+                        f"{factor} reads {name!r} as a number, which is a category",
+                        hint=f"a category stands by itself: {expressions.quoted(name)}",
+                    )
+    return formula
 
 
 class _Parser(ArithmeticParser):
     """Recursive descent, one method for each rule of the grammar."""
+
+    def __init__(self, words: list[Token], levels: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(words)
+        self.levels = levels
 
     # -- terms --------------------------------------------------------------------------------
 
@@ -182,7 +203,13 @@ class _Parser(ArithmeticParser):
             return factor
         if token.kind not in ("name", "quoted"):
             raise self.error("a column or one of C, I, poly, log, exp, sqrt was expected")
-        return Numeric(self.operand())
+        expression = self.operand()
+        if isinstance(expression, expressions.Name):
+            if self.next.text == "[":
+                return Category(expression.name, self.stated(expression.name), bare=True)
+            if expression.name in self.levels:
+                return Category(expression.name, self.known(expression.name), bare=True)
+        return Numeric(expression)
 
     def identity(self) -> Numeric:
         return Numeric(self.expression(), identity=True)
@@ -210,12 +237,24 @@ class _Parser(ArithmeticParser):
     def category(self) -> Category:
         name = self.column()
         if not self.take(","):
+            return Category(name, self.known(name))
+        self.keyword("levels")
+        return Category(name, self.stated(name))
+
+    def known(self, name: str) -> tuple[Level, ...]:
+        """The levels that the caller has stated."""
+        if name not in self.levels:
             raise self.error(
                 f"but the levels of {name!a} are not stated, and parties that guess them from "
                 "their own rows would not agree",
                 hint='write C(site, levels=["a", "b"]); the first level is the base',
             )
-        self.keyword("levels")
+        if len(self.levels[name]) < 2:
+            raise self.error(f"but {name!a} has one level only, and explains nothing")
+        return tuple(Level(text, text) for text in self.levels[name])
+
+    def stated(self, name: str) -> tuple[Level, ...]:
+        """The levels that the formula states, in an order of its own."""
         self.expect("[")
         levels = [self.level()]
         while self.take(","):
@@ -232,7 +271,14 @@ class _Parser(ArithmeticParser):
             raise self.error(
                 "before which levels are partly text and partly numbers", token=closing
             )
-        return Category(name, tuple(levels))
+        known = self.levels.get(name)
+        if known is not None and {level.text for level in levels} != set(known):
+            raise self.error(
+                f"before which the levels of {name!a} are not those that are known",
+                hint=f"they are {listing(map(expressions.text_literal, known))}",
+                token=closing,
+            )
+        return tuple(levels)
 
     def level(self) -> Level:
         if self.next.kind == "text":

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.errors import DataError
+from titan.listing import listing
 from titan.moments import arithmetic, limbs, triangle
 from titan.moments.columns import Column
 from titan.moments.moments import Moments, check_names
@@ -195,10 +196,9 @@ def _check_finite(name: str, numbers: npt.NDArray[Any], first_row: int) -> None:
     if _finite(numbers):
         return
     rows = np.flatnonzero(~np.isfinite(numbers))
-    shown = ", ".join(str(row + first_row + 1) for row in rows[:_SHOWN])
     raise DataError(
         f'column "{name}" has {len(rows)} numbers that are infinite or missing, '
-        f"in row {shown}{', …' if len(rows) > _SHOWN else ''}",
+        f"in row {listing((row + first_row + 1 for row in rows), _SHOWN)}",
         hint="rows are counted from 1; drop or correct them",
     )
 

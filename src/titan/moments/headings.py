@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from titan.listing import listing
+
 _MOST_CHARACTERS = 64
 _LIKE_DATA = re.compile(r"[+-]?[.,]?[0-9]|-----BEGIN ")  # numbers, dates; the files of keys
 NO_HEADER = (
@@ -28,5 +30,4 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     """For a hint: what the columns are called, or that they have no names."""
     if not may_be_shown(names):
         return NO_HEADER
-    more = ", …" if len(names) > most else ""
-    return "there are " + ", ".join(f'"{name}"' for name in names[:most]) + more
+    return "there are " + listing((f'"{name}"' for name in names), most)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from titan.errors import DataError, FormulaError
 from titan.moments import arithmetic, expressions, formula, functions, terms
 from titan.moments.columns import Column
+from titan.moments.formula import NO_LEVELS
 from titan.moments.terms import Category, DesignColumn, Factor, Numeric, Piece, Polynomial
 
 
@@ -31,6 +32,8 @@ class Readings:
     """For each category the number of its level in every row."""
     place: Callable[[int], str] = field(default="row {}, counted from 0".format, repr=False)
     """Where a row comes from, in words, for errors."""
+    rounded: Mapping[str, int] = field(default_factory=dict)
+    """How many numbers of a column a check has rounded."""
 
 
 @dataclass(frozen=True, init=False)
@@ -47,8 +50,17 @@ class Model:
     names: tuple[str, ...] = field(compare=False, repr=False)
     """The columns that `evaluate` makes, in order, the response last."""
 
-    def __init__(self, formula_text: str, *, weights: str | None = None) -> None:
-        parsed = formula.parse(formula_text)
+    def __init__(
+        self,
+        formula_text: str,
+        *,
+        weights: str | None = None,
+        levels: Mapping[str, Sequence[str]] = NO_LEVELS,
+    ) -> None:
+        """`levels` are those of columns that are categories even without C(…)."""
+        parsed = formula.parse(formula_text, levels)
+        if weights in levels:
+            raise FormulaError(f"the weights are {weights!r}, which is a category, not a number")
         columns = terms.design(parsed.terms)
         names = [*map(terms.name_of, columns), *parsed.response.labels()]
         if len(set(names)) < len(names):
@@ -86,6 +98,15 @@ class Model:
         names = [expressions.quoted(name) for name in (response, *predictors)]
         sides = " + ".join(["1" if intercept else "0", *names[1:]])
         return cls(f"{names[0]} ~ {sides}", weights=weights)
+
+    @property
+    def design(self) -> Sequence[DesignColumn]:
+        """The columns of A, each a product of pieces."""
+        return self._columns
+
+    @property
+    def response(self) -> Numeric:
+        return self._response
 
     def __str__(self) -> str:
         return self.formula + (f" weighted by {self.weights}" if self.weights else "")

@@ -174,12 +174,23 @@ class Moments:
         pairs: npt.ArrayLike,
         scales: Sequence[int],
         *,
+        fives: Sequence[int] | None = None,
+        fraction_fives: int = 0,
         within: int | None = None,
     ) -> Residues:
         """Chosen moments as residues: see `titan.moments.fixed_point`."""
         from titan.moments.fixed_point import fixed_point
 
-        return fixed_point(self, ring, fraction_bits, pairs, scales, within=within)
+        return fixed_point(
+            self,
+            ring,
+            fraction_bits,
+            pairs,
+            scales,
+            fives=fives,
+            fraction_fives=fraction_fives,
+            within=within,
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a moments file, readable by its owner only: see `titan.moments.moments_file`."""

@@ -17,11 +17,10 @@ are as secret as sums over the rows are; the file is written for its owner's eye
 """
 
 # Rule 1: sizes are checked before anything of that size is allocated.
-# Rule 2: a file is there whole or not at all: it is written beside its place and then moved.
+# Rule 2: a file is there whole or not at all.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -32,9 +31,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from titan import files
 from titan.errors import DataError, FileError
 from titan.moments import limbs, triangle
 from titan.moments.moments import Moments
+from titan.ring.whole import is_whole
 
 MAGIC = b"TITANMOM"
 VERSION = 1
@@ -110,11 +111,11 @@ def _fields(header: bytes, name: str) -> dict[str, Any]:
     names, units = fields["names"], fields["units"]
     if not isinstance(names, list) or not isinstance(units, list) or len(units) != len(names):
         _refuse(name, "its header does not have one unit for every name")
-    if len(names) > _MAX_COLUMNS or not _whole(fields["limbs"], 1, _MAX_LIMBS):
+    if len(names) > _MAX_COLUMNS or not is_whole(fields["limbs"], 1, _MAX_LIMBS):
         _refuse(name, f"it has more than {_MAX_COLUMNS} columns or {_MAX_LIMBS} limbs, or no limb")
     if not _are_names(fields["constant"], names) or not isinstance(fields["weights"], str | None):
-        _refuse(name, "its constant, or its weights, are no names")
-    if not _whole(fields["rows"], 0, _MAX_ROWS) or not all(map(_is_unit, units)):
+        _refuse(name, "its constant, or its weights, are not names of its columns")
+    if not is_whole(fields["rows"], 0, _MAX_ROWS) or not all(map(_is_unit, units)):
         _refuse(name, "its number of rows, or a unit, is out of range")
     return fields
 
@@ -123,15 +124,11 @@ def _are_names(chosen: object, names: list[Any]) -> bool:
     return isinstance(chosen, list) and all(name in names for name in chosen)
 
 
-def _whole(number: object, least: int, most: int) -> bool:
-    return type(number) is int and least <= number <= most
-
-
 def _is_unit(unit: object) -> bool:
     return (
         isinstance(unit, list)
         and len(unit) == 2
-        and all(_whole(exponent, -_MAX_EXPONENT, _MAX_EXPONENT) for exponent in unit)
+        and all(is_whole(exponent, -_MAX_EXPONENT, _MAX_EXPONENT) for exponent in unit)
     )
 
 
@@ -161,7 +158,7 @@ def _moments(fields: dict[str, Any], integers: bytes, data: bytes, name: str) ->
 
 def _refuse(name: str, reason: str) -> NoReturn:
     raise FileError(
-        f'"{name}" is no usable moments file: {reason}', hint="compute it again from the rows"
+        f'"{name}" is not a usable moments file: {reason}', hint="compute it again from the rows"
     )
 
 
@@ -170,40 +167,16 @@ def _refuse(name: str, reason: str) -> NoReturn:
 
 def save(moments: Moments, path: str | PathLike[str]) -> None:
     """Write the file in one step, with mode 600; an older one at this place is replaced."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
     _fields(_header(moments), str(path))  # what nobody could load is not saved
-    try:
-        _write(beside, encode(moments))
-        beside.replace(target)
-    except OSError as error:
-        raise FileError(f'"{path}" cannot be written: {_reason(error)}') from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink()  # there only where something went wrong
-
-
-def _write(path: Path, data: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    files.write(Path(path), encode(moments), mode=0o600, force=True)
 
 
 def load(path: str | PathLike[str]) -> Moments:
     """Read a file that `save` wrote."""
     name = str(path)
-    try:
-        with Path(path).open("rb") as file:
-            front = file.read(_FRONT.size)
-            header = file.read(_header_size(front, name))
-            size = os.fstat(file.fileno()).st_size
-            _check_size(size, len(front) + len(header), _fields(header, name), name)
-            return decode(front + header + file.read(size), name)
-    except OSError as error:
-        raise FileError(f'"{path}" cannot be read: {_reason(error)}') from error
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or "input or output failed").lower()
+    with files.attempt("read", f'"{path}"'), Path(path).open("rb") as file:
+        front = file.read(_FRONT.size)
+        header = file.read(_header_size(front, name))
+        size = os.fstat(file.fileno()).st_size
+        _check_size(size, len(front) + len(header), _fields(header, name), name)
+        return decode(front + header + file.read(size), name)

@@ -50,12 +50,16 @@ class RationalMoments:
         pairs: npt.ArrayLike,
         scales: Sequence[int],
         *,
+        fives: Sequence[int] | None = None,
+        fraction_fives: int = 0,
         within: int | None = None,
     ) -> Residues:
         """As `titan.moments.fixed_point`, with Python's fractions."""
         codes = []
+        fives = fives or [0] * len(scales)
         for j, k in np.asarray(pairs, np.int64).reshape(-1, 2).tolist():
             scale = Fraction(2) ** (fraction_bits - scales[j] - scales[k])
+            scale *= Fraction(5) ** (fraction_fives - fives[j] - fives[k])
             codes.append(round(self.fraction(j, k) * scale))
             if within is not None and abs(codes[-1]) > within:
                 raise NumberError(

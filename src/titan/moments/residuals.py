@@ -7,26 +7,58 @@ vector w e a. The solution x is what all parties agree on, binary fractions; not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 from titan.moments.arithmetic import add, multiply, subtract
+from titan.moments.collecting import PartialMoments
 from titan.moments.columns import Column
-from titan.moments.gram import Accumulator, gram
+from titan.moments.gram import gram
 from titan.moments.model import Model
 from titan.moments.moments import Moments
-from titan.moments.rows import Batch, Missing, read_rows
+from titan.moments.reading import Reading, read
+from titan.moments.rows import Batch, Check, Missing, ModelRows
+from titan.moments.sources import Block, open_source
 
 
 def scores(
-    data: Any, model: Model, x: Sequence[Fraction], *, missing: Missing = "refuse"
+    data: Any,
+    model: Model,
+    x: Sequence[Fraction],
+    *,
+    missing: Missing = "refuse",
+    check: Check | None = None,
 ) -> Moments:
     """Σ w² e² a aᵀ over a party's rows, which are read once more."""
-    total = Accumulator(model.names[:-1])
-    for batch in read_rows(data, model, missing=missing):
-        total.add(_scores(batch, x))
-    return total.moments()
+    return read(open_source(data), CollectScores(ModelRows(model, missing, check), tuple(x)))
+
+
+@dataclass(frozen=True)
+class CollectScores(Reading[PartialMoments, Moments]):
+    """`scores` as a reading, for one pass with others."""
+
+    rows: ModelRows
+    x: tuple[Fraction, ...]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.rows.model.columns_needed
+
+    @property
+    def size(self) -> int:
+        return self.rows.size
+
+    def block(self, rows: Block) -> PartialMoments:
+        names = self.rows.model.names[:-1]
+        batch, count = self.rows.batch(rows)
+        found = Moments.zero(names) if batch is None else gram(names, _scores(batch, self.x))
+        return PartialMoments(found, 0, count)
+
+    def finish(self, whole: PartialMoments, label: str) -> Moments:
+        whole.count.check(label, self.rows.missing)
+        return whole.moments
 
 
 def summed_score(moments: Moments, x: Sequence[Fraction]) -> Moments:

@@ -1,13 +1,13 @@
-"""From a source and a model to batches of the exact columns of [A b]."""
+"""From blocks of rows and a model to the exact columns of [A b]."""
 
 # Rule 1: what is missing is refused, counted over the whole source, unless the caller says drop.
-# Rule 2: rows that are dropped are counted, and every batch says how many.
+# Rule 2: rows that are dropped are counted.
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,11 +17,11 @@ from titan.errors import DataError
 from titan.moments.cells import Mask
 from titan.moments.columns import Column
 from titan.moments.model import Model, Readings
-from titan.moments.sources import BATCH_ROWS, RawBatch, Source, open_source
+from titan.moments.sources import BATCH_ROWS, Block, Source, open_source
 from titan.moments.terms import Category
 
 Missing = Literal["refuse", "drop"]
-Check = Callable[[Readings], None]
+Check = Callable[[Readings], Readings]
 
 _BATCH_ENTRIES = 1 << 22
 _LEAST_ROWS = 1024
@@ -38,6 +38,76 @@ class Batch:
     """w in Σ w a aᵀ, where the model has analytic weights: multiply one side by it."""
 
 
+@dataclass(frozen=True)
+class Count:
+    """How many rows there were, how many can be used, and the gaps in each column."""
+
+    rows: int
+    used: int
+    gaps: Mapping[str, int]
+    rounded: Mapping[str, int] = field(default_factory=dict)
+    """How many numbers the check rounded, where it did."""
+
+    def __add__(self, other: Count) -> Count:
+        gaps = {name: n + other.gaps[name] for name, n in self.gaps.items()}
+        rounded = Counter(self.rounded) + Counter(other.rounded)
+        return Count(self.rows + other.rows, self.used + other.used, gaps, rounded)
+
+    @property
+    def dropped(self) -> int:
+        return self.rows - self.used
+
+    def check(self, label: str, missing: Missing) -> None:
+        """Refuse a source with gaps, unless they are dropped, or without a row that can be used."""
+        gaps = [f'{n} in "{name}"' for name, n in self.gaps.items() if n]
+        if gaps and missing == "refuse":
+            listed = ", ".join([gaps[0].replace(" in ", " missing in ", 1), *gaps[1:]])
+            raise DataError(
+                f"{label} has values that are not there: {listed}",
+                hint='missing="drop" leaves such rows out',
+            )
+        if not self.used:
+            raise DataError(f"{label} has no {'complete ' if self.rows else ''}rows")
+
+
+@dataclass(frozen=True)
+class ModelRows:
+    """What a model makes of blocks of rows; `check` may refuse or round those that are used."""
+
+    model: Model
+    missing: Missing = "refuse"
+    check: Check | None = None
+
+    def __post_init__(self) -> None:
+        if self.missing not in ("refuse", "drop"):
+            raise DataError(f'missing={self.missing!r}, where "refuse" or "drop" was expected')
+
+    @property
+    def size(self) -> int:
+        """How many rows to take at a time: fewer where the model has many columns."""
+        return max(_LEAST_ROWS, min(BATCH_ROWS, _BATCH_ENTRIES // len(self.model.names)))
+
+    def readings(self, block: Block) -> tuple[Readings, Mask, Count]:
+        """What the model needs of all rows, which of these have a gap, and how many."""
+        readings, gaps = _read(block, self.model)
+        incomplete = np.logical_or.reduce(list(gaps.values()))
+        missing = {name: int(mask.sum()) for name, mask in gaps.items()}
+        return readings, incomplete, Count(block.rows, int((~incomplete).sum()), missing)
+
+    def batch(self, block: Block) -> tuple[Batch | None, Count]:
+        """The exact columns of the rows that are used; None where gaps refuse the whole source."""
+        readings, incomplete, count = self.readings(block)
+        if count.dropped and self.missing == "refuse":
+            return None, count
+        if count.dropped:
+            readings = _take(readings, np.flatnonzero(~incomplete))
+        if self.check is not None:
+            readings = self.check(readings)
+            count = replace(count, rounded=readings.rounded)
+        weights = self.model.evaluate_weights(readings)
+        return Batch(self.model.evaluate(readings), readings.rows, count.dropped, weights), count
+
+
 def read_rows(
     data: Any,
     model: Model,
@@ -50,51 +120,24 @@ def read_rows(
 
     With missing="refuse" a value that is not there ends the reading with a DataError that counts
     them by column; with "drop" its row is left out. Columns that the source lacks are refused at
-    once, everything else as it is met. `check` looks at the rows that are kept, before anything is
-    made of them, and may refuse them.
+    once, everything else as it is met. `check` is given the rows that are kept, before anything is
+    made of them: it may refuse them, or return others.
     """
-    source = open_source(data)
-    if missing not in ("refuse", "drop"):
-        raise DataError(f'missing={missing!r}, where "refuse" or "drop" was expected')
+    source, rows = open_source(data), ModelRows(model, missing, check)
     source.check(model.columns_needed)
-    size = batch_rows or max(_LEAST_ROWS, min(BATCH_ROWS, _BATCH_ENTRIES // len(model.names)))
-    return _batches(source, model, missing, size, check)
+    return _batches(source, rows, batch_rows or rows.size)
 
 
-def _batches(
-    source: Source, model: Model, missing: Missing, size: int, check: Check | None
-) -> Iterator[Batch]:
-    counts: Counter[str] = Counter()
-    rows = kept = 0
-    for raw in source.batches(model.columns_needed, size):
-        rows += raw.rows
-        readings, gaps = _read(raw, model)
-        counts.update({name: int(mask.sum()) for name, mask in gaps.items()})
-        if counts.total() and missing == "refuse":
-            continue  # the rest is only counted
-        batch = _batch(readings, gaps, model, check)
-        kept += batch.rows
-        yield batch
-    if counts.total() and missing == "refuse":
-        raise _refusal(source, counts)
-    if not kept:
-        raise DataError(
-            f"{source.label} has no rows" if not rows else f"{source.label} has no complete rows"
-        )
+def _batches(source: Source, rows: ModelRows, size: int) -> Iterator[Batch]:
+    whole = Count(0, 0, Counter())
+    for batch, count in source.each_block(rows.batch, columns=rows.model.columns_needed, size=size):
+        whole = count + whole
+        if batch is not None and (rows.missing == "drop" or not whole.dropped):
+            yield batch  # once something is missing, the rest is only counted
+    whole.check(source.label, rows.missing)
 
 
-def _batch(readings: Readings, gaps: dict[str, Mask], model: Model, check: Check | None) -> Batch:
-    incomplete = np.logical_or.reduce(list(gaps.values()))
-    dropped = int(incomplete.sum())
-    if dropped:
-        readings = _take(readings, np.flatnonzero(~incomplete))
-    if check is not None:
-        check(readings)
-    weights = model.evaluate_weights(readings)
-    return Batch(model.evaluate(readings), readings.rows, dropped, weights)
-
-
-def _read(raw: RawBatch, model: Model) -> tuple[Readings, dict[str, Mask]]:
+def _read(raw: Block, model: Model) -> tuple[Readings, dict[str, Mask]]:
     """What the model needs of some rows, and where it is missing."""
     numbers: dict[str, Column] = {}
     codes: dict[Category, npt.NDArray[Any]] = {}
@@ -115,13 +158,4 @@ def _take(readings: Readings, rows: npt.NDArray[np.intp]) -> Readings:
         {name: column.take(rows) for name, column in readings.numbers.items()},
         {category: codes[rows] for category, codes in readings.codes.items()},
         lambda row: place(int(rows[row])),
-    )
-
-
-def _refusal(source: Source, counts: Counter[str]) -> DataError:
-    first, *others = [f'{n} in "{name}"' for name, n in counts.items() if n]
-    listed = ", ".join([first.replace(" in ", " missing in ", 1), *others])
-    return DataError(
-        f"{source.label} has values that are not there: {listed}",
-        hint='missing="drop" leaves such rows out',
     )

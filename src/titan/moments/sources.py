@@ -1,12 +1,15 @@
-"""Where rows come from: tables in memory and files, all read in batches of named cells.
+"""Where rows come from: tables in memory and files, all read in blocks of named cells.
 
-    open_source(…)   CSV and Parquet paths, pandas, Polars and Arrow tables, NumPy arrays,
+    open_source(…)   CSV, Parquet and .npz paths, pandas, Polars and Arrow tables, NumPy arrays,
                      mappings of sequences
     split_by(…)      one source divided among parties by a column
 
-Only the columns asked for are read, a batch at a time, so that memory stays flat however long the
+Only the columns asked for are read, a block at a time, so that memory stays flat however long the
 file is. pandas and Polars are never imported here: their tables say themselves what they hold.
 """
+
+# Rule 1: `Source.map_blocks` is the one way over rows. `batches` is what a source implements, and
+#         only sources call it.
 
 from __future__ import annotations
 
@@ -14,9 +17,11 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial, reduce
+from operator import or_
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,19 +31,21 @@ from titan.moments.cells import ArrowCells, Cells, ObjectCells, Rows
 
 BATCH_ROWS = 65_536
 
+P = TypeVar("P")
+
 
 @dataclass(frozen=True)
-class RawBatch:
+class Block:
     """Some rows: the cells of each column, and where each row comes from."""
 
     rows: int
     cells: Mapping[str, Cells] = field(repr=False)
     place: Callable[[int], str] = field(repr=False)
 
-    def take(self, rows: Rows) -> RawBatch:
+    def take(self, rows: Rows) -> Block:
         place = self.place
         cells = {name: column.take(rows) for name, column in self.cells.items()}
-        return RawBatch(len(rows), cells, lambda row: place(int(rows[row])))
+        return Block(len(rows), cells, lambda row: place(int(rows[row])))
 
 
 class Source(ABC):
@@ -48,8 +55,32 @@ class Source(ABC):
     column_names: tuple[str, ...]
 
     @abstractmethod
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
         """All rows in order, at most `size` at a time, with the cells of these columns."""
+
+    def map_blocks(
+        self,
+        f: Callable[[Block], P],
+        merge: Callable[[P, P], P],
+        *,
+        columns: Sequence[str],
+        size: int = BATCH_ROWS,
+    ) -> P | None:
+        """`f` of every block of at most `size` rows, merged; None where there are no rows.
+
+        A source may hand blocks to other processes and merge what comes back in any grouping: let
+        `f` and `merge` be things that can be pickled, such as methods of a frozen dataclass.
+        """
+        parts = self.each_block(f, columns=columns, size=size)
+        first = next(parts, None)
+        return first if first is None else reduce(merge, parts, first)
+
+    def each_block(
+        self, f: Callable[[Block], P], *, columns: Sequence[str], size: int = BATCH_ROWS
+    ) -> Iterator[P]:
+        """`f` of one block after the other, in order, for who writes rows down as they come."""
+        for block in self.batches(columns, size):
+            yield f(block)  # which lives until the next is there: memory freed early is paid twice
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse columns that are not there."""
@@ -86,7 +117,7 @@ def open_source(
     if hasattr(data, "__arrow_c_stream__"):
         return ArrowTable(data, decimal=decimal, label=label)
     raise DataError(
-        f"{type(data).__name__} is no table",
+        f"{type(data).__name__} is not a table",
         hint="give a path, a pandas, Polars or Arrow table, an array, or a mapping of columns",
     )
 
@@ -97,15 +128,22 @@ def split_by(source: Source, column: str) -> dict[str, Source]:
     Each party's source reads the whole one again and keeps its own rows.
     """
     source.check([column])
-    parties: dict[str, None] = {}
-    for batch in source.batches([column]):
-        cells = batch.cells[column]
-        text = cells.text("name the parties by text or by whole numbers")
-        missing = decimal_text.is_missing(text)
-        if missing.any():
-            raise cells.error(int(missing.argmax()), "no party is named")
-        parties.update(dict.fromkeys(text.unique().to_pylist()))
+    parties = source.map_blocks(partial(_parties, column=column), or_, columns=[column]) or {}
     return {party: PartOf(source, column, party) for party in parties}
+
+
+def _parties(block: Block, column: str) -> dict[str, None]:
+    return dict.fromkeys(party_names(block, column).unique().to_pylist())
+
+
+def party_names(block: Block, column: str) -> Any:
+    """Who has each row, as Arrow strings; a row without a name is an error."""
+    cells = block.cells[column]
+    text = cells.text("name the parties by text or by whole numbers")
+    missing = decimal_text.is_missing(text)
+    if missing.any():
+        raise cells.error(int(missing.argmax()), "no party is named")
+    return text
 
 
 class PartOf(Source):
@@ -116,7 +154,7 @@ class PartOf(Source):
         self.label = f'{source.label} where {column} is "{value}"'
         self.column_names = source.column_names
 
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
         import pyarrow.compute as pc
 
         for batch in self.source.batches(list(dict.fromkeys([*columns, self.column])), size):
@@ -138,13 +176,13 @@ class Table(Source):
             raise DataError(f'{label}: column "{a}" has {m} rows and column "{b}" has {n}')
         self.rows = next(iter(lengths.values()), 0)
 
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
         self.check(columns)
         for start in range(0, self.rows, size):
             stop = min(start + size, self.rows)
             place = _row_from(start, self.label)
             cells = {name: self._cells(name, start, stop, place) for name in columns}
-            yield RawBatch(stop - start, cells, place)
+            yield Block(stop - start, cells, place)
 
     def _cells(self, name: str, start: int, stop: int, place: Callable[[int], str]) -> Cells:
         column = self.columns[name]
@@ -175,7 +213,7 @@ class ArrowTable(Source):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise _not_arrow(self.data, self.label) from None
 
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[RawBatch]:
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
         self.check(columns)
         return from_arrow(
             self._record_batches(),
@@ -212,7 +250,7 @@ def from_arrow(
     size: int,
     place: Callable[[int], Callable[[int], str]],
     decimal: bool,
-) -> Iterator[RawBatch]:
+) -> Iterator[Block]:
     """Arrow's record batches, cut and joined to `size` rows each.
 
     `place(n)` speaks of the rows from the nth on.
@@ -221,7 +259,7 @@ def from_arrow(
     for part in _resized(batches, size):
         where = place(at)
         cells = {name: ArrowCells(name, part[name], where, decimal) for name in columns}
-        yield RawBatch(part.num_rows, cells, where)
+        yield Block(part.num_rows, cells, where)
         at += part.num_rows
 
 
@@ -267,6 +305,7 @@ def _not_arrow(data: Any, label: str) -> DataError:
 
 def _open_file(path: Path, decimal: bool, label: str) -> Source:
     from titan.moments.files import CsvFile, ParquetFile
+    from titan.moments.matrix_file import open_matrix_file
 
     try:
         with path.open("rb") as file:
@@ -276,6 +315,8 @@ def _open_file(path: Path, decimal: bool, label: str) -> Source:
         raise FileError(f"{name_file(path, label)} cannot be read: {reason.lower()}") from None
     if start == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
         return ParquetFile(path, decimal=decimal, label=label)
+    if path.suffix.lower() == ".npz":
+        return open_matrix_file(path, decimal=decimal, label=label)
     return CsvFile(path, label=label)
 
 

@@ -77,13 +77,15 @@ class Category:
 
     column: str
     levels: tuple[Level, ...] = field(hash=False)  # hashed often, and may be many
+    bare: bool = False
+    """Written without C(…), and so called by its column's name alone."""
 
     def __str__(self) -> str:
-        levels = ", ".join(map(str, self.levels))
-        return f"C({expressions.quoted(self.column)}, levels=[{levels}])"
+        levels, name = ", ".join(map(str, self.levels)), expressions.quoted(self.column)
+        return f"{name}[{levels}]" if self.bare else f"C({name}, levels=[{levels}])"
 
     def labels(self, *, full: bool) -> list[str]:
-        name = f"C({expressions.quoted(self.column)})"
+        name = self.column if self.bare else f"C({expressions.quoted(self.column)})"
         if full:
             return [f"{name}[{level.text}]" for level in self.levels]
         return [f"{name}[T.{level.text}]" for level in self.levels[1:]]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from titan.decimals import UNSIGNED
 from titan.errors import FormulaError
 
 MOST_CHARACTERS = 200_000
@@ -21,8 +22,8 @@ _MOST_NUMBER = 40  # characters of a number in a formula
 _MOST_EXPONENT = 308
 
 _TOKEN = re.compile(
-    r"""(?P<space>[ \t\r\n]+)
-      | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    rf"""(?P<space>[ \t\r\n]+)
+      | (?P<number>{UNSIGNED})
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<quoted>`[^`]*`)
       | (?P<text>"(?:[^"\\]|\\["'\\])*"|'(?:[^'\\]|\\["'\\])*')

@@ -26,6 +26,7 @@ from titan.errors import NetworkError
 from titan.network import families, paths
 from titan.network.connectivity import cut_below
 from titan.network.links import Links
+from titan.ring.whole import whole_number
 
 _LARGE = 2_000
 _TRIES = 4
@@ -43,14 +44,15 @@ def design(m: int, tau: int, degree: int | None, max_diameter: int | None) -> Li
             hint=f"choose τ of at most {m - 2}, or add parties",
         )
     least = (tau + 2) // 2
-    if degree is not None and not least <= families.whole(degree, "the degree") <= m - 1:
+    if degree is not None and not least <= whole_number("degree", degree, NetworkError) <= m - 1:
         raise NetworkError(
-            f"an out-degree of {degree} where {m} parties are to tolerate τ = {tau}",
-            hint=f"it is between {least} and {m - 1}",
+            f"an out-degree of {degree} does not let {m} parties tolerate τ = {tau}",
+            hint=f"choose one from {least} to {m - 1}",
         )
-    if max_diameter is not None and families.whole(max_diameter, "the largest diameter") < 1:
+    if max_diameter is not None and whole_number("max_diameter", max_diameter, NetworkError) < 1:
         raise NetworkError(
-            f"a diameter of {max_diameter}", hint="two parties are at least one step apart"
+            f"a diameter of {max_diameter} is below 1",
+            hint="two parties are at least one step apart",
         )
     degrees = range(least, m) if degree is None else range(degree, degree + 1)
     if max_diameter is None:

@@ -23,7 +23,8 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import FileError, InputError, NetworkError
+from titan.errors import InputError, NetworkError
+from titan.files import attempt
 from titan.network import connectivity, design, edge_list, families, paths, refusals
 from titan.network.links import Distances, Indices, Links
 from titan.network.names import Names, Party
@@ -72,7 +73,10 @@ class Network:
         names = Names.of(parties)
         arrays = [party_numbers(a, len(names)) for a in (senders, receivers)]
         if arrays[0].size != arrays[1].size:
-            raise NetworkError(f"{arrays[0].size} senders and {arrays[1].size} receivers")
+            raise NetworkError(
+                f"{arrays[0].size} senders and {arrays[1].size} receivers",
+                hint="give one of each per link",
+            )
         net = cls.__new__(cls)
         net._assemble(names, *arrays)
         return net
@@ -314,13 +318,11 @@ class Network:
 
         An error names the file and the line.
         """
-        try:
-            with Path(path).open(
-                encoding="utf-8-sig", errors="surrogateescape", newline=""
-            ) as lines:
-                found, senders, receivers = edge_list.read(lines, str(path))
-        except OSError as error:
-            raise FileError(f"{path}: {error.strerror or error}") from None
+        with (
+            attempt("read", path),
+            Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines,
+        ):
+            found, senders, receivers = edge_list.read(lines, str(path))
         if parties is None:
             return cls._of(Names.of(found), Links.tidy(len(found), senders, receivers))
         names = Names.of(parties)
@@ -337,7 +339,10 @@ class Network:
 
         rows = edge_list.write(self._names, self._links)
         header = next(rows)
-        with Path(path).open("w", encoding="utf-8", newline="") as lines:
+        with (
+            attempt("written", path),
+            Path(path).open("w", encoding="utf-8", newline="") as lines,
+        ):
             writer = csv.writer(lines, lineterminator="\n")
             writer.writerow(header)
             writer.writerows(rows)

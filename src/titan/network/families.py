@@ -12,14 +12,14 @@ import numpy as np
 
 from titan.errors import NetworkError
 from titan.network.links import Indices, Links
-from titan.network.names import whole_number
+from titan.ring.whole import whole_number
 
 _REPAIRS = 100
 
 
 def circulant(m: int, offsets: Iterable[int]) -> Links:
     """i -> i + o for every offset o."""
-    ahead = [whole(o, "an offset") % m for o in offsets]
+    ahead = [whole_number("offset", o, NetworkError) % m for o in offsets]
     if 0 in ahead:
         raise NetworkError(
             f"an offset that is a multiple of {m} would link every party with itself",
@@ -129,16 +129,8 @@ def _rows(m: int, receivers: Indices) -> Links:
 
 
 def _degree(m: int, degree: int) -> int:
-    if not 1 <= whole(degree, "an out-degree") <= m - 1:
+    if not 1 <= whole_number("degree", degree, NetworkError) <= m - 1:
         raise NetworkError(
-            f"an out-degree of {degree} among {m} parties", hint=f"it is between 1 and {m - 1}"
+            f"an out-degree of {degree} among {m} parties", hint=f"choose one from 1 to {m - 1}"
         )
     return degree
-
-
-def whole(number: object, what: str) -> int:
-    """A whole number, or an error that says what was to be one."""
-    found = whole_number(number)
-    if found is None:
-        raise NetworkError(f"{number!r} is not a whole number, as {what} must be")
-    return found

@@ -7,35 +7,25 @@ text. A network of a million numbered parties holds no string until one is asked
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from operator import index
 from typing import SupportsIndex
 
 from titan.errors import NetworkError
+from titan.ring.whole import as_whole
 
 Party = str | SupportsIndex
 """What a caller may call a party by."""
 
-_FEW = 6
+_FEW = 12
 _CLOSE_AMONG = 10_000
-
-
-def whole_number(value: object) -> int | None:
-    """An integer of Python's or NumPy's, or None for anything else, True and False included."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        return None
-    try:
-        return index(value)
-    except TypeError:  # an array has the method even where it has no answer
-        return None
 
 
 def party_name(name: object) -> str:
     """The name as text, or an error that says what is wrong with it."""
     if not isinstance(name, str):
-        number = whole_number(name)
+        number = as_whole(name)
         if number is not None:
             return str(number)
         raise NetworkError(
@@ -52,13 +42,6 @@ def party_name(name: object) -> str:
     return str(name)
 
 
-def listing(names: Sequence[str]) -> str:
-    """Names for a message: {a, b, c}, and only the first few of many."""
-    if len(names) <= _FEW + 1:
-        return "{" + ", ".join(names) + "}"
-    return "{" + ", ".join(names[:_FEW]) + f" and {len(names) - _FEW} more" + "}"
-
-
 @dataclass(frozen=True, eq=False)
 class Names:
     """Names in order: a tuple of them, or a number m for "1" to "m" as in the paper."""
@@ -68,7 +51,7 @@ class Names:
     @classmethod
     def of(cls, parties: SupportsIndex | Iterable[Party]) -> Names:
         """Checked names: a number of parties, or each one's name."""
-        count = whole_number(parties)
+        count = as_whole(parties)
         if count is not None:
             return cls(_enough(count))
         if isinstance(parties, str | bytes | bool) or not isinstance(parties, Iterable):
@@ -125,7 +108,7 @@ class Names:
         return found
 
     def _suggestion(self, name: str) -> str:
-        if len(self) <= 2 * _FEW:
+        if len(self) <= _FEW:
             return f"the parties are {', '.join(self.all)}"
         if isinstance(self.given, int):
             return f"the parties are numbered 1 to {self.given}"

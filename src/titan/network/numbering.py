@@ -46,7 +46,7 @@ def _pair(edge: object) -> tuple[object, object]:
     ends = tuple(edge) if isinstance(edge, Iterable) and not unordered else ()
     if len(ends) != 2:
         raise NetworkError(
-            f"an edge is {edge!r}", hint="an edge is a pair of names: (sender, receiver)"
+            f"{edge!r} is not an edge", hint="an edge is a pair of names: (sender, receiver)"
         )
     return ends
 

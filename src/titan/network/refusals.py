@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from titan.errors import NotPrivateError, NotStronglyConnectedError, PlanError
-from titan.network.names import Names, listing, whole_number
+from titan.listing import listing
+from titan.network.names import Names
 from titan.network.paths import Gap
+from titan.ring.whole import as_whole
 
 
 def not_strongly_connected(names: Names, gap: Gap) -> NotStronglyConnectedError:
@@ -52,7 +54,7 @@ def nobody_hidden(names: Names, tau: int) -> NotPrivateError:
 
 def checked_tau(tau: object) -> int:
     """τ, if it is a number of parties."""
-    found = whole_number(tau)
+    found = as_whole(tau)
     if found is None or found < 0:
         raise PlanError(
             f"τ = {tau!r} is not a number of colluding parties",
@@ -62,4 +64,4 @@ def checked_tau(tau: object) -> int:
 
 
 def _some(names: Names, numbers: Sequence[int]) -> str:
-    return listing([names[i] for i in numbers])
+    return f"{{{listing(names[i] for i in numbers)}}}"

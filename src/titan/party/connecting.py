@@ -22,12 +22,12 @@ import grpc.aio
 
 from titan.errors import MessageError
 from titan.party import wire
-from titan.party.conversation import FAREWELL, BrokenError, Conversation, refused_by
-from titan.party.desk import Desk
-from titan.party.greeting import Greeting
-from titan.party.intake import Intake
-from titan.party.line import Line, Lines
-from titan.party.news import News
+from titan.party.arrival_queue import ArrivalQueue
+from titan.party.conversation import CLOSING_SECONDS, BrokenError, Conversation, refused_by
+from titan.party.durable_session import DurableSession
+from titan.party.handshake import Handshake
+from titan.party.link_status import LinkStatus, LinkStatuses
+from titan.party.run_events import RunEvents
 from titan.party.streams import Dialler, Listener, Stream, StreamEndedError, explained
 from titan.party.wire import Hello, Refusal, Role
 from titan.study import Card, Identity, Study
@@ -48,25 +48,25 @@ class Connections:
         self,
         study: Study,
         identity: Identity,
-        greeting: Greeting,
-        lines: Lines,
-        desk: Desk,
-        intake: Intake,
-        news: News,
+        handshake: Handshake,
+        links: LinkStatuses,
+        durable: DurableSession,
+        queue: ArrivalQueue,
+        events: RunEvents,
     ) -> None:
         self._study = study
         self._identity = identity
-        self._greeting = greeting
-        self._lines = lines
-        self._desk = desk
-        self._intake = intake
-        self._news = news
+        self._handshake = handshake
+        self._links = links
+        self._durable = durable
+        self._queue = queue
+        self._events = events
         self._diallers: dict[str, Dialler] = {}
         self._listener: Listener | None = None
 
     async def listen(self, address: str) -> None:
         """Wait for those who dial this party, if there are any."""
-        names = {line.peer for line in self._lines.values() if not line.dials}
+        names = {link.peer for link in self._links.values() if not link.dials}
         if names:
             cards = [self._study.card(name) for name in sorted(names)]
             self._listener = Listener(
@@ -82,59 +82,59 @@ class Connections:
 
     # -- dialling -----------------------------------------------------------------------------
 
-    async def dial(self, line: Line) -> None:
+    async def dial(self, link: LinkStatus) -> None:
         """Keep a stream open, opening it again with growing pauses."""
-        if line.peer not in self._diallers:
-            card = self._study.card(line.peer)
-            self._diallers[line.peer] = Dialler(self._identity, card)
+        if link.peer not in self._diallers:
+            card = self._study.card(link.peer)
+            self._diallers[link.peer] = Dialler(self._identity, card)
         pause = _FIRST_PAUSE
-        while not line.over:
-            line.up = False
-            before = self._moved(line), time.monotonic()
-            await self._try(line)
+        while not link.over:
+            link.up = False
+            before = self._moved(link), time.monotonic()
+            await self._try(link)
             lasted = time.monotonic() - before[1] > _LONGEST_PAUSE
-            if line.up and (lasted or self._moved(line) != before[0]):
+            if link.up and (lasted or self._moved(link) != before[0]):
                 pause = _FIRST_PAUSE
-            line.up = False
-            if not line.over:
+            link.up = False
+            if not link.over:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _moved(self, line: Line) -> int:
+    def _moved(self, link: LinkStatus) -> int:
         """How many messages a link has carried; one that is refused again and again is not."""
-        if line.role is Role.SENDER:
-            return self._desk.outgoing[line.peer].first
-        return self._desk.accepted(line.peer)
+        if link.role is Role.SENDER:
+            return self._durable.outgoing[link.peer].first
+        return self._durable.accepted(link.peer)
 
-    async def _try(self, line: Line) -> None:
+    async def _try(self, link: LinkStatus) -> None:
         async def converse(stream: Stream) -> None:
-            await stream.write(wire.encode(self._hello(line)))
-            hello = await self._first(line.peer, stream)
-            refusal = self._refusal(line.peer, hello, line)
+            await stream.write(wire.encode(self._hello(link)))
+            hello = await self._first(link.peer, stream)
+            refusal = self._refusal(link.peer, hello, link)
             if refusal is not None:
                 await _turn_away(stream, refusal)
-            await self._converse(line, stream, hello)
+            await self._converse(link, stream, hello)
 
-        line.conversation = asyncio.ensure_future(self._diallers[line.peer].stream(converse))
+        link.conversation = asyncio.ensure_future(self._diallers[link.peer].stream(converse))
         try:
-            await line.conversation
+            await link.conversation
         except grpc.aio.AioRpcError as error:
-            self._note(line, explained(error))
+            self._note(link, explained(error))
         except (MessageError, BrokenError, StreamEndedError, TimeoutError) as error:
-            self._desk.refused += isinstance(error, MessageError)
-            self._note(line, str(error) or "it did not say hello")
+            self._durable.refused += isinstance(error, MessageError)
+            self._note(link, str(error) or "it did not say hello")
         except asyncio.CancelledError:
-            if not line.conversation.cancelled():  # it is this dialling that was cancelled
-                line.conversation.cancel()
+            if not link.conversation.cancelled():  # it is this dialling that was cancelled
+                link.conversation.cancel()
                 raise
         finally:
-            line.conversation = None
+            link.conversation = None
 
-    def _note(self, line: Line, trouble: str) -> None:
-        if trouble != line.trouble:
-            line.trouble = trouble
-            self._news.tell_once(line.peer, trouble)
-            self._news.changed()
+    def _note(self, link: LinkStatus, trouble: str) -> None:
+        if trouble != link.trouble:
+            link.trouble = trouble
+            self._events.tell_once(link.peer, trouble)
+            self._events.changed()
 
     # -- being dialled ------------------------------------------------------------------------
 
@@ -142,47 +142,47 @@ class Connections:
         """A party of the study dialled: which link is it about, and may it?"""
         try:
             hello = await self._first(card.name, stream)
-            line = self._dialled_line(card, hello)
-            refusal = self._refusal(card.name, hello, line)
-            if refusal is not None or line is None:
+            link = self._dialled_link(card, hello)
+            refusal = self._refusal(card.name, hello, link)
+            if refusal is not None or link is None:
                 reason = refusal or Refusal(f"no such link with {card.name}")
                 self._note_refused(card.name, reason)
                 await stream.write(wire.encode(reason))
                 return
-            await self._replace(line, stream, hello)
+            await self._replace(link, stream, hello)
         except (MessageError, BrokenError, TimeoutError) as error:
-            self._desk.refused += isinstance(error, MessageError)
-            self._news.tell_once(card.name, str(error) or "it did not say hello")
+            self._durable.refused += isinstance(error, MessageError)
+            self._events.tell_once(card.name, str(error) or "it did not say hello")
         except (grpc.aio.AioRpcError, StreamEndedError):
             pass  # it went away; it will dial again
         except Exception as error:  # gRPC would only log it, and the run would wait in vain
-            self._news.fail(error)
+            self._events.fail(error)
 
     def _note_refused(self, peer: str, refusal: Refusal) -> None:
         text = f"refused: {refusal.reason}"
-        self._news.tell_once(peer, text)
-        for line in self._lines.values():
-            if line.peer == peer and not line.up:
-                line.trouble = text
+        self._events.tell_once(peer, text)
+        for link in self._links.values():
+            if link.peer == peer and not link.up:
+                link.trouble = text
 
     def _note_turned_away(self) -> None:
         """Who it wanted to be is not known, but can only be one of those who are awaited."""
-        missing = [line for line in self._lines.values() if not line.dials and not line.up]
-        for line in missing:
-            line.trouble = line.trouble or _TURNED_AWAY
-        names = " or ".join(sorted({line.peer for line in missing}))
-        self._news.tell_once(names or "nobody who is awaited", _TURNED_AWAY)
+        missing = [link for link in self._links.values() if not link.dials and not link.up]
+        for link in missing:
+            link.trouble = link.trouble or _TURNED_AWAY
+        names = " or ".join(sorted({link.peer for link in missing}))
+        self._events.tell_once(names or "nobody who is awaited", _TURNED_AWAY)
 
-    def _dialled_line(self, card: Card, hello: Hello) -> Line | None:
+    def _dialled_link(self, card: Card, hello: Hello) -> LinkStatus | None:
         """The link that a dialler speaks of, if it is that party's to dial."""
         ends = (card.name, self._identity.name)
-        line = self._lines.get(ends if hello.role is Role.SENDER else ends[::-1])
-        return None if line is None or line.dials else line
+        link = self._links.get(ends if hello.role is Role.SENDER else ends[::-1])
+        return None if link is None or link.dials else link
 
-    async def _replace(self, line: Line, stream: Stream, hello: Hello) -> None:
+    async def _replace(self, link: LinkStatus, stream: Stream, hello: Hello) -> None:
         """The newest stream is the one that counts; an older one may be half dead."""
-        mine = asyncio.ensure_future(self._take_over(line.conversation, line, stream, hello))
-        line.conversation = mine
+        mine = asyncio.ensure_future(self._take_over(link.conversation, link, stream, hello))
+        link.conversation = mine
         try:
             await mine
         except asyncio.CancelledError:
@@ -190,27 +190,27 @@ class Connections:
             if asyncio.current_task().cancelling():  # type: ignore[union-attr]
                 raise
         finally:
-            if line.conversation is mine:
-                line.conversation, line.up = None, False
+            if link.conversation is mine:
+                link.conversation, link.up = None, False
 
     async def _take_over(
-        self, old: asyncio.Task[None] | None, line: Line, stream: Stream, hello: Hello
+        self, old: asyncio.Task[None] | None, link: LinkStatus, stream: Stream, hello: Hello
     ) -> None:
         """Say hello once the old stream takes nothing any more: it says what is expected next."""
         if old is not None:
             old.cancel()
             await asyncio.wait((old,))
-        await stream.write(wire.encode(self._hello(line)))
-        await self._converse(line, stream, hello)
+        await stream.write(wire.encode(self._hello(link)))
+        await self._converse(link, stream, hello)
 
     # -- hello --------------------------------------------------------------------------------
 
-    def _hello(self, line: Line) -> Hello:
-        if line.role is Role.SENDER:
-            return self._greeting.hello(line.role, line.peer)
-        incoming = self._desk.incoming[line.peer]
+    def _hello(self, link: LinkStatus) -> Hello:
+        if link.role is Role.SENDER:
+            return self._handshake.hello(link.role, link.peer)
+        incoming = self._durable.incoming[link.peer]
         incoming.restart()
-        return self._greeting.hello(line.role, line.peer, incoming.expected)
+        return self._handshake.hello(link.role, link.peer, incoming.expected)
 
     async def _first(self, peer: str, stream: Stream) -> Hello:
         """What the other end says first, which must be hello."""
@@ -220,17 +220,17 @@ class Connections:
             raise BrokenError("it went away at once")
         chunk = wire.decode(data)
         if isinstance(chunk, Refusal):
-            refused_by(peer, chunk, self._news)
+            refused_by(peer, chunk, self._events)
         if not isinstance(chunk, Hello):
             raise MessageError("the first chunk was no hello")
         return chunk
 
-    def _refusal(self, peer: str, hello: Hello, line: Line | None) -> Refusal | None:
-        role = line.role if line is not None else hello.role
-        return self._greeting.refusal(hello, peer, role, self._desk.journal)
+    def _refusal(self, peer: str, hello: Hello, link: LinkStatus | None) -> Refusal | None:
+        role = link.role if link is not None else hello.role
+        return self._handshake.refusal(hello, peer, role, self._durable.journal)
 
-    async def _converse(self, line: Line, stream: Stream, hello: Hello) -> None:
-        await Conversation(line, stream, self._desk, self._intake, self._news).run(hello)
+    async def _converse(self, link: LinkStatus, stream: Stream, hello: Hello) -> None:
+        await Conversation(link, stream, self._durable, self._queue, self._events).run(hello)
 
 
 async def _turn_away(stream: Stream, refusal: Refusal) -> NoReturn:
@@ -238,6 +238,6 @@ async def _turn_away(stream: Stream, refusal: Refusal) -> NoReturn:
     await stream.write(wire.encode(refusal))
     await stream.finish()
     with suppress(TimeoutError):
-        async with asyncio.timeout(FAREWELL):
+        async with asyncio.timeout(CLOSING_SECONDS):
             await stream.read()
     raise BrokenError(f"refused: {refusal.reason}")

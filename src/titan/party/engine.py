@@ -1,13 +1,13 @@
-"""A party at work: all its links and its desk, from the first dial until it leaves.
+"""A party at work: all its links and its durable session, from the first dial until it leaves.
 
-    connecting ─► conversation ─► intake ─► desk
-                       ▲                     │
-                       └─ line.stirred ◄─────┘
+    connecting ─► conversation ─► arrival queue ─► durable session
+                       ▲                                │
+                       └────────── link.wake ◄──────────┘
 
-Everybody reports to `news`, and whoever waits for the run waits there.
+Everybody reports to `run_events`, and whoever waits for the run waits there.
 """
 
-# Rule 1: only the desk decides what is taken and what may leave.
+# Rule 1: only the durable session decides what is taken and what may leave.
 # Rule 2: a peer's fault costs its stream, never the process. What is wrong here, or with the run,
 #         ends the run with an error.
 # Rule 3: whatever was begun here has ended when the party has left.
@@ -19,15 +19,15 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
-from titan.errors import FileError, PeerError
+from titan.errors import FileError, WaitError
+from titan.party.arrival_queue import ArrivalQueue
 from titan.party.connecting import Connections
-from titan.party.conversation import FAREWELL
-from titan.party.desk import Desk
-from titan.party.greeting import Greeting
-from titan.party.intake import Intake
-from titan.party.line import lines_of
-from titan.party.news import News, Watch
-from titan.party.standing import Standing
+from titan.party.conversation import CLOSING_SECONDS
+from titan.party.durable_session import DurableSession
+from titan.party.handshake import Handshake
+from titan.party.link_status import link_statuses
+from titan.party.run_events import RunEvents, Watch
+from titan.party.run_progress import RunProgress
 from titan.study import Identity, Study
 
 __all__ = ["Engine", "Watch"]
@@ -40,21 +40,21 @@ class Engine:
         self,
         study: Study,
         identity: Identity,
-        desk: Desk,
-        greeting: Greeting,
+        durable: DurableSession,
+        handshake: Handshake,
         *,
         listen: str,
         watch: Watch,
-        standing: Callable[[], Standing],
+        progress: Callable[[], RunProgress],
     ) -> None:
         self._listen = listen
-        self._standing = standing
-        lines = lines_of(study, identity.name)
-        self._lines = list(lines.values())
-        self._news = News(watch, standing)
-        self._intake = Intake(desk, lines, self._news)
+        self._progress = progress
+        links = link_statuses(study, identity.name)
+        self._links = list(links.values())
+        self._events = RunEvents(watch, progress)
+        self._queue = ArrivalQueue(durable, links, self._events)
         self._connections = Connections(
-            study, identity, greeting, lines, desk, self._intake, self._news
+            study, identity, handshake, links, durable, self._queue, self._events
         )
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -62,21 +62,21 @@ class Engine:
 
     async def __aenter__(self) -> Engine:
         await self._connections.listen(self._listen)
-        self._spawn(self._intake.run())
-        for line in self._lines:
-            if line.dials:
-                self._spawn(self._connections.dial(line))
+        self._spawn(self._queue.run())
+        for link in self._links:
+            if link.dials:
+                self._spawn(self._connections.dial(link))
         return self
 
     async def __aexit__(self, failed: object, *_: object) -> None:
-        if not failed and self._news.failure is None:
+        if not failed and self._events.failure is None:
             with suppress(FileError):  # what is not confirmed, others will send again
-                self._intake.confirm()
-        for line in self._lines:
-            line.leave()
-        conversations = [line.conversation for line in self._lines if line.conversation]
-        if conversations and self._news.failure is None:
-            await asyncio.wait(conversations, timeout=2 * FAREWELL)
+                self._queue.confirm()
+        for link in self._links:
+            link.leave()
+        conversations = [link.conversation for link in self._links if link.conversation]
+        if conversations and self._events.failure is None:
+            await asyncio.wait(conversations, timeout=2 * CLOSING_SECONDS)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -89,39 +89,39 @@ class Engine:
 
     def _note_failure(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
-            self._news.fail(task.exception())
+            self._events.fail(task.exception())
 
-    def stir(self) -> None:
-        """Something was put out."""
-        self._intake.stir()
+    def wake_senders(self) -> None:
+        """Something was released."""
+        self._queue.wake_senders()
 
     # -- how far it is ------------------------------------------------------------------------
 
     async def until(self, condition: Callable[[], bool], wait: float) -> None:
-        """Take part until something holds; PeerError after `wait` seconds without news."""
-        if not await self._news.until(condition, wait):
+        """Take part until something holds; WaitError after `wait` seconds without news."""
+        if not await self._events.until(condition, wait):
             raise self._waited_in_vain(wait)
 
     @property
     def connected(self) -> bool:
         """Every link has been up."""
-        return all(line.ever_up for line in self._lines)
+        return all(link.ever_up for link in self._links)
 
     @property
     def closed(self) -> bool:
         """Nobody will say anything more, and everybody knows."""
-        return all(line.closed for line in self._lines)
+        return all(link.closed for link in self._links)
 
     @property
     def bytes_written(self) -> int:
         """To all links, after hello."""
-        return sum(line.bytes_written for line in self._lines)
+        return sum(link.bytes_written for link in self._links)
 
-    def _waited_in_vain(self, wait: float) -> PeerError:
-        standing = self._standing()
-        troubles = [f"{n}: {why}" for n, why in self._troubles(standing.waiting)]
-        return PeerError(
-            f"nothing came for {wait:g} seconds ({standing})"
+    def _waited_in_vain(self, wait: float) -> WaitError:
+        progress = self._progress()
+        troubles = [f"{n}: {why}" for n, why in self._troubles(progress.waiting)]
+        return WaitError(
+            f"nothing came for {wait:g} seconds ({progress})"
             + (f"; {'; '.join(troubles)}" if troubles else ""),
             hint="there is no answer, and the journal is kept: the same command goes on from here",
         )
@@ -129,8 +129,8 @@ class Engine:
     def _troubles(self, first: Sequence[str]) -> list[tuple[str, str]]:
         """Whose link is down, and why; those who are waited for come first."""
         found: dict[str, str] = {}
-        for line in self._lines:
-            if not line.up:
-                found[line.peer] = line.trouble or found.get(line.peer, "")
+        for link in self._links:
+            if not link.up:
+                found[link.peer] = link.trouble or found.get(link.peer, "")
         order = [n for n in first if n in found] + [n for n in found if n not in first]
         return [(name, found[name] or "no connection yet") for name in order]

@@ -31,16 +31,16 @@ class Outgoing:
         self._waiting.append(message)
 
     def acknowledged(self, next_: int) -> bool:
-        """All below `next_` have arrived; whether that is news."""
+        """All below `next_` have arrived; whether that was not known."""
         if next_ > self.next:
             raise MessageError(
                 f"message {next_ - 1} was acknowledged, of {self.next} that were sent"
             )
-        news = next_ > self.first
+        new = next_ > self.first
         while self.first < next_:
             self._waiting.popleft()
             self.first += 1
-        return news
+        return new
 
     def start(self, expects: int) -> int:
         """The number to begin with for a receiver that expects this one."""

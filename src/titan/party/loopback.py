@@ -16,16 +16,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from titan.errors import DataError, FileError, InputError
+from titan.listing import listing
 from titan.moments import Source, open_source
-from titan.moments.decimal_text import is_missing
 from titan.moments.files import ParquetFile
-from titan.moments.sources import RawBatch
+from titan.moments.sources import Block, party_names
 from titan.network import Network
 from titan.study import Card, Identity, Link, Study
 from titan.study.card import checked_name
@@ -120,7 +121,7 @@ def free_addresses(count: int) -> list[str]:
 def files_in(folder: Path, parties: Sequence[str]) -> tuple[dict[str, Path], list[Path]]:
     """Every party's file, `<party>.csv` or `<party>.parquet`, and the files that are nobody's."""
     if not folder.is_dir():
-        raise FileError(f"{folder} is no directory", hint="it has one file of rows per party")
+        raise FileError(f"{folder} is not a directory", hint="it has one file of rows per party")
     held = sorted(file for file in folder.iterdir() if file.suffix.lower() in ENDINGS)
     others = [file for file in held if file.stem not in parties]
     found: dict[str, Path] = {}
@@ -137,15 +138,13 @@ def files_in(folder: Path, parties: Sequence[str]) -> tuple[dict[str, Path], lis
 
 
 def _refuse_absent(folder: Path, absent: Sequence[str], others: Sequence[Path]) -> None:
-    if not absent:
-        return
-    named = ", ".join(f'"{name}"' for name in absent[:8]) + (", …" if len(absent) > 8 else "")
-    strangers = ", ".join(file.name for file in others[:8])
-    raise FileError(
-        f"{folder} has no file of {named}",
-        hint=f'such as "{absent[0]}.csv" or "{absent[0]}.parquet"'
-        + (f"; these belong to no party of the study: {strangers}" if others else ""),
-    )
+    if absent:
+        strangers = listing(file.name for file in others)
+        raise FileError(
+            f"{folder} has no file of " + listing(f'"{name}"' for name in absent),
+            hint=f'such as "{absent[0]}.csv" or "{absent[0]}.parquet"'
+            + (f"; these belong to no party of the study: {strangers}" if others else ""),
+        )
 
 
 def divide(file: Path, column: str, folder: Path) -> dict[str, Path]:
@@ -160,9 +159,9 @@ def divide(file: Path, column: str, folder: Path) -> dict[str, Path]:
     paths: dict[str, Path] = {}
     with ExitStack() as open_files:
         writers: dict[str, Any] = {}
-        for batch in source.batches(source.column_names):
-            table = _table(batch)
-            for party, rows in _rows_by_party(batch, column).items():
+        by_party = source.each_block(partial(_by_party, column=column), columns=source.column_names)
+        for table, rows_of in by_party:
+            for party, rows in rows_of.items():
                 if party not in writers:
                     paths[party] = folder / f"{_file_name(party, column)}{ending}"
                     writers[party] = open_files.enter_context(_writer(paths[party], table))
@@ -171,25 +170,17 @@ def divide(file: Path, column: str, folder: Path) -> dict[str, Path]:
     return paths
 
 
-def _table(batch: RawBatch) -> Any:
+def _by_party(block: Block, column: str) -> tuple[Any, dict[str, Any]]:
+    """A block as a table, and the numbers of each party's rows in it; parties by first rows."""
     import pyarrow as pa
 
-    return pa.table({name: cells.values for name, cells in batch.cells.items()})
-
-
-def _rows_by_party(batch: RawBatch, column: str) -> dict[str, Any]:
-    """The numbers of each party's rows, in order; parties by their first row."""
-    cells = batch.cells[column]
-    text = cells.text("name the parties by text or by whole numbers")
-    missing = is_missing(text)
-    if missing.any():
-        raise cells.error(int(missing.argmax()), "no party is named")
-    coded = text.dictionary_encode()
+    coded = party_names(block, column).dictionary_encode()
     codes = np.asarray(coded.indices)
-    return {
+    rows = {
         party: np.flatnonzero(codes == code)
         for code, party in enumerate(coded.dictionary.to_pylist())
     }
+    return pa.table({name: cells.values for name, cells in block.cells.items()}), rows
 
 
 def _file_name(party: str, column: str) -> str:

@@ -11,6 +11,8 @@
 Outside the sums `sum` is 255. What is told to all has the body origin u32 · signature · content.
 """
 
+# Rule: a message is decoded once, when it arrives; whoever needs its content gets what was found.
+
 from __future__ import annotations
 
 import struct
@@ -31,53 +33,39 @@ HEAD_BYTES = 2
 MOST_SUMS = _OUTSIDE
 
 
-def decode(peer: str, number: int, message: Payload) -> Frame:
-    """Message `number` from `peer` as a frame; MessageError if it cannot be one."""
-    if len(message) < HEAD_BYTES:
-        raise MessageError("a message without its head")
-    kind, place = _KINDS.get(message[0]), message[1]
-    if kind is None:
-        raise MessageError(f"a message of unknown kind {message[0]}")
-    if kind in _CONTROL.values():
-        if place != _OUTSIDE:
-            raise MessageError(f"a message of kind {kind} inside a sum")
-        if kind == END and len(message) > HEAD_BYTES:
-            raise MessageError("a last message that says something")
-        return Frame(peer, number, kind, message, None, 0)
-    if place == _OUTSIDE:
-        raise MessageError(f"a message of kind {kind} outside the sums")
-    envelope, _ = opened(message)
-    if envelope.kind.name != kind:
-        raise MessageError(f"a message of kind {kind} with an envelope of another")
-    return Frame(peer, number, kind, message, place, envelope.round)
-
-
 def _head(kind: str, place: int = _OUTSIDE) -> bytes:
     return bytes([_NUMBERS[kind], place])
 
 
-# -- inside a sum -----------------------------------------------------------------------------
+LAST = _head(END)
+"""The last message along a link says nothing but that."""
 
 
-def enclosed(number: int, envelope: Envelope, signatures: bytes = b"") -> bytes:
-    """The message that carries an envelope of sum `number`; a vector is copied once."""
-    head = _head(envelope.kind.name, number)
-    return b"".join((head, envelope.head, envelope.payload, signatures))
+@dataclass(frozen=True)
+class Enclosed:
+    """An envelope of sum `number`, and the signatures behind it if it is a MASKED one."""
 
+    number: int
+    envelope: Envelope
+    signatures: Payload = field(default=b"", repr=False)
 
-def opened(message: Payload) -> tuple[Envelope, Payload]:
-    """The envelope and the signatures behind it, which only a MASKED one may have."""
-    body = message[HEAD_BYTES:]
-    if len(body) < HEADER_BYTES:
-        raise MessageError("an envelope without its head")
-    end = HEADER_BYTES + int.from_bytes(body[HEADER_BYTES - 4 : HEADER_BYTES], "little")
-    envelope, behind = Envelope.decode(body[:end]), body[end:]
-    if len(behind) and envelope.kind is not Kind.MASKED:
-        raise MessageError(f"{envelope!r} has something behind it")
-    return envelope, behind
+    def encode(self) -> bytes:
+        """The whole message; a vector is copied once."""
+        envelope = self.envelope
+        head = _head(envelope.kind.name, self.number)
+        return b"".join((head, envelope.head, envelope.payload, self.signatures))
 
-
-# -- told to all ------------------------------------------------------------------------------
+    @classmethod
+    def decode(cls, message: Payload) -> Enclosed:
+        """What a message says, whose head was read already."""
+        body = message[HEAD_BYTES:]
+        if len(body) < HEADER_BYTES:
+            raise MessageError("an envelope without its head")
+        end = HEADER_BYTES + int.from_bytes(body[HEADER_BYTES - 4 : HEADER_BYTES], "little")
+        envelope, behind = Envelope.decode(body[:end]), body[end:]
+        if len(behind) and envelope.kind is not Kind.MASKED:
+            raise MessageError(f"{envelope!r} has something behind it")
+        return cls(message[1], envelope, behind)
 
 
 @dataclass(frozen=True)
@@ -102,7 +90,37 @@ class Told:
         return cls(origin, bytes(body[_ORIGIN.size : start]), bytes(body[start:]))
 
 
-# -- the last ---------------------------------------------------------------------------------
+@dataclass
+class Received:
+    """A message as the journal keeps it, and what it says."""
 
-LAST = _head(END)
-"""It says nothing but that."""
+    frame: Frame
+    _found: Enclosed | Told | None = None
+
+    @property
+    def content(self) -> Enclosed | Told | None:
+        """Found when it is asked for; None for the last message, which says nothing."""
+        if self._found is None and self.frame.kind != END:
+            what = Told if self.frame.sum is None else Enclosed
+            self._found = what.decode(self.frame.body)
+        return self._found
+
+
+def decode(peer: str, number: int, message: Payload) -> Received:
+    """Message `number` from `peer`; MessageError if it cannot be one."""
+    if len(message) < HEAD_BYTES:
+        raise MessageError("a message without its head")
+    kind, place = _KINDS.get(message[0]), message[1]
+    if kind is None:
+        raise MessageError(f"a message of unknown kind {message[0]}")
+    if (kind in _CONTROL.values()) != (place == _OUTSIDE):
+        where = "outside the sums" if place == _OUTSIDE else "inside a sum"
+        raise MessageError(f"a message of kind {kind} {where}")
+    if kind == END and len(message) > HEAD_BYTES:
+        raise MessageError("a last message that says something")
+    if place == _OUTSIDE:
+        return Received(Frame(peer, number, kind, message))
+    enclosed = Enclosed.decode(message)
+    if enclosed.envelope.kind.name != kind:
+        raise MessageError(f"a message of kind {kind} with an envelope of another")
+    return Received(Frame(peer, number, kind, message, place, enclosed.envelope.round), enclosed)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from titan.errors import TitanError
+from titan.errors import ReleaseError, TitanError
 
 Progress = Callable[[str, str], None]
 """Called with a child's name and a line that it said."""
@@ -123,9 +123,10 @@ def _closed(child: _Child) -> None:
 def _fail(child: _Child) -> NoReturn:
     said = [line.removeprefix(_ERROR) for line in child.lines if line.startswith(_ERROR)]
     hints = [line.removeprefix(_HINT) for line in child.lines if line.startswith(_HINT)]
-    if said:
-        raise TitanError(f'"{child.name}": {said[0]}', hint=hints[0] if hints else "")
     status = child.process.returncode
+    if said:
+        kind = ReleaseError if status == ReleaseError.exit_status else TitanError
+        raise kind(f'"{child.name}": {said[0]}', hint=hints[0] if hints else "")
     how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
     raise TitanError(f'"{child.name}" {how}' + (f": {child.lines[-1]}" if child.lines else ""))
 

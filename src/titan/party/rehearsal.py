@@ -25,7 +25,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from titan.errors import FileError, InputError, RecoveryError
+from titan.errors import InputError, RecoveryError
+from titan.files import attempt
 from titan.party.loopback import on_loopback
 from titan.party.processes import Progress, run_all
 from titan.study import Study, check
@@ -104,12 +105,9 @@ def workplace(folder: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="titan-rehearsal-") as made:
             yield Path(made)
         return
-    try:
+    with attempt("used", folder, "name a new folder"):
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
-    except OSError as error:
-        reason = (error.strerror or "cannot be made").lower()
-        raise FileError(f"{folder} cannot be used: {reason}", hint="name a new folder") from None
     yield folder.resolve()
 
 

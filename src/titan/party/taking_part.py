@@ -13,32 +13,40 @@ ledger and journal begun or found again ─► links ─► sums ─► agreemen
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import titan
-from titan.errors import FileError, InputError, TitanError
-from titan.moments import Collected, Source, collect, moments_file
-from titan.party.aftermath import Aftermath, most_messages
-from titan.party.desk import Desk
+from titan import files
+from titan.canonical import finite
+from titan.errors import InputError, MessageError, TitanError
+from titan.joint import Task
+from titan.joint.task import described
+from titan.moments import Source
+from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine, Watch
-from titan.party.entry import entry_of
-from titan.party.greeting import Greeting
-from titan.party.job import Answer, StudyJob, described
+from titan.party.finished_run import FinishedRun
+from titan.party.handshake import Handshake
 from titan.party.links import Incoming, Outgoing
-from titan.party.session import Run, Session
+from titan.party.preparing import prepare, rounding_notes
+from titan.party.run import Run, most_messages
+from titan.party.session import Session
 from titan.protocol.masking import fresh_key
-from titan.study import Identity, Report, Study, files, preflight
+from titan.results import Results, decode, encode
+from titan.results.result_file import NAME as RESULT
+from titan.study import Identity, Report, Study, preflight
 from titan.study.journal import Journal
 from titan.study.ledger import Ledger
 from titan.study.run_state import RunState
 from titan.study.transcript import NetworkFacts, from_journal
 
 JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"
+Show = Callable[[Results], None]
 _GRACE = 5.0  # seconds to wait for a last message that nobody needs
 _STOPPED = 30.0  # seconds to serve what others need to see why this run stops
 
@@ -58,7 +66,7 @@ class Choices:
 class Outcome:
     """The answer, and how it was come by."""
 
-    answer: Answer
+    results: Results
     folder: Path
     times: dict[str, float]
     started: float
@@ -74,17 +82,18 @@ class Party:
 
     study: Study
     identity: Identity
-    source: Source
+    rows: Source | Mapping[str, Source]
+    """For all questions, or for each by its name."""
     folder: Path
     ledger: Path
     choices: Choices = Choices()
     watch: Watch = field(default_factory=Watch)
 
-    def take_part(self, show: Callable[[Answer], None]) -> Outcome:
+    def take_part(self, show: Show) -> Outcome:
         """Take part to the end; `show` is called with the answer as soon as it is certain."""
         return asyncio.run(self.join(show))
 
-    async def join(self, show: Callable[[Answer], None]) -> Outcome:
+    async def join(self, show: Show) -> Outcome:
         """The same, inside an event loop."""
         started = time.monotonic()
         report = checked(self.study)
@@ -93,41 +102,35 @@ class Party:
             state = journal.state
             if state is not None and state.erased:
                 return await self._serve(journal, show, started)
-            collected = self._collect()
-            state = self._begin(journal, collected)
-            work = _Work(self, report, journal, state, collected, started)
+            task, state = self._begin(journal)
+            work = _Work(self, report, journal, state, task, started)
             return await work.run(show)
 
     # -- before anything leaves ---------------------------------------------------------------
 
-    def _collect(self) -> Collected:
-        study = self.study
-        found = collect(self.source, study.model, missing=study.missing, check=study.check_rows)
-        rows, name = found.moments.rows, self.identity.name
-        study.limits.check_own(rows, name, weightless=found.weightless)
-        StudyJob(study, name, found.moments).secret(0, ())  # numbers too large are found out now
-        return found
-
-    def _begin(self, journal: Journal, collected: Collected) -> RunState:
+    def _begin(self, journal: Journal) -> tuple[Task, RunState]:
         """In the ledger and in the journal, or in neither: what one refuses binds no run."""
-        with Ledger.open(self.ledger) as ledger:
-            entry = entry_of(self.study, self.choices.run, self.source, ledger)
-            with ledger.batch(), journal.batch():
-                state = self._begin_journal(journal, collected)
+        study, run = self.study, self.choices.run
+        key = Ledger.key_for(self.ledger)
+        parts, entries = prepare(study, run, self.rows, key)
+        task = Task(study.meeting, study.plans, parts)
+        task.check()  # what is wrong with the own rows is found out now
+        for note in rounding_notes(study, parts):
+            self.watch.tell(note)
+        digests = (rows.encode() for entry in entries for rows in entry.rows.values())
+        with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
+            state = journal.begin(
+                study=study.digest,
+                run=run,
+                party=self.identity.name,
+                parties=study.network.parties,
+                nonce=fresh_key(),
+                keys=[fresh_key() for _ in task.plans],
+                data_digest=journal.keyed_digest(digests),
+            )
+            for entry in entries:
                 ledger.record(entry, allow_differencing=self.choices.allow_differencing)
-        return state
-
-    def _begin_journal(self, journal: Journal, collected: Collected) -> RunState:
-        sums = 2 if self.study.parameters > 1 else 1
-        return journal.begin(
-            study=self.study.digest,
-            run=self.choices.run,
-            party=self.identity.name,
-            parties=self.study.network.parties,
-            nonce=fresh_key(),
-            keys=[fresh_key() for _ in range(sums)],
-            data_digest=journal.keyed_digest([moments_file.encode(collected.moments)]),
-        )
+        return task, state
 
     # -- the network --------------------------------------------------------------------------
 
@@ -140,50 +143,53 @@ class Party:
         literal = host.startswith("[") or host.replace(".", "").isdecimal()
         return f"{host if literal else '0.0.0.0'}:{port}"  # noqa: S104 - to be reached is its task
 
-    def engine(self, desk: Desk, nonce: bytes, plan: str, standing: Callable[[], Any]) -> Engine:
+    def engine(
+        self, durable: DurableSession, nonce: bytes, plan: str, progress: Callable[[], Any]
+    ) -> Engine:
         study = self.study
-        greeting = Greeting(
+        handshake = Handshake(
             bytes.fromhex(study.digest), self.choices.run, self.identity.name, nonce, plan
         )
         return Engine(
             study,
             self.identity,
-            desk,
-            greeting,
+            durable,
+            handshake,
             listen=self.listen,
             watch=self.watch,
-            standing=standing,
+            progress=progress,
         )
 
-    async def _serve(
-        self, journal: Journal, show: Callable[[Answer], None], started: float
-    ) -> Outcome:
+    async def _serve(self, journal: Journal, show: Show, started: float) -> Outcome:
         """The run is over here: show its answer again, and give the others what they miss."""
         state = journal.state
         assert state is not None  # noqa: S101 - it is finished
-        answer = _stored_answer(state)
-        if state.transcript:
-            self._write_transcript(state.transcript)
-        show(answer)
+        results = _stored(state)
+        self._write_files(state)
+        show(results)
         network, me = self.study.network, self.identity.name
         outgoing = {
             name: Outgoing(journal.acknowledged_by(name) + 1) for name in _receivers(network, me)
         }
-        plans = StudyJob.plans_of(self.study)
-        rest = Aftermath(journal, most_messages(network, network.index(me), plans))
+        plans = self.study.plans
+        rest = FinishedRun(journal, most_messages(network, network.index(me), plans))
         most = max(plan.cost.bytes_sent.largest for plan in plans) + (1 << 20)
         incoming = {name: Incoming(most) for name in _senders(network, me)}
-        desk = Desk(rest, journal, outgoing, incoming)
+        durable = DurableSession(rest, journal, outgoing, incoming)
         late: tuple[str, ...] = ()
-        if desk.needed():
-            async with self.engine(desk, state.nonce, described(plans), lambda: rest.standing) as e:
-                late = await _stay(e, desk, self.choices.wait)
-        return Outcome(answer, self.folder, {}, started, 0, late)
+        if durable.needed():
+            async with self.engine(
+                durable, state.nonce, described(plans), lambda: rest.progress
+            ) as e:
+                late = await _stay(e, durable, self.choices.wait)
+        return Outcome(results, self.folder, {}, started, 0, late)
 
-    def _write_transcript(self, transcript: bytes) -> None:
-        path = self.folder / TRANSCRIPT
-        if not path.exists() or path.read_bytes() != transcript:
-            files.write(path, transcript, mode=0o600, force=True)
+    def _write_files(self, state: RunState) -> None:
+        """What was learned and what was signed, as the journal has them."""
+        for name, content in ((RESULT, state.result), (TRANSCRIPT, state.transcript)):
+            path = self.folder / name
+            if content and not (path.exists() and path.read_bytes() == content):
+                files.write(path, content, mode=0o600, force=True)
 
 
 class _Work:
@@ -195,7 +201,7 @@ class _Work:
         report: Report,
         journal: Journal,
         state: RunState,
-        collected: Collected,
+        task: Task,
         started: float,
     ) -> None:
         study, identity = party.study, party.identity
@@ -203,11 +209,10 @@ class _Work:
         self._party = party
         self._report = report
         self._journal = journal
-        self._collected = collected
+        self._task = task
         self._started = started
         self._times: dict[str, float] = {}
         self._wait = party.choices.wait
-        self._job = StudyJob(study, identity.name, collected.moments)
         self._run = Run(
             bytes.fromhex(study.digest),
             party.choices.run,
@@ -216,56 +221,62 @@ class _Work:
             state.nonce,
             None if study.solver is None else network.index(study.solver),
         )
-        self._session = Session(self._run, self._job, state.keys, Signatures(study, identity))
+        self._session = Session(self._run, task, state.keys, Signatures(study, identity))
         most = self._session.largest_message
-        self._desk = Desk(
+        self._durable = DurableSession(
             self._session,
             journal,
             {name: Outgoing() for name in _receivers(network, identity.name)},
             {name: Incoming(most) for name in _senders(network, identity.name)},
         )
 
-    async def run(self, show: Callable[[Answer], None]) -> Outcome:
-        session, desk = self._session, self._desk
-        plan = described(self._job.plans)
+    async def run(self, show: Show) -> Outcome:
+        session, durable = self._session, self._durable
+        plan = described(self._task.plans)
         async with self._party.engine(
-            desk, self._run.nonce, plan, lambda: session.standing
+            durable, self._run.nonce, plan, lambda: session.progress
         ) as engine:
-            await self._until(engine, lambda: session.pooled or self._connected(engine))
-            self._milestone("connected")
-            await self._until(engine, lambda: session.pooled)
-            self._milestone("pooled")
-            await self._until(engine, lambda: session.complete)
-            answer = await self._answer()
-            self._finish(answer)
-            engine.stir()
-            self._milestone("answered")
-            show(answer)
-            self._forget()
-            late = await _stay(engine, desk, self._wait)
+            if await self._reaches_the_end(engine):
+                results = await self._results()
+                self._finish(results)
+                engine.wake_senders()
+                self._milestone("answered")
+                show(results)
+                self._forget()
+                late = await _stay(engine, durable, self._wait)
+            else:
+                await _stay(engine, durable, min(self._wait, _STOPPED))
+        if session.stopped is not None:  # raised when this party has left in good order
+            self._end_without_answer(session.stopped)
+            raise session.stopped
         return Outcome(
-            answer,
+            results,
             self._party.folder,
             self._times,
             self._started,
-            self._collected.dropped,
+            dropped_rows(self._task.part),
             late,
             engine.bytes_written,
         )
 
-    async def _until(self, engine: Engine, condition: Callable[[], bool]) -> None:
-        """Wait for something, unless the job stops: then raise its error, once others know."""
+    async def _reaches_the_end(self, engine: Engine) -> bool:
+        """Wait for everything that an answer needs; False if the run stops without one."""
         session = self._session
-        await engine.until(lambda: condition() or session.stopped is not None, self._wait)
-        if session.stopped is not None:
-            await _stay(engine, self._desk, min(self._wait, _STOPPED), grace=0.0)
-            self._end_without_answer(session.stopped)
-            raise session.stopped
+        if await self._until(engine, lambda: session.pooled or self._connected(engine)):
+            self._milestone("connected")
+        if await self._until(engine, lambda: session.pooled):
+            self._milestone("pooled")
+        return await self._until(engine, lambda: session.complete)
+
+    async def _until(self, engine: Engine, condition: Callable[[], bool]) -> bool:
+        """Wait for something; False if the run stops instead."""
+        session = self._session
+        await engine.until(lambda: session.stopped is not None or condition(), self._wait)
+        return session.stopped is None
 
     def _end_without_answer(self, error: TitanError) -> None:
-        """All parties see the same sums and stop at the same place: nothing is to be resumed."""
-        answer = Answer.failed(error)
-        self._journal.finish({"result": answer.result, "summary": ""}, b"")
+        """No restart would get any further. What others may still need is served as it is."""
+        self._journal.finish(self._encoded(dict.fromkeys(self._names, error)), b"")
         self._forget()
 
     def _connected(self, engine: Engine) -> bool:
@@ -275,51 +286,68 @@ class _Work:
     def _milestone(self, name: str) -> None:
         self._times[name] = time.monotonic() - self._started
 
-    async def _answer(self) -> Answer:
+    @property
+    def _names(self) -> list[str]:
+        return [question.name for question in self._party.study.questions]
+
+    async def _results(self) -> Results:
         """Solve, or take what the one who solves told; links go on meanwhile."""
         state = self._journal.state
         if state is not None and state.finished:
-            return _stored_answer(state)
+            return _stored(state)
         told = self._session.answer
         if told is not None:
-            return Answer.decode(told)
-        try:
-            return await asyncio.to_thread(self._job.answer, self._session.totals)
-        except TitanError as error:
-            return Answer.failed(error)
+            return told_results(told)
+        states = await asyncio.to_thread(self._session.find_answer)
+        outcomes = {
+            name: each.answer if each.error is None else each.error
+            for name, each in zip(self._names, states, strict=True)
+        }
+        return decode(await asyncio.to_thread(self._encoded, outcomes))
 
-    def _finish(self, answer: Answer) -> None:
+    def _encoded(self, outcomes: Mapping[str, Any]) -> bytes:
+        """What all parties learned, as it is kept: the same bytes at all of them."""
+        study, run = self._party.study, self._party.choices.run
+        cost = None if self._report.cost is None else self._report.cost.as_dict()
+        parties = study.network.parties
+        return encode(Results(outcomes, study=study.digest, run=run, parties=parties, cost=cost))
+
+    def _finish(self, results: Results) -> None:
         """Keep the answer, tell it if that is this party's task, and sign what happened."""
         assert self._session.agreed is not None  # noqa: S101 - it is complete
+        kept = encode(results)
         with self._journal.batch():  # what is told is signed too, and nothing without the other
             self._journal.agree(self._session.agreed)
             if self._run.solver == self._run.party:
-                self._desk.write_down(self._session.tell_answer(answer.encode()))
-            transcript = self._transcript(answer)
-            self._journal.finish({"result": answer.result, "summary": answer.summary}, transcript)
+                self._durable.write_down(self._session.tell_answer(kept))
+            self._journal.finish(kept, self._transcript(results, kept))
         self._journal.sync()
-        self._desk.release()
+        self._durable.release()
         state = self._journal.state
         assert state is not None  # noqa: S101 - it was begun
-        self._party._write_transcript(state.transcript or b"")  # the first one, after a restart
+        self._party._write_files(state)  # the first ones, after a restart
 
-    def _transcript(self, answer: Answer) -> bytes:
+    def _transcript(self, results: Results, kept: bytes) -> bytes:
         study, identity = self._party.study, self._party.identity
         connectivity = self._report.facts["weak_connectivity"] or study.tau + 1
+        made = self._task.plans[: len(self._session.totals)]
         return from_journal(
             self._journal,
-            sums=[(plan.scheme.name, plan.recovery_rounds) for plan in self._job.plans],
+            sums=[(plan.scheme.name, plan.recovery_rounds) for plan in made],
             network=NetworkFacts(study.network.diameter, connectivity, study.tau),
             software=f"titan {titan.__version__}",
             certificate=identity.card.certificate,
-            result=answer.result,
+            result=finite(results.to_dict()),
+            result_sha256=hashlib.sha256(kept).hexdigest(),
         ).signed(identity.sign)
 
     def _forget(self) -> None:
-        """Everybody has the sums, so nobody needs a mask: erase what is secret."""
-        self._desk.masks_arrived()
-        if not self._party.choices.keep_journal:
-            self._journal.erase_secrets(self._desk.unacknowledged())
+        """Erase what is secret, unless somebody still waits for a mask."""
+        self._durable.masks_arrived(len(self._session.totals))
+        to_serve = self._durable.unacknowledged()
+        needed = any(frame.secret for frame in to_serve)
+        if not needed and not self._party.choices.keep_journal:
+            self._journal.erase_secrets(to_serve)
 
 
 @dataclass(frozen=True)
@@ -336,19 +364,34 @@ class Signatures:
         return self.study.parties[party].verify(signature, data)
 
 
-async def _stay(engine: Engine, desk: Desk, wait: float, grace: float = _GRACE) -> tuple[str, ...]:
+async def _stay(
+    engine: Engine, durable: DurableSession, wait: float, grace: float = _GRACE
+) -> tuple[str, ...]:
     """Stay until the others have all they need; who has not, when the waiting is over."""
     try:
-        await engine.until(lambda: not desk.needed(), wait)
+        await engine.until(lambda: not durable.needed(), wait)
         await engine.until(lambda: engine.closed, min(wait, grace))
     except TitanError:
         pass
-    return tuple(sorted({frame.peer for frame in desk.needed()}))
+    return tuple(sorted({frame.peer for frame in durable.needed()}))
 
 
-def _stored_answer(state: RunState) -> Answer:
+def told_results(data: bytes) -> Results:
+    """What the party that solves for all told; another party's bytes, so MessageError."""
+    try:
+        return decode(data)
+    except TitanError:
+        raise MessageError("the answer that was told cannot be read") from None
+
+
+def _stored(state: RunState) -> Results:
     assert state.result is not None  # noqa: S101 - it is finished
-    return Answer(state.result["result"], state.result["summary"])
+    return decode(state.result)
+
+
+def dropped_rows(parts: Mapping[str, Any]) -> int:
+    """How many of the own rows were left out as incomplete, for one question or another."""
+    return max(getattr(part, "dropped", 0) for part in parts.values())
 
 
 def _receivers(network: titan.Network, name: str) -> Iterator[str]:
@@ -368,10 +411,13 @@ def checked(study: Study) -> Report:
     return report
 
 
+def run_folder(runs: Path, study: Study, run: int, name: str) -> Path:
+    """Where a party keeps a run."""
+    return runs / f"{study.digest[:12]}-run{run}-{name}"
+
+
 def make_private(folder: Path) -> None:
     """A folder for its owner alone."""
-    try:
+    with files.attempt("made", folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-    except OSError as error:
-        raise FileError(f"{folder}: {(error.strerror or 'cannot be made').lower()}") from None

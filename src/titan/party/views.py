@@ -22,15 +22,13 @@ from types import MappingProxyType
 
 from titan.errors import FileError, InputError
 from titan.network.names import Party
-from titan.party.job import StudyJob
-from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, opened
-from titan.pooling import FIRST, SECOND, WIDE_FRACTION
+from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed
 from titan.privacy.reconstruction import own_input
 from titan.privacy.view import (
     Integers,
     Message,
     Notice,
-    Sum,
+    PlannedSum,
     View,
     check_recordable,
     integers,
@@ -55,10 +53,11 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
     """
     place = Path(folder)
     study = _study(place)
-    network, sums = study.network, _sums(study)
+    network = study.network
     members = members_of(network, coalition)
     names = tuple(network.parties[i] for i in members)
     seen_frames = _Frames.of(place, study, frozenset(names))
+    sums = _sums(study, seen_frames.sums)
     messages = [
         message
         for number, each in enumerate(sums)
@@ -77,21 +76,21 @@ def _study(place: Path) -> Study:
     for needed in ("study.toml", "runs"):
         if not (place / needed).exists():
             raise FileError(
-                f'"{place}" is no folder of a rehearsal: it has no {needed}', hint=_AGAIN
+                f'"{place}" is not the folder of a rehearsal: it has no {needed}', hint=_AGAIN
             )
     return Study.load(place / "study.toml")
 
 
-def _sums(study: Study) -> tuple[Sum, ...]:
-    """The second is not there for a single coefficient."""
-    made = zip((FIRST, SECOND), StudyJob.plans_of(study), (WIDE_FRACTION, study.bits - 2))  # noqa: B905
-    sums = tuple(Sum(name, plan, fraction) for name, plan, fraction in made)
+def _sums(study: Study, made: int) -> tuple[PlannedSum, ...]:
+    """Those that were made: an answer may come before the last that was planned."""
+    planned = zip(study.meeting.sums, study.plans, strict=True)
+    sums = tuple(PlannedSum(sum_.name, plan, sum_.unit) for sum_, plan in planned)[:made]
     for each in sums:
-        check_recordable(each.plan, "local")
+        check_recordable(each.plan)
     return sums
 
 
-def _input(name: str, sum_: Sum, messages: Iterable[Message], number: int) -> Integers:
+def _input(name: str, sum_: PlannedSum, messages: Iterable[Message], number: int) -> Integers:
     own = [m for m in messages if m.sum == number and name in (m.sender, m.receiver)]
     found = own_input(sum_.plan, name, own)
     if sum_.ring.to_ints(found[:, -1:]) != [1]:
@@ -127,17 +126,22 @@ class _Frames:
         return cls(received, _unheard(balance))
 
     def messages(
-        self, members: list[int], number: int, sum_: Sum, names: tuple[str, ...]
+        self, members: list[int], number: int, sum_: PlannedSum, names: tuple[str, ...]
     ) -> list[Message]:
         """Those of one sum, in order of rounds, with the signatures behind masked vectors."""
         envelopes, signatures = [], {}
         for _, frame in self.received:
             if frame.sum == number:
-                envelope, behind = opened(frame.body)
-                envelopes.append(envelope)
-                signatures[_key(envelope)] = bytes(behind)
+                enclosed = Enclosed.decode(frame.body)
+                envelopes.append(enclosed.envelope)
+                signatures[_key(enclosed.envelope)] = bytes(enclosed.signatures)
         found = seen(members, envelopes, names, number, sum_.plan)
         return [replace(m, signatures=signatures[_key(m._envelope)]) for m in found]
+
+    @property
+    def sums(self) -> int:
+        """How many sums were made."""
+        return 1 + max(frame.sum for _, frame in self.received if frame.sum is not None)
 
     def notices(self) -> tuple[Notice, ...]:
         outside = [

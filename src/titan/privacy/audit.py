@@ -56,7 +56,7 @@ def infer(network: Network, coalition: Iterable[Party]) -> Inference:
     components = network.honest_components(coalition)
     members = sorted({network.index(party) for party in coalition})
     if not members:
-        raise InputError("a coalition of nobody learns nothing", hint="name at least one party")
+        raise InputError("there is nobody in the coalition", hint="name at least one party")
     return Inference(tuple(network.parties[i] for i in members), tuple(components))
 
 
@@ -65,7 +65,7 @@ def audit(network: Network, tau: int | None = None, *, limit: int = 20) -> Audit
     network.check_strongly_connected()
     limit = whole_number("limit", limit)
     if limit < 0:
-        raise PlanError(f"limit={limit} is below 0", hint="how many coalitions to name")
+        raise PlanError(f"limit={limit} is below 0", hint="it is the number of coalitions to name")
     tau = _checked(network, tau)
     safe = network.tolerates(tau)
     kappa = tau + 1 if safe else network.weak_connectivity

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import FileError
-from titan.privacy.picture import plotting
+from titan.privacy.picture import picture
 
 Matrix = npt.NDArray[np.float64]
 _COLOURS = "viridis"
@@ -48,24 +47,16 @@ class Sight:
 
 def draw_sight(sight: Sight, file: Path) -> None:
     """Write the picture; the file's ending says in which format."""
-    pyplot = plotting()
-    figure = pyplot.figure(figsize=(15, 7.5))
-    try:
-        _draw(pyplot, figure, sight)
-        figure.savefig(file, dpi=100, facecolor="white")
-    except (ValueError, OSError) as error:
-        raise FileError(
-            f"{file} cannot be drawn: {str(error).splitlines()[0]}", hint="end it in .png or .svg"
-        ) from None
-    finally:
-        pyplot.close(figure)
+    with picture(file, (15, 7.5), dpi=100, facecolor="white") as figure:
+        _draw(figure, sight)
 
 
-def _draw(pyplot: Any, figure: Any, sight: Sight) -> None:
+def _draw(figure: Any, sight: Sight) -> None:
+    from matplotlib import colormaps
     from matplotlib.colors import LogNorm
 
     count = len(sight.parts)
-    colours = pyplot.get_cmap(_COLOURS).with_extremes(bad=_NOTHING)
+    colours = colormaps[_COLOURS].with_extremes(bad=_NOTHING)
     sizes = LogNorm(1, float(np.abs(sight.pooled).max()))
     grid = figure.add_gridspec(
         2, count + 1, width_ratios=[1] * count + [1.45], left=0.085, right=0.985, top=0.87,

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from titan.errors import DataError, PlanError
+from titan.errors import PlanError, ReleaseError
 from titan.ring.whole import whole_number
 
 _ALLOW = "allow_small=True if all parties agree to what so few give away"
@@ -59,7 +59,7 @@ class Limits:
         """
         if rows - weightless < self.rows_per_party:
             without = f" without {weightless} of weight zero" if weightless else ""
-            raise DataError(
+            raise ReleaseError(
                 f"{party!r} has {_counted(rows - weightless)}{without}, and a party needs at least "
                 f"{self.rows_per_party}",
                 hint=f"use more rows, or {self.otherwise}",
@@ -69,12 +69,12 @@ class Limits:
         """Between the sums: refuse too few rows in all, or too few for so many parameters."""
         needed = self._rows_in_all(parties)
         if rows < needed:
-            raise DataError(
+            raise ReleaseError(
                 f"{_counted(rows)} in all, and {parties} parties need at least {needed} together",
                 hint=f"use more rows, or {self.otherwise}",
             )
         if rows < self.rows_per_parameter * parameters:
-            raise DataError(
+            raise ReleaseError(
                 f"{_counted(rows)} in all for {_counted(parameters, 'parameter')}, where at least "
                 f"{self.rows_per_parameter * parameters} are needed, {self.rows_per_parameter} "
                 "for each",
@@ -85,11 +85,33 @@ class Limits:
         """Between the sums: refuse a level of a category that few rows have; none is no matter."""
         for level, rows in counts.items():
             if 0 < rows < self.rows_per_level:
-                raise DataError(
+                raise ReleaseError(
                     f"{level} is the level of {_counted(rows)} in all, and one that occurs needs "
                     f"at least {self.rows_per_level}",
                     hint=f"merge it with another level, leave the column out, or {self.otherwise}",
                 )
+
+    def check_cells(self, counts: Mapping[str, int]) -> None:
+        """Between the sums: refuse a cell of a table that few rows are in; none is no matter."""
+        for cell, rows in counts.items():
+            if 0 < rows < self.rows_per_level:
+                raise ReleaseError(
+                    f"{cell} holds for {_counted(rows)} in all, and what occurs needs at least "
+                    f"{self.rows_per_level}",
+                    hint="merge levels or choose wider cells, leave the column out, or "
+                    f"{self.otherwise}",
+                )
+
+    def check_values(self, values: int, column: str) -> None:
+        """Between the sums: refuse the mean and standard deviation of few values; none is no
+        matter."""
+        needed = max(self.rows_per_level, 2 * self.rows_per_parameter)
+        if 0 < values < needed:
+            raise ReleaseError(
+                f"{column} has {_counted(values, 'value')} in all, and a mean and a standard "
+                f"deviation need at least {needed}",
+                hint=f"leave the column out, use more rows, or {self.otherwise}",
+            )
 
 
 DEFAULT = Limits()
@@ -99,7 +121,7 @@ NONE = Limits(0, 0, 0, 0)
 def limits_for(allow_small: bool) -> Limits:
     """The default limits, or none where that was asked for in so many words."""
     if not isinstance(allow_small, bool):
-        raise PlanError(f"allow_small={allow_small!r} is unclear", hint="True or False")
+        raise PlanError(f"allow_small={allow_small!r} is neither True nor False")
     return NONE if allow_small else DEFAULT
 
 

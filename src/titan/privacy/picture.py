@@ -7,10 +7,13 @@ its own besides. Links of the coalition are grey: without them the groups are wh
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from titan.errors import FileError, InputError
+from titan.listing import listing
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -29,7 +32,6 @@ Place = tuple[float, float]
 
 def draw(network: Network, learned: Inference | None, file: Path) -> None:
     """Write a picture of what a coalition learns; the file's ending says in which format."""
-    pyplot = plotting()
     if len(network.senders) > _MOST_LINKS:
         raise InputError(
             f"a picture of {len(network.senders)} links would be black",
@@ -38,13 +40,22 @@ def draw(network: Network, learned: Inference | None, file: Path) -> None:
     groups = learned.components if learned is not None else (network.parties,)
     coalition = learned.coalition if learned is not None else ()
     places = _places(groups, coalition)
-    figure, axes = pyplot.subplots(figsize=(8, 8))
-    try:
+    with picture(file, (8, 8), dpi=150, bbox_inches="tight", pad_inches=0.3) as figure:
+        axes = figure.subplots()
         group_of = {party: g for g, group in enumerate(groups) for party in group}
         _links(axes, network, places, group_of)
         _parties(axes, groups, coalition, places)
         _finish(axes, learned)
-        figure.savefig(file, dpi=150, bbox_inches="tight", pad_inches=0.3)
+
+
+@contextmanager
+def picture(file: Path, inches: tuple[float, float], **how: Any) -> Iterator[Any]:
+    """A matplotlib figure, which is in the file afterwards; its ending says in which format."""
+    pyplot = plotting()
+    figure = pyplot.figure(figsize=inches)
+    try:
+        yield figure
+        figure.savefig(file, **how)
     except (ValueError, OSError) as error:
         raise FileError(
             f"{file} cannot be drawn: {str(error).splitlines()[0]}", hint="end it in .png or .svg"
@@ -119,12 +130,14 @@ def _parties(
 ) -> None:
     size = 320 if len(places) <= _LABELLED else 18
     for g, group in enumerate(groups):
-        name = f"learned: sum of {_some(group)}" if len(groups) > 1 or len(group) == 1 else "honest"
+        name = (
+            f"learned: sum of {listing(group)}" if len(groups) > 1 or len(group) == 1 else "honest"
+        )
         style = {"color": _COLOURS[g % len(_COLOURS)], "marker": _MARKERS[g % len(_MARKERS)]}
         label = name if g < _IN_LEGEND else None
         axes.scatter(*_columns(group, places), s=size, label=label, zorder=3, **style)
     if coalition:
-        name = f"coalition: {_some(coalition)}"
+        name = f"coalition: {listing(coalition)}"
         xs, ys = _columns(coalition, places)
         axes.scatter(xs, ys, s=size, color=_CURIOUS, marker="s", label=name, zorder=3)
     if len(places) <= _LABELLED:
@@ -160,8 +173,3 @@ def _finish(axes: Any, learned: Inference | None) -> None:
     axes.set_ylim(-1.25, 1.25)
     axes.axis("off")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False, markerscale=0.6)
-
-
-def _some(group: tuple[str, ...]) -> str:
-    named = ", ".join(group[:5])
-    return named + (f" and {len(group) - 5} more" if len(group) > 5 else "")

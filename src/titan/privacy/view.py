@@ -14,19 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from titan.errors import InputError, PlanError
+from titan.listing import listing
 from titan.network import Network
-from titan.network.names import Party, listing
+from titan.network.names import Party
 from titan.protocol import Envelope, Kind, Plan
-from titan.protocol.recovery.topk import EMPTY
-from titan.protocol.recovery.tree import Tree
+from titan.protocol.recovery.interface import Shown
 from titan.ring import Residues, Ring
 
 Integers = npt.NDArray[np.object_]
@@ -35,12 +35,17 @@ MOST_BYTES_KEPT = 1 << 30
 
 
 @dataclass(frozen=True)
-class Sum:
-    """One private sum, as everybody knows it: an encoded unit is 2^-fraction."""
+class PlannedSum:
+    """One private sum, as everybody knows it: an encoded 1 stands for `unit`."""
 
     name: str
     plan: Plan
-    fraction: int
+    unit: Fraction
+
+    @property
+    def fraction(self) -> int:
+        """How many bits are fractional, where the unit is a power of two."""
+        return self.unit.denominator.bit_length() - self.unit.numerator.bit_length()
 
     @property
     def ring(self) -> Ring:
@@ -63,29 +68,22 @@ class Message:
     """Behind masked vectors that went through a real network: each origin's, in order."""
 
     @cached_property
-    def _read(self) -> Any:
-        assert self._plan is not None  # noqa: S101 - results told are not read by a plan
-        kind, sender, _, round_, payload = self._envelope
-        return self._plan.read(kind, sender, round_, payload)
+    def shown(self) -> Shown:
+        """What it shows, with parties as numbers."""
+        if self._plan is None:
+            raise InputError(
+                "a result told to all has no residues, only floats", hint="see `numbers`"
+            )
+        return self._plan.show(self._envelope)
 
-    @cached_property
+    @property
     def residues(self) -> Residues:
         """What was sent, modulo 2^bits: (limbs, entries), or (limbs, vectors, entries).
 
         A mask (its expansion, where a seed was sent), a chunk of a sum, the masked vectors of
         `flood`, or the k slots of `topk`. The last entry of a vector is the carried 1.
         """
-        if self._plan is None:
-            raise InputError("a result told to all holds floats", hint="see `numbers`")
-        if self.kind is Kind.LIST:
-            values: Residues = self._read[0]
-            return values
-        if self.kind is Kind.MASKED:
-            ring, d = self._plan.ring, self._plan.entries
-            vectors = [ring.from_bytes(vector, d) for _, vector in self._read]
-            return np.stack(vectors, axis=1) if vectors else ring.zeros(0, d)
-        residues: Residues = self._read
-        return residues
+        return self.shown.residues
 
     @cached_property
     def numbers(self) -> Integers:
@@ -100,26 +98,17 @@ class Message:
     def origins(self) -> npt.NDArray[np.object_]:
         """Whose masked numbers these are: one name per vector (`flood`) or per slot and entry
         (`topk`; None in an empty slot). Empty for other kinds."""
-        if self._plan is None or self.kind not in (Kind.LIST, Kind.MASKED):
+        if self._plan is None:
             return np.empty(0, object)
-        names = self._plan.network.parties
-        if self.kind is Kind.MASKED:
-            return np.array([names[origin] for origin, _ in self._read] + [None], object)[:-1]
-        ids = self._read[1]
-        table = np.array([*names, None], object)
-        return table[np.where(ids == EMPTY, len(names), ids)]
+        names = np.array([*self._plan.network.parties, None], object)
+        return names[self.shown.origins]  # the last, None, is that of NOBODY
 
     @property
     def entries(self) -> range:
         """Which entries of the vector the numbers are; all, unless `tree` sent a chunk."""
         if self._plan is None:
             return range(len(self.payload) // 8)
-        scheme = self._plan.scheme
-        if isinstance(scheme, Tree) and self.kind is not Kind.MASK:
-            part = scheme.part(self.kind, self._envelope.sender, self.round)
-            assert part is not None  # noqa: S101 - the agent would not have sent it
-            return range(part.start, part.stop)
-        return range(self._plan.entries)
+        return self.shown.entries
 
     def __repr__(self) -> str:
         where = "told to all" if self.sum is None else f"sum {self.sum}"
@@ -150,7 +139,7 @@ class View:
 
     network: Network
     coalition: tuple[str, ...]
-    sums: tuple[Sum, ...]
+    sums: tuple[PlannedSum, ...]
     messages: tuple[Message, ...]
     inputs: Mapping[str, tuple[Integers, ...]]
     """Each member's own encoded inputs, one array of residues per sum, without the carried 1."""
@@ -177,13 +166,13 @@ class View:
         name = self.network.parties[self.network.index(party)]
         if name not in self.coalition:
             raise InputError(
-                f"this view is not that of {name!r}", hint=f"it is that of {self._listed}"
+                f"this is not the view of {name!r}", hint=f"it is the view of {self._listed}"
             )
         return name
 
     @property
     def _listed(self) -> str:
-        return listing(self.coalition)
+        return f"{{{listing(self.coalition)}}}"
 
     def __repr__(self) -> str:
         return f"<View of {self._listed}: {len(self)} messages in {len(self.sums)} sums>"
@@ -196,7 +185,7 @@ class View:
 class RecordedSum:
     """One sum with everything that happened in it: for views only, it holds everybody's secrets."""
 
-    sum: Sum
+    sum: PlannedSum
     secrets: Residues
     envelopes: tuple[Envelope, ...]
 
@@ -235,12 +224,12 @@ class Record:
 
 
 def members_of(network: Network, coalition: Iterable[Party]) -> list[int]:
-    """The numbers of a coalition's parties, in order; refuses what is no coalition."""
+    """The numbers of a coalition's parties, in order; refuses what is not a coalition."""
     coalition = coalition if isinstance(coalition, str) else list(coalition)
     network.honest_components(coalition)
     members = sorted({network.index(party) for party in coalition})
     if not members:
-        raise InputError("a coalition of nobody sees nothing", hint="name at least one party")
+        raise InputError("there is nobody in the coalition", hint="name at least one party")
     return members
 
 
@@ -254,13 +243,8 @@ def view_of(record: Record | None, coalition: Iterable[Party]) -> View:
     return record.view(coalition)
 
 
-def check_recordable(plan: Plan, engine: str) -> None:
+def check_recordable(plan: Plan) -> None:
     """Refuse, before anything runs, to record what cannot be kept."""
-    if engine != "local":
-        raise PlanError(
-            f"the {engine} engine sends no messages, so there is nothing to record",
-            hint='record=True needs engine="local"',
-        )
     size = plan.cost.bytes_sent.total
     if size > MOST_BYTES_KEPT:
         raise PlanError(

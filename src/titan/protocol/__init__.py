@@ -4,7 +4,8 @@ from titan.protocol.agent import Agent
 from titan.protocol.cost import Cost, PerParty
 from titan.protocol.masking import MaskSource, SystemBytes, SystemMasks
 from titan.protocol.messages import Envelope, Kind
-from titan.protocol.plan import MaskMode, Plan, RecoveryName
+from titan.protocol.plan import MaskMode, Plan
+from titan.protocol.recovery import RecoveryName
 
 __all__ = [
     "Agent",

@@ -55,8 +55,15 @@ class Agent:
 
     def receive(self, envelope: Envelope) -> list[Envelope]:
         """Take one envelope; return those that are due because of it."""
+        return self.take(envelope, self._read(envelope))
+
+    def take(self, envelope: Envelope, content: Any) -> list[Envelope]:
+        """The same for who has read its payload: `content` is what `plan.read` found in it.
+
+        Only for an envelope of the plan: its sender sends something of its kind here in its round.
+        """
         kind, sender, _, round_, _ = envelope
-        key, content = (sender, kind), self._read(envelope)
+        key = sender, kind
         if self._failed:
             raise _failure()
         if self.done or (self._recovery is not None and self._recovery.needs_no_more):
@@ -72,20 +79,6 @@ class Agent:
         self._inbox.setdefault(round_, {})[key] = content
         return []
 
-    def lose(self, sender: int) -> list[Envelope]:
-        """The link from `sender` is gone for good; only a recovery with detours can bear it."""
-        if self._failed:
-            raise _failure()
-        if self.done:
-            return []
-        if self._recovery is None or not self._recovery.lose(sender):
-            raise RecoveryError(
-                f"the link from {self._name(sender)} to {self._name(self.party)} was lost",
-                hint="only flood survives lost links, and only after the obfuscation",
-            )
-        self._missing = {key for key in self._missing if key[0] != sender}
-        return self._advance([])
-
     @property
     def total(self) -> Residues:
         """The sum of all secrets, (limbs, d). Raises unless it is certainly that."""
@@ -93,7 +86,7 @@ class Agent:
             raise _failure()
         if self._recovery is None or not self.done:
             raise RecoveryError("the sum is not recovered yet")
-        return self.plan.take_one(self._recovery.total())
+        return self.plan.without_carried_one(self._recovery.total())
 
     @property
     def counted(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class PerParty(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self.array)
+
+    @classmethod
+    def from_dict(cls, counts: Mapping[str, int]) -> PerParty:
+        return cls(Network((), list(counts)), np.array(list(counts.values()), np.int64))
 
     @property
     def total(self) -> int:
@@ -90,6 +95,15 @@ class Cost:
             "numbers_sent": dict(self.numbers_sent),
             "numbers_held": dict(self.numbers_held),
         }
+
+    @classmethod
+    def from_dict(cls, cost: Mapping[str, Any]) -> Cost:
+        """The inverse of `as_dict`; of the network only the names are known then."""
+        whole: dict[str, Any] = {
+            key: value if isinstance(value, int) else PerParty.from_dict(value)
+            for key, value in cost.items()
+        }
+        return cls(**whole)
 
 
 def _combine(how: np.ufunc, a: PerParty, b: PerParty) -> PerParty:

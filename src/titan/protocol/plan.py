@@ -6,7 +6,6 @@ weakly connected for τ, more rounds needed than allowed, k out of range.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -17,16 +16,14 @@ from titan.errors import MessageError, PlanError, RecoveryError
 from titan.network import Network
 from titan.protocol.cost import Cost, predict
 from titan.protocol.masking import SEED_BYTES, expand
-from titan.protocol.messages import MOST_ROUNDS, Kind, Payload
-from titan.protocol.recovery import Flood, Scheme, TopK, Tree
-from titan.protocol.recovery.topk import MOST_PARTIES
+from titan.protocol.messages import MOST_ROUNDS, Envelope, Kind, Payload
+from titan.protocol.recovery import RECOVERIES, RecoveryName, recovery_names
+from titan.protocol.recovery.interface import NO_ORIGINS, Choices, Scheme, Shown
 from titan.protocol.recovery.tree import BYTES_PER_ROUND
 from titan.ring import Residues, Ring
 from titan.ring.whole import whole_number
 
-RecoveryName = Literal["auto", "topk", "flood", "tree"]
 MaskMode = Literal["sent", "seeded"]
-_FLOOD_CONSIDERED_UP_TO = 2000  # parties; its prediction looks at every pair of them
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Plan:
         parties to be safe from; `at_most` a bound on m, for counting the parties themselves;
         `round_bytes` how many bytes could be sent in the time that a round costs.
         """
-        _choice("recovery", recovery, get_args(RecoveryName))
+        _choice("recovery", recovery, recovery_names())
         _choice("masks", masks, get_args(MaskMode))
         k = None if k is None else whole_number("k", k)
         rounds = None if rounds is None else whole_number("rounds", rounds)
@@ -70,15 +67,10 @@ class Plan:
             network.check_tolerates(tau)
         if rounds is not None:
             _check_rounds(network, rounds)
-        if k is not None and recovery not in ("topk", "auto"):
-            raise PlanError(f"k={k} has no meaning for {recovery}", hint='it goes with "topk"')
         if dimension < 0:
-            raise PlanError(f"a vector of {dimension} entries", hint="0 entries or more")
-        schemes = _Schemes(network, ring, dimension + 1, k, rounds, at_most, round_bytes)
-        if recovery == "auto":
-            scheme = schemes.topk() if k is not None else schemes.cheapest()
-        else:
-            scheme = schemes.named(recovery)
+            raise PlanError(f"a vector cannot have {dimension} entries", hint="0 or more")
+        choices = Choices(network, ring, dimension + 1, k, rounds, at_most, round_bytes)
+        scheme = _scheme(recovery, choices)
         if scheme.rounds > MOST_ROUNDS:
             raise PlanError(
                 f"{scheme.rounds} rounds would be needed; {MOST_ROUNDS} can be counted",
@@ -124,7 +116,7 @@ class Plan:
         if found != planned:
             raise PlanError(f"an input of shape {found} where {planned} was planned")
 
-    def take_one(self, total: Residues) -> Residues:
+    def without_carried_one(self, total: Residues) -> Residues:
         """Check and remove the carried total; anything but m means masks did not cancel."""
         expected = len(self.network) % self.ring.modulus
         if not self.counting and self.ring.to_ints(total[:, -1:]) != [expected]:
@@ -152,71 +144,52 @@ class Plan:
             return expand(bytes(payload), self.ring, self.entries)
         return self.ring.from_bytes(payload, self.entries)
 
+    def show(self, envelope: Envelope) -> Shown:
+        """What an envelope of this sum shows whoever sees it."""
+        kind, sender, receiver, round_, payload = envelope
+        content = self.read(kind, sender, round_, payload)
+        if kind is Kind.MASK:
+            return Shown(kind, sender, receiver, range(self.entries), content, NO_ORIGINS)
+        entries = self.scheme.entries_of(kind, sender, round_)
+        return Shown(kind, sender, receiver, entries, *self.scheme.numbers_of(content))
+
     def numbers_in(self, kind: Kind, payload: Payload) -> int:
         """What a payload counts in the paper's units."""
         return self.mask_numbers if kind is Kind.MASK else self.scheme.numbers_in(payload)
 
 
-@dataclass(frozen=True)
-class _Schemes:
-    """The recoveries that a network and the caller's choices allow."""
+def _scheme(recovery: str, choices: Choices) -> Scheme:
+    """The one that is named, or the quickest that `auto` may take.
 
-    network: Network
-    ring: Ring
-    entries: int
-    k: int | None
-    rounds: int | None
-    at_most: int | None
-    round_bytes: int
-
-    def named(self, name: str) -> Scheme:
-        builders: dict[str, Callable[[], Scheme]] = {
-            "topk": self.topk,
-            "flood": self.flood,
-            "tree": self.tree,
-        }
-        return builders[name]()
-
-    def flood(self) -> Flood:
-        T = self.network.diameter if self.rounds is None else self.rounds
-        return Flood(self.network, self.ring, self.entries, T)
-
-    def tree(self) -> Tree:
-        return Tree(self.network, self.ring, self.entries, self.round_bytes)
-
-    def topk(self) -> TopK:
-        m = len(self.network)
-        slots = m if self.at_most is None else self.at_most
-        k = slots if self.k is None else self.k
-        if not 1 <= k <= slots:
-            raise PlanError(f"k={k} is outside 1..{slots}", hint=f"k is from 1 to {slots} here")
-        if m > MOST_PARTIES:
+    Top-k sends more than the others in as many rounds; it is there when asked for by name or by k.
+    """
+    if recovery != "auto":
+        named = RECOVERIES[recovery]
+        if choices.k is not None and not named.takes_k:
+            takers = ", ".join(f'"{name}"' for name in RECOVERIES if RECOVERIES[name].takes_k)
             raise PlanError(
-                f"topk numbers at most {MOST_PARTIES} parties, not {m}", hint='use "tree"'
+                f"k={choices.k} has no meaning for {recovery}", hint=f"only {takers} takes a k"
             )
-        T = self.network.diameter if self.rounds is None else self.rounds
-        return TopK(self.network, self.ring, self.entries, k, T, slots)
+        return named.of(choices)
+    candidates = [
+        scheme.of(choices)
+        for scheme in reversed(RECOVERIES.values())
+        if scheme.takes_k == (choices.k is not None)
+        and len(choices.network) <= scheme.weighed_up_to
+    ]
+    return min(candidates, key=lambda scheme: _predicted_time(choices, scheme))
 
-    def cheapest(self) -> Scheme:
-        """Tree or flood, whichever is quicker where a round costs as much as `round_bytes`.
 
-        Top-k sends more than either in as many rounds; it is there when asked for by name or by k.
-        """
-        candidates: list[Scheme] = [self.tree()]
-        if len(self.network) <= _FLOOD_CONSIDERED_UP_TO:
-            candidates.append(self.flood())
-        return min(candidates, key=self._predicted_time)
-
-    def _predicted_time(self, scheme: Scheme) -> float:
-        """In rounds: those waited for, and the time the busiest party needs to send its bytes."""
-        cost = predict(self.network, scheme, 0, 0)
-        return cost.recovery_rounds + cost.bytes_sent.largest / self.round_bytes
+def _predicted_time(choices: Choices, scheme: Scheme) -> float:
+    """In rounds: those waited for, and the time the busiest party needs to send its bytes."""
+    cost = predict(choices.network, scheme, 0, 0)
+    return cost.recovery_rounds + cost.bytes_sent.largest / choices.round_bytes
 
 
 def _check_rounds(network: Network, rounds: int) -> None:
     if rounds < network.diameter:
         raise PlanError(
-            f"rounds={rounds} is below the network's diameter: the farthest party would miss some",
+            f"rounds={rounds} is below the network's diameter: not all would get everything",
             hint=f"rounds must be at least {network.diameter}",
         )
 

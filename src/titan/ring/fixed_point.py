@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,25 @@ from titan.ring.residues import Residues, Ring
 Floats = npt.NDArray[np.float64]
 Where = Callable[[int], str]
 """Names the place of a number in the caller's terms, for errors: "entry 3 of 'north'"."""
+
+
+class Scale(Protocol):
+    """How numbers become residues: `FixedPoint`, or the grid that a study states."""
+
+    @property
+    def ring(self) -> Ring: ...
+
+    @property
+    def units(self) -> tuple[Fraction, ...]:
+        """What 1 stands for: of every entry, or one for all."""
+        ...
+
+    @property
+    def rounding(self) -> Fraction:
+        """How far `encode` may move a number."""
+        ...
+
+    def encode(self, flat: npt.NDArray[Any], where: Where) -> Residues: ...
 
 
 @dataclass(frozen=True)
@@ -42,8 +61,9 @@ class FixedPoint:
     bound: Fraction | None = None
 
     @classmethod
-    def for_bound(cls, ring: Ring, bound: Fraction, parties: int) -> FixedPoint:
+    def for_bound(cls, ring: Ring, bound: object, parties: int) -> FixedPoint:
         """The finest scale at which `parties` numbers of magnitude at most `bound` cannot wrap."""
+        bound = Fraction(exact_number(bound, "the bound on the entries"))
         if bound <= 0:
             raise NumberError("the bound on the entries must be positive")
         largest = _share(ring, parties)
@@ -131,25 +151,35 @@ class FixedPoint:
 
     # -- decoding -----------------------------------------------------------------------------
 
-    def decode(self, codes: Sequence[int], divisor: int = 1) -> Floats:
-        """codes / divisor / 2^fraction, each correctly rounded to float64."""
-        above = 1 << max(-self.fraction, 0)
-        below = divisor << max(self.fraction, 0)
-        try:
-            return np.array([code * above / below for code in codes], np.float64)
-        except OverflowError:
-            raise NumberError(
-                "the result is beyond the range of float64", hint="rescale the inputs"
-            ) from None
+    @property
+    def units(self) -> tuple[Fraction]:
+        """What 1 stands for, in every entry."""
+        return (Fraction(2) ** -self.fraction,)
 
-    def rounding(self, decoded: Floats) -> Floats:
-        """A proven bound on decoded averages: half a step for encoding, half an ulp for decoding.
+    @property
+    def rounding(self) -> Fraction:
+        """Each party rounds by at most half a unit, and so does the average of all of them."""
+        return self.units[0] / 2
 
-        Each party rounds by at most 2^-(fraction+1), and so does the average of all of them.
-        """
-        half_step = np.ldexp(1.0, max(-self.fraction - 1, -1074))
-        bound: Floats = np.nextafter(half_step + np.spacing(np.abs(decoded)) / 2, np.inf)
-        return bound
+
+def decode(codes: Sequence[int], units: Sequence[Fraction], divisor: int = 1) -> Floats:
+    """code · unit / divisor, each correctly rounded to float64; one unit may serve all codes."""
+    each = units if len(units) == len(codes) else [*units] * len(codes)
+    parts = [(unit.numerator, unit.denominator * divisor) for unit in each]
+    try:
+        pairs = zip(codes, parts, strict=True)
+        return np.array([code * above / below for code, (above, below) in pairs], np.float64)
+    except OverflowError:
+        raise NumberError(
+            "the result is beyond the range of float64", hint="rescale the inputs"
+        ) from None
+
+
+def error_bound(decoded: Floats, rounding: Fraction) -> Floats:
+    """A proven bound: what the encoding may have rounded off, and half an ulp for decoding."""
+    encoding = max(float(rounding), 5e-324) if rounding else 0.0
+    bound: Floats = np.nextafter(encoding + np.spacing(np.abs(decoded)) / 2, np.inf)
+    return bound
 
 
 # -- what numbers are made of -----------------------------------------------------------------

@@ -45,7 +45,7 @@ class Ring:
         object.__setattr__(self, "bits", whole_number("bits", self.bits))
         if not 1 <= self.bits <= MOST_BITS:
             raise InputError(
-                f"a ring of {self.bits!r} bits is not to be had",
+                f"a ring of {self.bits!r} bits cannot be made",
                 hint=f"bits is a whole number from 1 to {MOST_BITS}; 128 is the default",
             )
 

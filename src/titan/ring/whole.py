@@ -1,14 +1,31 @@
-"""Whole numbers as callers give them."""
+"""Whole numbers: as callers give them, and as files of others must have them."""
 
 from __future__ import annotations
 
-import numpy as np
+from operator import index
+from typing import SupportsIndex
 
 from titan.errors import InputError
 
 
-def whole_number(what: str, given: object) -> int:
-    """An integer of Python's or NumPy's; anything else, True and 6.0 included, is refused."""
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        return int(given)
-    raise InputError(f"{what}={given!r} is no whole number", hint=f"{what} is 1, 2, 3, …")
+def as_whole(given: object) -> int | None:
+    """An integer of Python's or NumPy's; None for anything else, True and 6.0 included."""
+    if isinstance(given, bool) or not isinstance(given, SupportsIndex):
+        return None
+    try:
+        return index(given)
+    except TypeError:  # an array has the method even where it has no answer
+        return None
+
+
+def whole_number(what: str, given: object, error: type[InputError] = InputError) -> int:
+    """The same, or an error that says what was to be one."""
+    found = as_whole(given)
+    if found is None:
+        raise error(f"{what}={given!r} is not a whole number", hint=f"{what} is 1, 2, 3, …")
+    return found
+
+
+def is_whole(read: object, least: int, most: int) -> bool:
+    """Whether what was read from a file is an integer in this range; true and 1.0 are not."""
+    return type(read) is int and least <= read <= most

@@ -4,6 +4,5 @@ from titan.study.card import Card
 from titan.study.identity import Identity
 from titan.study.manifest import Link, Study
 from titan.study.preflight import Report, check
-from titan.study.ranges import Range
 
-__all__ = ["Card", "Identity", "Link", "Range", "Report", "Study", "check"]
+__all__ = ["Card", "Identity", "Link", "Report", "Study", "check"]

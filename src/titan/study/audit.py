@@ -9,6 +9,7 @@ from textwrap import fill
 from typing import Any
 
 from titan.errors import FileError
+from titan.files import attempt
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.study.frames import MASK, Message
 from titan.study.journal import Journal
@@ -120,12 +121,8 @@ def audit(path: str | PathLike[str]) -> Audit:
     Of a run's folder the journal is read, or the transcript where there is no journal.
     """
     path = _in_folder(path, (JOURNAL, TRANSCRIPT))
-    try:
-        with Path(path).open("rb") as file:
-            beginning = file.read(len(_SQLITE))
-    except OSError as error:
-        reason = (error.strerror or "input failed").lower()
-        raise FileError(f'"{path}" cannot be read: {reason}') from None
+    with attempt("read", path), Path(path).open("rb") as file:
+        beginning = file.read(len(_SQLITE))
     if beginning == _SQLITE:
         with Journal.open(path) as journal:
             return of_journal(journal)
@@ -146,7 +143,7 @@ def _in_folder(path: str | PathLike[str], names: tuple[str, ...]) -> Path:
         if (place / name).is_file():
             return place / name
     raise FileError(
-        f'"{path}" is no run\'s folder: it has no {" and no ".join(names)}',
+        f'"{path}" is not the folder of a run: it has no {" and no ".join(names)}',
         hint="a run that is not over has no transcript yet"
         if names == (TRANSCRIPT,)
         else "runs are kept beside the study, in runs/",

@@ -17,9 +17,10 @@ from typing import Any, Self
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from titan import files
 from titan.errors import FileError, InputError
 from titan.network.names import party_name
-from titan.study import certificates, fields, files, signatures
+from titan.study import certificates, fields, signatures
 from titan.study.addresses import checked_address
 
 MOST_NAME = 64  # characters; more do not fit a certificate
@@ -158,7 +159,7 @@ def checked_name(name: str) -> str:
     try:
         found = party_name(name)
     except InputError as error:
-        raise InputError(f"name is no party's name: {error.message}", hint=error.hint) from None
+        raise InputError(f"name cannot be a party's: {error.message}", hint=error.hint) from None
     if len(found) > MOST_NAME:
         raise InputError(f"name has {len(found)} characters, where {MOST_NAME} are the most")
     if found.startswith((".", "-")) or set(found) & set('/\\:"*?<>|'):

@@ -16,7 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from titan.errors import FileError
+from titan.errors import BusyError, FileError
 
 _SECONDS_TO_WAIT = 30  # for a writer's turn
 _PAGE_BYTES = 1 << 14  # vectors of megabytes are written in half the time of pages of 4 KiB
@@ -203,7 +203,7 @@ def explained(place: Path, what: str) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
-            raise FileError(
+            raise BusyError(
                 f'another process is using the {what} "{place}"',
                 hint="wait until it ends, or stop it; whatever it has written stays",
             ) from None

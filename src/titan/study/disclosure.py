@@ -1,71 +1,29 @@
-"""What taking part in a study tells everybody: exactly, item by item, and in words.
+"""What taking part in a study tells everybody: exactly, question by question, and in words.
 
-Two private sums open the pooled normal equations, and that is the whole of what they open: as long
-as no more than τ parties put what they saw together, what a party sees depends on the others' rows
-through these numbers alone.
+The private sums of its questions are the whole of what is opened: as long as no more than τ parties
+put what they saw together, what a party sees depends on the others' rows through these sums alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
+from titan.joint.explanations import Item, explained
 from titan.study.manifest import Study
 
 _SEE = "see the problems, and do not take part"
 
 
-@dataclass(frozen=True)
-class Item:
-    """One thing that every party learns: how many numbers it is, and a sentence that says it."""
-
-    what: str
-    numbers: int
-    sentence: str
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"what": self.what, "numbers": self.numbers, "sentence": self.sentence}
-
-
 def learned(study: Study) -> tuple[Item, ...]:
     """What every party of the study will know at its end, besides what it knew."""
-    n, (*_, response) = study.parameters, study.model.names
-    over = "over all parties' rows" + (f", weighted by {study.weights}" if study.weights else "")
-    items = [
-        Item("rows", 1, "the number of rows of all parties together"),
-        Item("AᵀA", n * (n + 1) // 2, _products(study, over)),
-        Item("Aᵀb", n, f"for each column, the sum {over} of its product with {response}"),
+    of_questions = [
+        replace(item, question=name)
+        for name, computation in study.meeting.computations
+        for item in explained(computation).items
     ]
-    if study.release == "inference":
-        items.append(Item("bᵀb", 1, f"the sum {over} of the square of {response}"))
-    return (*items, *_consequences(study))
-
-
-def _products(study: Study, over: str) -> str:
-    if study.parameters == 1:
-        return f"the sum {over} of the square of the model's one column"
-    said = (
-        f"for each of the model's {study.parameters} columns the sum {over} of its square, and for "
-        "each two of them the sum of their product"
-    )
-    if study.model.constant:
-        said += "; with that the columns' means, variances and correlations"
-    if study.model.categories and not study.weights:
-        said += "; for a column that is 1 at one level of a category and 0 elsewhere, the number "
-        said += "of rows at that level"
-    return said
-
-
-def _consequences(study: Study) -> tuple[Item, ...]:
-    """No further numbers, but what those above are good for."""
-    inference = study.release == "inference"
-    fits = "coefficients" + (", standard errors and R²" if inference else "")
-    return (
-        Item("fits", 0, f"by computing: the {fits} of this model and of every model of some of "
-             "its columns, with any ridge or lasso penalty"),
-        Item("others", 0, "by subtracting its own part: the same sums over the other "
-             f"{_others(len(study.parties) - 1)} together"),
-    )  # fmt: skip
+    others = _others(len(study.parties) - 1)
+    own = f"by subtracting its own part: the same sums over the other {others} together"
+    return (*of_questions, Item("others", 0, own))
 
 
 def _others(count: int) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from titan.errors import FileError
+from titan.files import attempt
 
 MOST_BYTES = 16 << 20  # a study of 10,000 parties has about 10 MB
 MOST_TEXT = 1 << 20
@@ -26,11 +27,8 @@ _QUOTED = re.compile(r""""(?:[^"\\]|\\.)*+(?:"|$)|'[^']*+(?:'|$)""")
 
 def read_text(path: str | PathLike[str], most: int = MOST_BYTES) -> str:
     """The text of a file of at most so many bytes."""
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(most + 1)
-    except OSError as error:
-        raise FileError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    with attempt("read", path), Path(path).open("rb") as file:
+        data = file.read(most + 1)
     if len(data) > most:
         raise FileError(f"{path}: more than {most} bytes")
     try:
@@ -113,10 +111,26 @@ class Fields:
     def has(self, *keys: str) -> bool:
         return all(key in self._left for key in keys)
 
-    def items(self) -> dict[str, Any]:
-        """Everything that is left, for a table whose keys are the writer's own."""
-        left, self._left = self._left, {}
-        return left
+    def names(self) -> list[str]:
+        """The keys of everything that is left, for a table whose keys are the writer's own."""
+        return list(self._left)
+
+    def sequence(self, key: str) -> list[Any]:
+        return list(self._take(key, list, "a list", None))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        found = self.sequence(key)
+        for at, item in enumerate(found, 1):
+            if type(item) is not str:
+                self.refuse(f"{key}[{at}]", f"is {_kind(item)}, where text was expected")
+        return tuple(found)
+
+    def text_or_texts(self, key: str) -> str | tuple[str, ...]:
+        return self.texts(key) if type(self._left.get(key)) is list else self.text(key)
+
+    def anything(self, key: str) -> Any:
+        """Of whatever type, for the caller to check; None where it is not there."""
+        return self._left.pop(key, None)
 
     def all(self) -> None:
         """Refuse what nobody took."""

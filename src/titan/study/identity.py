@@ -17,8 +17,9 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from titan import files
 from titan.errors import FileError
-from titan.study import certificates, files, signatures
+from titan.study import certificates, signatures
 from titan.study.addresses import checked_address
 from titan.study.card import Card, checked_name, is_card
 
@@ -65,8 +66,8 @@ class Identity:
         for path in (key, card):
             if path.exists() and not force:
                 raise FileError(
-                    f"{path}: there is such a file already",
-                    hint="--force replaces it; studies that know the old key will not know you",
+                    f"{path} exists already",
+                    hint="force=True replaces it; studies that know the old key will not know you",
                 )
         files.write(key, self.key_pem(), mode=0o600, force=force)
         self.card.save(card, force=force)
@@ -87,12 +88,9 @@ class Identity:
 
 
 def _read_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            data = file.read(_MOST_KEY)
-    except OSError as error:
-        raise FileError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    with files.attempt("read", path), path.open("rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        data = file.read(_MOST_KEY)
     try:
         key = serialization.load_pem_private_key(data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

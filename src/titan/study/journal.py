@@ -19,7 +19,7 @@ backup has kept: put the journal on an encrypted disk and leave it out of backup
 """
 
 # Rule 1: what a call that returns has written, no `kill -9` undoes; a call that raises has changed
-#         nothing. A power cut undoes what no `sync` has followed; when one is due, the desk knows.
+#         nothing. A power cut undoes what no `sync` has followed; the session says when one is due.
 #         The one exception is `acknowledged`: losing it costs a frame sent twice, which is refused
 #         as such.
 # Rule 2: one file holds one run, and one process holds the file.
@@ -29,11 +29,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any
 
 from titan.errors import DataError, InputError, MessageError, PeerError, RecoveryError
 from titan.protocol.masking import SEED_BYTES, fresh_key
@@ -45,7 +43,7 @@ _SCHEMA = """
 CREATE TABLE journal (
     one INTEGER PRIMARY KEY CHECK (one = 1), check_key BLOB, erased INTEGER NOT NULL,
     study TEXT, run INTEGER, party TEXT, nonce BLOB, data BLOB,
-    agreed TEXT, result TEXT, transcript BLOB);
+    agreed TEXT, result BLOB, transcript BLOB);
 CREATE TABLE parties (place INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, nonce BLOB);
 CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB);
 CREATE TABLE incoming (
@@ -204,7 +202,7 @@ class Journal(Database):
             tuple(key for (key,) in keys),
             {name: known for name, known in parties if known is not None},
             agreed,
-            None if result is None else json.loads(result),
+            result,
             transcript,
             bool(erased),
         )
@@ -367,13 +365,12 @@ class Journal(Database):
                 raise RecoveryError("the pooled sum is not the one found before the restart")
             self._do("UPDATE journal SET agreed = ?", digest_of_sum)
 
-    def finish(self, result: Mapping[str, Any], transcript: bytes) -> None:
-        """Keep the answer and the signed transcript; the first ones stay."""
-        text = json.dumps(result, allow_nan=False)
+    def finish(self, result: bytes, transcript: bytes) -> None:
+        """Keep what was learned and the signed transcript; the first ones stay."""
         with self.batch():
             self._do(
                 "UPDATE journal SET result = ?, transcript = ? WHERE result IS NULL",
-                text, transcript,
+                result, transcript,
             )  # fmt: skip
 
     def erase_secrets(self, to_serve: Iterable[Frame] = ()) -> None:

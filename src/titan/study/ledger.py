@@ -32,12 +32,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Literal
 
-from titan.errors import InputError
+from titan.errors import FileError, ReleaseError
 from titan.protocol.masking import fresh_key
 from titan.study.database import Database
 from titan.study.row_digests import RowDigests
@@ -114,26 +115,46 @@ class Ledger(Database):
     """One party's ledger, across studies; processes take turns."""
 
     what = "ledger"
-    identity = 0x54_4C_00_01  # "TL", version 1
+    identity = 0x54_4C_00_02  # "TL", version 2
     schema = _SCHEMA
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    def __init__(self, path: str | PathLike[str], row_key: bytes | None = None) -> None:
+        self._new_key = row_key or fresh_key()
         super().__init__(path, exclusive=False)
 
     @classmethod
-    def open(cls, path: str | PathLike[str]) -> Ledger:
-        """Open or create the file; FileError if it is no ledger."""
-        return cls(path)
+    def open(cls, path: str | PathLike[str], row_key: bytes | None = None) -> Ledger:
+        """Open or create the file; FileError if it is not a ledger.
+
+        With a key that `key_for` gave, it must be the one under which rows are digested here.
+        """
+        ledger = cls(path, row_key)
+        if row_key is not None and ledger.row_key != row_key:
+            ledger.close()
+            raise FileError(
+                f'the ledger "{path}" was made by another process just now',
+                hint="give the same command again",
+            )
+        return ledger
+
+    @classmethod
+    def key_for(cls, path: str | PathLike[str]) -> bytes:
+        """The key of the ledger there, or one for a ledger that is made only if rows are used."""
+        if not Path(path).exists():
+            return fresh_key()
+        with cls.open(path) as ledger:
+            return ledger.row_key
 
     def _lay_out(self) -> None:
         super()._lay_out()
         if self._one("SELECT 1 FROM ledger") is None:
-            self._do("INSERT INTO ledger VALUES (1, ?)", fresh_key())
+            self._do("INSERT INTO ledger VALUES (1, ?)", self._new_key)
 
-    def row_digests(self, rows: Iterable[bytes]) -> RowDigests:
-        """Digests of rows under this ledger's key; a row's bytes must tell its columns apart."""
+    @property
+    def row_key(self) -> bytes:
+        """The secret under which the digests of rows in this ledger are made."""
         (key,) = self._one("SELECT row_key FROM ledger")
-        return RowDigests.of(rows, key)
+        return bytes(key)
 
     def check(self, entry: Entry) -> list[Conflict]:
         """All conflicts with earlier studies; an empty list if there are none."""
@@ -153,7 +174,7 @@ class Ledger(Database):
         with self.batch():
             conflicts = self.check(entry)
             if conflicts and not allow_differencing:
-                raise InputError(
+                raise ReleaseError(
                     "the answer could be subtracted from an earlier one: "
                     + "; ".join(map(str, conflicts)),
                     hint="use the same rows and parties as then; or, if what differs may be known "

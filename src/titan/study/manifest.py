@@ -1,11 +1,11 @@
 """A study: everything the parties agree on before anything leaves a machine.
 
-Who takes part and how each is recognised, who can send to whom and who dials, the model, τ, what is
-released, and the fewest rows. All of it is public among the parties. Its digest is its identity:
-parties with different digests are in different studies.
+Who takes part and how each is recognised, who can send to whom and who dials, τ, what every column
+is, what is asked, and the fewest rows. All of it is public among the parties. Its digest is its
+identity: parties with different digests are in different studies.
 """
 
-# Rule 1: a study that exists is sound in itself: names, links, formula and sizes were checked.
+# Rule 1: a study that exists is sound in itself: names, links, questions and sizes were checked.
 #         Whether it is safe to take part in is for `preflight`.
 # Rule 2: every content has one form, so that equal studies have equal digests, and no others.
 
@@ -14,30 +14,36 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import Any, Literal, get_args
 
-from titan.errors import InputError
-from titan.moments import Model
-from titan.moments.model import Readings
+from titan.errors import FormulaError, InputError
+from titan.joint import SumSettings
+from titan.joint.kinds import Question, Setting, kind_named
+from titan.joint.meeting import Meeting
 from titan.moments.rows import Missing
 from titan.network import Network
-from titan.pooling import Release, Sums
 from titan.privacy.limits import DEFAULT, Limits
-from titan.protocol import MaskMode, RecoveryName
+from titan.protocol import MaskMode, Plan, RecoveryName
+from titan.protocol.recovery import recovery_names
+from titan.release import Dictionary
+from titan.release.dictionary import check_text
+from titan.ring.whole import is_whole
 from titan.study.card import Card
-from titan.study.ranges import Range, refuse_outside
 
 Dial = Literal["push", "pull"]
-FORMAT = 1
+FORMAT = 2
 MOST_PARTIES = 10_000
+MOST_QUESTIONS = 100
+MOST_SUMS = 255  # which a message can number
 MOST_ROUNDS = 1_000_000
 MOST_ROWS = 1 << 53
 _LEAST_BITS, _MOST_BITS = 8, 4096
-_MOST_TEXT = 200
+_MOST_ASKED = 1 << 20  # characters of one option of a question
 
 
 @dataclass(frozen=True, order=True)
@@ -61,18 +67,17 @@ class Link:
 class Study:
     """The content of `study.toml`, each part in its one form.
 
-    The order of `parties` counts, since it numbers them; that of `links` and `ranges` does not.
+    The order of `parties` counts, since it numbers them; so does that of `questions`. That of
+    `links` does not. A question without a name is called by its number: q1, q2, …
     """
 
     title: str
-    formula: str
     tau: int
     parties: tuple[Card, ...]
     links: tuple[Link, ...]
-    release: Release = "inference"
-    weights: str | None = None
+    columns: Dictionary = field(default_factory=Dictionary)
+    questions: tuple[Question, ...] = ()
     missing: Missing = "refuse"
-    ranges: tuple[Range, ...] = ()
     min_rows_party: int = DEFAULT.rows_per_party
     min_rows_total: int | None = None
     """Left open, it is `min_rows_party` for every party."""
@@ -85,15 +90,17 @@ class Study:
     solver: str | None = None
 
     def __post_init__(self) -> None:
-        _check_text("title", self.title)
+        check_text("title", self.title)
         for key, allowed in _CHOICES.items():
             _check_choice(key, getattr(self, key), allowed)
+        _check_choice("recovery", self.recovery, recovery_names())
         _check_parties(self.parties)
         self._settle("min_rows_total", self._least_in_all())
         for key, (least, most) in _LIMITS.items():
             _check_whole(key, getattr(self, key), least, most)
-        self._check_model()
         self._check_links()
+        self._settle("questions", _settled(self.questions, self.columns))
+        _ = self.meeting
 
     def _settle(self, key: str, value: object) -> None:
         object.__setattr__(self, key, value)
@@ -103,56 +110,22 @@ class Study:
             return self.min_rows_total
         return self.min_rows_party * len(self.parties)
 
-    def _check_model(self) -> None:
-        try:
-            self._settle("formula", self.model.formula)
-        except InputError as error:
-            raise InputError(f"model.formula: {error.message}", hint=error.hint) from None
-        if self.weights is not None:
-            _check_text("model.weights", self.weights)
-        self._settle("ranges", tuple(sorted(self.ranges)))
-        columns = [item.column for item in self.ranges]
-        for column in columns:
-            if column not in self.model.number_columns:
-                raise InputError(
-                    f"model.ranges: {column!r} is no column that the model reads as a number",
-                    hint=f"those are {', '.join(map(repr, self.model.number_columns[:8]))}",
-                )
-        if len(set(columns)) < len(columns):
-            raise InputError("model.ranges: a column has two ranges")
-
     def _check_links(self) -> None:
         for link in self.links:
             _check_choice("links.dial", link.dial, get_args(Dial))
         self._settle("links", tuple(sorted(self.links)))
-        try:
+        with _named("links"):
             _ = self.network
-        except InputError as error:
-            raise InputError(f"links: {error.message}", hint=error.hint) from None
         if self.solver is not None and self.solver not in self.network.parties:
-            raise InputError(f"solver is {self.solver!r}, who is no party")
+            raise InputError(f"solver is {self.solver!r}, who is not a party")
 
     # -- what it means ------------------------------------------------------------------------
-
-    @cached_property
-    def model(self) -> Model:
-        return Model(self.formula, weights=self.weights)
 
     @cached_property
     def network(self) -> Network:
         """The parties in the file's order, and their links."""
         pairs = [(link.sender, link.receiver) for link in self.links]
         return Network(pairs, parties=[card.name for card in self.parties])
-
-    @property
-    def parameters(self) -> int:
-        """The columns of A: the coefficients to be found."""
-        return len(self.model.names) - 1
-
-    @property
-    def rows_needed(self) -> int:
-        """The fewest rows in all: fewer, and nothing after the first sum leaves a machine."""
-        return self.limits.rows_needed(self.parameters, len(self.parties))
 
     @property
     def limits(self) -> Limits:
@@ -170,9 +143,31 @@ class Study:
         )
 
     @property
-    def sums(self) -> Sums:
+    def setting(self) -> Setting:
+        """What its questions are asked in."""
+        return Setting(
+            self.network.parties, self.columns, self.limits, self.bits, missing=self.missing
+        )
+
+    @cached_property
+    def meeting(self) -> Meeting:
+        """All questions' computations, by name."""
+        computations = []
+        for at, question in enumerate(self.questions, 1):
+            with _named(f"questions[{at}]"):
+                computations.append((question.name, question.computation(self.setting)))
+        meeting = Meeting(tuple(computations))
+        if len(meeting.sums) > MOST_SUMS:
+            raise InputError(
+                f"questions: {len(meeting.sums)} sums, one after another",
+                hint=f"a study has at most {MOST_SUMS}",
+            )
+        return meeting
+
+    @property
+    def settings(self) -> SumSettings:
         """How the private sums are made."""
-        return Sums(
+        return SumSettings(
             self.network,
             bits=self.bits,
             tau=self.tau,
@@ -182,12 +177,25 @@ class Study:
             masks=self.masks,
         )
 
-    def check_rows(self, readings: Readings) -> None:
-        """Refuse rows of one's own with a value outside its range: a check for `collect`."""
-        refuse_outside(self.ranges, readings)
+    @cached_property
+    def plans(self) -> tuple[Plan, ...]:
+        """One for each sum of the meeting; PlanError where the network does not allow it."""
+        return tuple(map(self.settings.plan, self.meeting.sums))
+
+    def question(self, name: str) -> Question:
+        return next(question for question in self.questions if question.name == name)
 
     def card(self, name: str) -> Card:
         return self.parties[self.network.index(name)]
+
+    def card_of(self, name: str) -> Card:
+        """That of a party who wants to take part."""
+        if name not in self.network.parties:
+            raise InputError(
+                f"{name!r} is not a party of this study",
+                hint=f"the parties are {', '.join(self.network.parties)}",
+            )
+        return self.card(name)
 
     def dialler(self, link: Link | tuple[str, str]) -> str:
         """Who opens the connection of a link."""
@@ -217,7 +225,8 @@ class Study:
         return {
             "titan-study": FORMAT,
             **{key: getattr(self, key) for key in _PLAIN},
-            "ranges": {item.column: item.as_list() for item in self.ranges},
+            "columns": self.columns.content(),
+            "questions": [question.content() for question in self.questions],
             "parties": [[card.name, card.address, card.fingerprint] for card in self.parties],
             "links": [[link.sender, link.receiver, link.dial] for link in self.links],
         }
@@ -251,17 +260,15 @@ class Study:
 
 
 _PLAIN = (
-    "title", "formula", "tau", "release", "weights", "missing", "min_rows_party", "min_rows_total",
-    "rows_per_parameter", "bits", "recovery", "masks", "k", "rounds", "solver",
+    "title", "tau", "missing", "min_rows_party", "min_rows_total", "rows_per_parameter", "bits",
+    "recovery", "masks", "k", "rounds", "solver",
 )  # fmt: skip
 
 
 # -- checks -----------------------------------------------------------------------------------
 
 _CHOICES = {
-    "release": get_args(Release),
     "missing": get_args(Missing),
-    "recovery": get_args(RecoveryName),
     "masks": get_args(MaskMode),
 }
 _LIMITS = {
@@ -284,18 +291,45 @@ def _check_choice(key: str, given: object, allowed: tuple[str, ...]) -> None:
 def _check_whole(key: str, given: object, least: int, most: int) -> None:
     if given is None and key in _MAY_BE_OPEN:
         return
-    if type(given) is not int or not least <= given <= most:
+    if not is_whole(given, least, most):
         raise InputError(
             f"{key} is not a number that is allowed", hint=f"a whole number from {least} to {most}"
         )
 
 
-def _check_text(key: str, given: str) -> None:
-    if not given or len(given) > _MOST_TEXT or not given.isprintable() or given != given.strip():
+def _settled(questions: Sequence[Question], columns: Dictionary) -> tuple[Question, ...]:
+    """All with names, and in their one form."""
+    if not 1 <= len(questions) <= MOST_QUESTIONS:
         raise InputError(
-            f"{key} is not one line of visible text without blanks around it",
-            hint=f"of at most {_MOST_TEXT} characters",
+            f"questions: {len(questions) or 'none'} of them", hint=f"from 1 to {MOST_QUESTIONS}"
         )
+    found: dict[str, Question] = {}
+    for at, question in enumerate(questions, 1):
+        name = question.name or f"q{at}"
+        check_text(f"questions[{at}].name", name)
+        if name in found:
+            raise InputError(
+                f"questions[{at}].name: another question is called {name!r}",
+                hint="give each a name of its own, or none",
+            )
+        with _named(f"questions[{at}].kind"):
+            kind_named(question.kind)
+        with _named(f"questions[{at}]"):
+            found[name] = Question.of(question.kind, name, question.options, columns)
+        for option, value in found[name].asked:
+            for text in (value,) if isinstance(value, str) else value:
+                check_text(f"questions[{at}].{option}", text, most=_MOST_ASKED)
+    return tuple(found.values())
+
+
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Errors that name their place in the file."""
+    try:
+        yield
+    except InputError as error:
+        key = f"{where}.formula" if isinstance(error, FormulaError) else where
+        raise InputError(f"{key}: {error.message}", hint=error.hint) from None
 
 
 def _check_parties(parties: Sequence[Card]) -> None:

@@ -1,13 +1,15 @@
 """`study.toml`: a study as a file that people read, and that programs read strictly.
 
-format = 1
+format = 2
 title = "…"
-tau = 1                      # and release, bits, recovery, masks, k, rounds, solver,
+tau = 1                      # and bits, recovery, masks, k, rounds, solver, missing,
 min_rows_party = 10          # min_rows_total, rows_per_parameter
-[model]
-formula = "y ~ a + b"        # and weights, missing
-[model.ranges]
-a = ["0", "120"]
+[columns.age]
+kind = "number"              # or "time", with range and perhaps step, unit; "category", with
+range = ["0", "120"]         # levels; "flag": what every column is
+[[questions]]                # one or more, in order
+kind = "regression"          # and name, and what this kind of question needs, as text or lists
+formula = "y ~ age + b"      # of text
 [[parties]]                  # two or more, in the order that numbers them
 name = "north"               # and address, certificate: what its card has
 [[links]]
@@ -22,12 +24,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from titan import files
 from titan.errors import FileError, InputError
-from titan.study import fields, files
+from titan.joint.kinds import Question, Value
+from titan.release import Category, Column, Dictionary, Flag
+from titan.release.dictionary import KINDS
+from titan.study import fields
 from titan.study.card import Card, refuse_key
 from titan.study.fields import Fields
-from titan.study.manifest import FORMAT, MOST_PARTIES, Link, Study
-from titan.study.ranges import Range
+from titan.study.manifest import FORMAT, MOST_PARTIES, MOST_QUESTIONS, Link, Study
 
 MOST_LINKS = 1_000_000
 _EXPECTED = "a study is the file, such as study.toml, that titan study new makes"
@@ -51,12 +56,20 @@ def parse(text: str, where: str) -> Study:
         raise FileError(f"{where}: this is a card, not a study", hint=_EXPECTED)
     if top.whole("format") != FORMAT:
         top.refuse("format", "is not one this program reads", hint=f"it reads format {FORMAT}")
-    content = {**_choices(top), **_model(top.table("model"))}
+    content = _choices(top)
+    columns = _columns(top.table("columns", {}))
+    questions = tuple(_question(table) for table in top.tables("questions", MOST_QUESTIONS))
     parties = tuple(_party(table) for table in top.tables("parties", MOST_PARTIES))
     links = tuple(_link(table) for table in top.tables("links", MOST_LINKS))
     top.all()
     try:
-        return Study(parties=parties, links=links, **content)
+        return Study(
+            parties=parties,
+            links=links,
+            columns=Dictionary.of(columns),
+            questions=questions,
+            **content,
+        )
     except InputError as error:
         raise FileError(f"{where}: {error.message}", hint=error.hint) from None
 
@@ -64,31 +77,49 @@ def parse(text: str, where: str) -> Study:
 def _choices(top: Fields) -> dict[str, Any]:
     """What stands at the top of the file; a study checks the values."""
     found: dict[str, Any] = {"title": top.text("title"), "tau": top.whole("tau")}
-    texts = ("release", "recovery", "masks", "solver")
+    texts = ("missing", "recovery", "masks", "solver")
     wholes = ("bits", "k", "rounds", "min_rows_party", "min_rows_total", "rows_per_parameter")
     found |= {key: top.optional_text(key) for key in texts}
     found |= {key: top.optional_whole(key) for key in wholes}
     return _given(found)
 
 
-def _model(model: Fields) -> dict[str, Any]:
-    found = {"formula": model.text("formula")}
-    found |= _given({key: model.optional_text(key) for key in ("weights", "missing")})
-    ranges = model.table("ranges", {})
-    model.all()
-    return {**found, "ranges": tuple(_ranges(ranges))}
+def _columns(table: Fields) -> dict[str, Column]:
+    return {name: _column(table, name) for name in table.names()}
 
 
-def _ranges(table: Fields) -> list[Range]:
-    found = []
-    for column, ends in table.items().items():
-        if type(ends) is not list or len(ends) != 2:
-            table.refuse(column, "is not a list of two ends", hint='such as ["0", "120"]')
-        try:
-            found.append(Range.read(column, *ends))
-        except InputError as error:
-            table.refuse(column, f"cannot be used: {error.message}", hint=error.hint)
+def _column(columns: Fields, name: str) -> Column:
+    table = columns.table(name)
+    kind = table.text("kind")
+    try:
+        found = _of_kind(table, kind)
+    except InputError as error:
+        if isinstance(error, FileError):  # which names the place itself
+            raise
+        columns.refuse(name, f"cannot be used: {error.message}", hint=error.hint)
+    table.all()
     return found
+
+
+def _of_kind(table: Fields, kind: str) -> Column:
+    found = KINDS.get(kind)
+    if found is None:
+        table.refuse("kind", f"is {kind!a}", hint=f"one of {', '.join(KINDS)}")
+    if issubclass(found, Flag):
+        return Flag()
+    if issubclass(found, Category):
+        return Category(table.texts("levels"))
+    ends = table.sequence("range")
+    if len(ends) != 2:
+        table.refuse("range", "is not a list of two ends", hint='such as ["0", "120"]')
+    low, high = ends
+    return found.read(low, high, table.anything("step"), table.text("unit", ""))
+
+
+def _question(table: Fields) -> Question:
+    kind, name = table.text("kind"), table.text("name", "")
+    asked: dict[str, Value] = {key: table.text_or_texts(key) for key in table.names()}
+    return Question(kind, name, tuple(asked.items()))
 
 
 def _party(table: Fields) -> Card:
@@ -113,19 +144,22 @@ def _given(found: dict[str, Any]) -> dict[str, Any]:
 def to_toml(study: Study) -> str:
     import tomli_w
 
-    top = ("title", "tau", "release", "bits", "recovery", "k", "rounds", "masks", "solver")
+    top = ("title", "tau", "bits", "recovery", "k", "rounds", "masks", "solver", "missing")
     rows = ("min_rows_party", "min_rows_total", "rows_per_parameter")
-    ranges = {item.column: item.as_list() for item in study.ranges}
     document = {
         "format": FORMAT,
         **_given({key: getattr(study, key) for key in top + rows}),
-        "model": _given({key: getattr(study, key) for key in ("formula", "weights", "missing")}),
+        "columns": study.columns.content(),
+        "questions": [_question_table(question) for question in study.questions],
         "parties": [card.as_table() for card in study.parties],
         "links": [_link_table(link) for link in study.links],
     }
-    if ranges:
-        document["model"]["ranges"] = ranges
     return tomli_w.dumps(document, multiline_strings=True)
+
+
+def _question_table(question: Question) -> dict[str, Any]:
+    content = question.content()
+    return {"kind": content["kind"], "name": content["name"], **content["asked"]}
 
 
 def _link_table(link: Link) -> dict[str, str]:

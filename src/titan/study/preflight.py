@@ -9,7 +9,7 @@ trust from whoever gathered the study.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import reduce
@@ -17,18 +17,20 @@ from operator import add
 from typing import Any
 
 from titan.errors import InputError, TitanError
-from titan.pooling import plans
+from titan.joint.computation import Sum
+from titan.joint.explanations import Explanation, Item, explained
+from titan.listing import listing
 from titan.protocol import Cost, Plan
 from titan.study.card import Card
-from titan.study.disclosure import Item, hidden, learned
+from titan.study.disclosure import hidden, learned
 from titan.study.manifest import Study
 
 _SOON = timedelta(days=30)
 _KAPPA_UP_TO = 300  # parties; beyond, it is only decided whether κ ≥ τ + 1
 
 _RELAYS = "{} trusts relays to compute: one that computes wrongly can falsify the answer unnamed"
-_FLOODED = (
-    "with flood, masked vectors are signed by their origin: a relay that alters one is found out "
+_SIGNED = (
+    "with {}, masked vectors are signed by their origin: a relay that alters one is found out "
     "and named"
 )
 _TWO = "two parties hide nothing from each other: each subtracts its own sums from the pooled ones"
@@ -66,20 +68,20 @@ class Report:
 def check(study: Study, now: datetime) -> Report:
     """Look at a study with nothing but itself and the time, which needs a time zone."""
     problems = [*_refusals(study, now), *_duplicates(study.parties)]
-    sums: list[Plan] = []
+    plans: tuple[Plan, ...] = ()
     if _refusal(study.network.check_strongly_connected) is None:
         try:
-            sums = plans(study.sums, study.parameters, study.release)
+            plans = study.plans
         except InputError as error:
             if str(error) not in map(str, problems):
                 problems.append(error)
-    cost = reduce(add, (plan.cost for plan in sums)) if sums else None
+    cost = reduce(add, (plan.cost for plan in plans)) if plans else None
     return Report(
         problems=tuple(problems),
-        warnings=tuple(_warnings(study, sums, now)),
+        warnings=tuple(_warnings(study, plans, now)),
         learned=learned(study),
         hidden=hidden(study),
-        facts=_facts(study, sums, cost),
+        facts=_facts(study, plans, cost),
         cost=cost,
     )
 
@@ -123,15 +125,18 @@ def _duplicates(cards: Iterable[Card]) -> Iterable[TitanError]:
 # -- warnings ---------------------------------------------------------------------------------
 
 
-def _warnings(study: Study, sums: list[Plan], now: datetime) -> Iterable[str]:
-    for scheme in dict.fromkeys(plan.scheme.name for plan in sums):
-        yield _FLOODED if scheme == "flood" else _RELAYS.format(scheme)
+def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[str]:
+    for scheme in {plan.scheme.name: plan.scheme for plan in plans}.values():
+        yield (_SIGNED if scheme.signed_by_origin else _RELAYS).format(scheme.name)
     if len(study.parties) == 2:
         yield _TWO
     if study.tau == 0:
         yield _NO_TAU
     if study.solver is not None:
         yield f'"{study.solver}" solves and tells the others, who all learn the pooled sums as well'
+    unread = unread_columns(study)
+    if unread:
+        yield f"no question reads what the dictionary describes: {listing(unread)}"
     for card in study.parties:
         if now <= card.not_after < now + _SOON:
             yield f'the certificate of "{card.name}" expires on {card.not_after:%Y-%m-%d}'
@@ -140,24 +145,37 @@ def _warnings(study: Study, sums: list[Plan], now: datetime) -> Iterable[str]:
 # -- facts ------------------------------------------------------------------------------------
 
 
-def _facts(study: Study, sums: list[Plan], cost: Cost | None) -> dict[str, Any]:
+def explanations(study: Study) -> list[Explanation]:
+    """Those of the questions, in order."""
+    return [explained(computation) for _, computation in study.meeting.computations]
+
+
+def unread_columns(study: Study) -> list[str]:
+    """Columns of the dictionary that no question reads, as far as all questions tell."""
+    read = [each.columns for each in explanations(study)]
+    known = {name for columns in read for name in columns or ()}
+    return [] if None in read else [name for name in study.columns if name not in known]
+
+
+def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, Any]:
+    told = explanations(study)
+    parameters = max((each.parameters or 0 for each in told), default=0)
+    levels = any(each.counts_levels for each in told)
     return {
         "digest": study.digest,
         "title": study.title,
-        "formula": study.model.formula,
-        "parameters": study.parameters,
-        "release": study.release,
-        "weights": study.weights,
+        "columns": study.columns.content(),
+        "questions": _question_facts(study, told),
+        "parameters": parameters or None,
         "missing": study.missing,
-        "ranges": {item.column: item.as_list() for item in study.ranges},
         "solver": study.solver,
         "rows_needed_party": study.min_rows_party,
-        "rows_needed_total": study.rows_needed,
-        "rows_needed_level": _rows_needed_level(study),
+        "rows_needed_total": study.limits.rows_needed(parameters, len(study.parties)),
+        "rows_needed_level": study.limits.rows_per_level if levels else None,
         **_network_facts(study),
         "masks": study.masks,
         "bits": study.bits,
-        "sums": [_sum_facts(plan) for plan in sums],
+        "sums": [_plan_facts(*each) for each in zip(study.meeting.sums, plans, strict=False)],
         "rounds": None if cost is None else cost.rounds,
         "messages": None if cost is None else cost.messages,
         "bytes_sent": None if cost is None else dict(cost.bytes_sent),
@@ -166,10 +184,37 @@ def _facts(study: Study, sums: list[Plan], cost: Cost | None) -> dict[str, Any]:
     }
 
 
-def _rows_needed_level(study: Study) -> int | None:
-    """Levels are counted where the model has some, and no weights."""
-    counted = bool(study.model.categories) and study.weights is None
-    return study.limits.rows_per_level if counted else None
+def _question_facts(study: Study, told: Sequence[Explanation]) -> list[dict[str, Any]]:
+    """What each asks, and what its sums open."""
+    return [
+        {
+            **question.content(),
+            "in_words": str(question),
+            "parameters": each.parameters,
+            "sums": [_sum_facts(sum_) for sum_ in computation.sums],
+        }
+        for question, each, (_, computation) in zip(
+            study.questions, told, study.meeting.computations, strict=True
+        )
+    ]
+
+
+def _sum_facts(sum_: Sum) -> dict[str, Any]:
+    return {
+        "name": sum_.name,
+        "entries": sum_.entries,
+        "bits": sum_.ring.bits,
+        "opens": sum_.opens,
+    }
+
+
+def _plan_facts(sum_: Sum, plan: Plan) -> dict[str, Any]:
+    return {
+        **_sum_facts(sum_),
+        "recovery": plan.scheme.name,
+        "rounds": plan.cost.rounds,
+        "most_bytes_sent": plan.cost.bytes_sent.largest,
+    }
 
 
 def _network_facts(study: Study) -> dict[str, Any]:
@@ -182,16 +227,6 @@ def _network_facts(study: Study) -> dict[str, Any]:
         "weak_connectivity": network.weak_connectivity if known else None,
         "tau": study.tau,
         "tolerates_tau": network.tolerates(study.tau),
-    }
-
-
-def _sum_facts(plan: Plan) -> dict[str, Any]:
-    return {
-        "entries": plan.dimension,
-        "bits": plan.ring.bits,
-        "recovery": plan.scheme.name,
-        "rounds": plan.cost.rounds,
-        "most_bytes_sent": plan.cost.bytes_sent.largest,
     }
 
 

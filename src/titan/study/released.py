@@ -13,7 +13,17 @@ _MOST_NAME = 64
 
 
 def lines(result: Mapping[str, Any]) -> list[str]:
-    """The number of rows, and the coefficients by name; or why there is no answer."""
+    """Of one question: the rows and the coefficients by name, or why there is no answer.
+
+    Of several: those of each, under its name.
+    """
+    several = result.get("questions")
+    if isinstance(several, Mapping):
+        return [
+            f"{_text(name)}: {line}" if at == 0 else line
+            for name, each in list(several.items())[:_MOST_LINES]
+            for at, line in enumerate(lines(each if isinstance(each, Mapping) else {}))
+        ][:_MOST_LINES]
     if "error" in result:
         return [f"result: no answer: {_text(result['error'])}"]
     rows = result.get("nobs", result.get("rows"))

@@ -1,41 +1,45 @@
 """The rows of a party as keyed digests: enough to compare two sets of rows, and no more.
 
-A row's digest is keyed BLAKE2b of its bytes (RFC 7693), 64 bits, under a key that never leaves the
-machine. Others cannot choose the digests' collisions, since they lack the key; and where two of a
-million rows collide by chance (once in 30 million such sets) a count is off by one.
+Rows are looked at in two ways. Whole records catch another model on nearly the same rows; the used
+columns alone, as the numbers and levels that the model reads, catch the same model after other
+columns were edited or the file was written anew in another format. A row that is left out for a gap
+is used in neither: where another model leaves one row more out, the two sums differ by that row.
+
+64 bits of a row's digest are kept (see `titan.moments.cell_digests`), under a key that never leaves
+the machine. Others cannot choose collisions, since they lack the key; and where two of a million
+rows collide by chance (once in 30 million such sets) a count is off by one.
 """
 
 from __future__ import annotations
 
-import hashlib
-from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import FileError
+from titan.errors import DataError, FileError
+from titan.moments.cell_digests import CellDigests
+from titan.moments.reading import Reading
+from titan.moments.rows import Count, ModelRows
+from titan.moments.sources import BATCH_ROWS, Block
 
-Digests = npt.NDArray[np.uint64]
+_Words = npt.NDArray[np.uint64]
 _CUT = 8  # bytes
+_BLOCK_CELLS = 1 << 20
+_LEAST_ROWS = 256
 
 
 @dataclass(frozen=True, eq=False)
 class RowDigests:
     """A multiset of rows: a row held twice counts twice, because moments count it twice."""
 
-    digests: Digests  # sorted
+    digests: _Words  # sorted
 
     @classmethod
-    def of(cls, rows: Iterable[bytes], key: bytes) -> RowDigests:
-        """Reads the rows once, in any order, and keeps 8 bytes of each."""
-        keyed, cut = hashlib.blake2b(key=key, digest_size=_CUT), array("Q")
-        for row in rows:
-            code = keyed.copy()  # a quarter of the time of HMAC-SHA256 from its beginning
-            code.update(row)
-            cut.frombytes(code.digest())
-        return cls(np.sort(np.frombuffer(cut, np.uint64)))
+    def of(cls, rows: Sequence[_Words]) -> RowDigests:
+        """From the digests of all rows, in any order, cut to their first word."""
+        return cls(np.sort(np.concatenate(rows)))
 
     @classmethod
     def decode(cls, data: bytes) -> RowDigests:
@@ -54,6 +58,8 @@ class RowDigests:
 
     def change(self, other: RowDigests) -> int:
         """The larger of: rows only here, rows only there. 0 if the two are the same rows."""
+        if np.array_equal(self.digests, other.digests):  # as most often
+            return 0
         return max(len(self), len(other)) - self._common(other)
 
     def _common(self, other: RowDigests) -> int:
@@ -62,3 +68,84 @@ class RowDigests:
         there, times_there = np.unique(other.digests, return_counts=True)
         _, i, j = np.intersect1d(here, there, assume_unique=True, return_indices=True)
         return int(np.minimum(times_here[i], times_there[j]).sum())
+
+
+@dataclass(frozen=True)
+class UsedRows:
+    """The rows that a model uses, looked at in both ways."""
+
+    records: RowDigests
+    values: RowDigests | None = None
+    """None where no model says which values are used."""
+
+
+@dataclass(frozen=True, repr=False)
+class _Part:
+    records: tuple[_Words, ...]
+    values: tuple[_Words, ...]
+    count: Count
+
+    def __add__(self, other: _Part) -> _Part:
+        values = self.values + other.values
+        return _Part(self.records + other.records, values, self.count + other.count)
+
+
+@dataclass(frozen=True)
+class DigestRows(Reading[_Part, UsedRows]):
+    """The digests of the rows that a model uses; their records are all columns of the source."""
+
+    rows: ModelRows
+    records: Sequence[str]
+    key: bytes = field(repr=False)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.records
+
+    @property
+    def size(self) -> int:
+        return max(_LEAST_ROWS, min(BATCH_ROWS, _BLOCK_CELLS // len(self.records)))
+
+    def block(self, rows: Block) -> _Part:
+        digests = CellDigests(self.key)
+        readings, incomplete, count = self.rows.readings(rows)
+        values = {
+            (name, "number"): digests.numbers(name, column)
+            for name, column in readings.numbers.items()
+        }
+        for category, codes in readings.codes.items():
+            name = category.column, "level"
+            values[name] = digests.levels(category.column, category.levels, codes)
+        record = digests.rows(digests.held(rows.cells[name]) for name in self.records)
+        kept = ~incomplete
+        return _Part((record[kept, 0],), (digests.rows(values.values())[kept, 0],), count)
+
+    def finish(self, whole: _Part, label: str) -> UsedRows:
+        if not whole.count.used and self.rows.missing == "drop":
+            raise DataError(f"{label} has no rows that can be used")
+        whole.count.check(label, self.rows.missing)
+        return UsedRows(RowDigests.of(whole.records), RowDigests.of(whole.values))
+
+
+@dataclass(frozen=True)
+class DigestRecords(Reading[tuple[_Words, ...], UsedRows]):
+    """The digests of all rows as whole records, for questions that use every row."""
+
+    records: Sequence[str]
+    key: bytes = field(repr=False)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.records
+
+    @property
+    def size(self) -> int:
+        return max(_LEAST_ROWS, min(BATCH_ROWS, _BLOCK_CELLS // len(self.records)))
+
+    def block(self, rows: Block) -> tuple[_Words, ...]:
+        digests = CellDigests(self.key)
+        whole = digests.rows(digests.held(rows.cells[name]) for name in self.records)
+        return (whole[:, 0],)
+
+    def finish(self, whole: tuple[_Words, ...], label: str) -> UsedRows:
+        return UsedRows(RowDigests.of(whole))

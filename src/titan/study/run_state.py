@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from titan.errors import InputError
 
@@ -21,7 +20,7 @@ class RunState:
     keys: tuple[bytes, ...] = field(repr=False)
     nonces: Mapping[str, bytes]
     agreed: str | None
-    result: dict[str, Any] | None = field(repr=False)
+    result: bytes | None = field(repr=False)
     transcript: bytes | None = field(repr=False)
     erased: bool
 

@@ -2,16 +2,16 @@
 
 One line of canonical JSON (sorted keys, no spaces, ASCII):
 
-    {"body": {…}, "format": "titan transcript", "signature": "hex", "version": 1}
+    {"body": {…}, "format": "titan transcript", "signature": "hex", "version": 2}
 
     body   study, run, party, software, certificate (PEM of the signer), nonces {party: hex},
            network {diameter, connectivity, tau},
            sums [{recovery, rounds, messages}], control [messages outside the sums],
            totals {messages and bytes, sent and received}, pooled (SHA-256 of the pooled sums),
-           result (the released numbers)
+           result (the released numbers), result_sha256 (of the file that keeps them, result.json)
     message   from, to, round, kind, size; sha256 of recovery messages only
 
-The signature is over b"titan transcript v1\\n" and the body's canonical bytes. A file has one valid
+The signature is over b"titan transcript v2\\n" and the body's canonical bytes. A file has one valid
 form: what is accepted encodes to the same bytes, so no byte of it can change unnoticed.
 
 Who reads a transcript may test guesses against its digests. Those of recovery messages and of the
@@ -32,6 +32,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from titan.canonical import canonical as canonical
 from titan.errors import FileError, InputError
 from titan.study import released
 from titan.study import transcript_fields as fields
@@ -42,8 +43,8 @@ Sign = Callable[[bytes], bytes]
 Verify = Callable[[bytes, bytes], bool]  # (signature, signed bytes) → whether it is right
 
 FORMAT = "titan transcript"
-VERSION = 1
-_SIGNED = b"titan transcript v1\n"
+VERSION = 2
+_SIGNED = b"titan transcript v2\n"
 _MOST_BYTES = 1 << 28
 _MOST_SIGNATURE = 1 << 12
 _UNRELIABLE = "it was altered, or never was a transcript; do not rely on it"
@@ -82,6 +83,7 @@ class Transcript:
     control: tuple[Message, ...] = field(repr=False)
     pooled: str
     result: Mapping[str, Any] = field(repr=False)
+    result_sha256: str
 
     @property
     def messages(self) -> list[Message]:
@@ -122,6 +124,7 @@ def from_journal(
     software: str,
     certificate: str,
     result: Mapping[str, Any],
+    result_sha256: str,
 ) -> Transcript:
     """What the journal knows, once all nonces are there and the sum is agreed on.
 
@@ -146,13 +149,8 @@ def from_journal(
         tuple(m for m in messages if m.sum is None),
         state.agreed,
         dict(result),
+        result_sha256,
     )
-
-
-def canonical(value: object) -> bytes:
-    """The one way to write a value as JSON; ValueError if there is none."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text.encode("ascii")
 
 
 # -- reading ----------------------------------------------------------------------------------
@@ -175,7 +173,7 @@ def decode(data: bytes, name: str) -> tuple[Transcript, bytes]:
     except (ValueError, RecursionError) as error:
         reason = "it is not JSON" if isinstance(error, _NOT_JSON) else str(error)
         raise FileError(
-            f'"{name}" is no valid transcript: {reason}',
+            f'"{name}" is not a valid transcript: {reason}',
             hint=_UNRELIABLE,
         ) from None
     return transcript, bytes.fromhex(signature)
@@ -203,6 +201,7 @@ def _from_json(body: object) -> Transcript:
         tuple(fields.message(m, None) for m in fields.listed(found["control"])),
         fields.hexadecimal(found["pooled"], exactly=64),
         fields.mapping(found["result"]),
+        fields.hexadecimal(found["result_sha256"], exactly=64),
     )
     if canonical(transcript.totals) != canonical(found["totals"]):
         raise ValueError("its messages do not add up to its totals")

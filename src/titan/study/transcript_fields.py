@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from titan.study.frames import LARGEST, MASK, RECOVERY, Message
+from titan.canonical import hexadecimal as hexadecimal
+from titan.canonical import keys as keys
+from titan.canonical import listed as listed
+from titan.canonical import mapping as mapping
+from titan.canonical import text as text
+from titan.canonical import whole as whole
+from titan.study.frames import MASK, RECOVERY, Message
 
 if TYPE_CHECKING:
     from titan.study.transcript import SumRecord, Transcript
@@ -18,56 +22,12 @@ NETWORK = ("diameter", "connectivity", "tau")
 SUM = {"recovery", "rounds", "messages"}
 BODY = {
     "study", "run", "party", "software", "certificate", "nonces", "network", "sums", "control",
-    "totals", "pooled", "result",
+    "totals", "pooled", "result", "result_sha256",
 }  # fmt: skip
 _MESSAGE = {"from", "to", "round", "kind", "size"}
-_MOST_TEXT = 1 << 8
 
 
-# -- one field --------------------------------------------------------------------------------
-
-
-def keys(value: object, expected: Iterable[str]) -> dict[str, Any]:
-    found = mapping(value)
-    if set(found) != set(expected):
-        raise ValueError(f"it must have exactly the fields {', '.join(sorted(expected))} somewhere")
-    return found
-
-
-def mapping(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("a list or number stands where fields should be")
-    return value
-
-
-def listed(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError("something else stands where a list should be")
-    return value
-
-
-def text(value: object, most: int = _MOST_TEXT) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= most:
-        raise ValueError(f"a name or text is missing, or longer than {most} characters")
-    return value
-
-
-def whole(value: object, least: int = 0) -> int:
-    if type(value) is not int or not least <= value <= LARGEST:
-        raise ValueError(f"a number is not a whole one from {least} to {LARGEST}")
-    return value
-
-
-def hexadecimal(value: object, *, exactly: int | None = None, most: int = _MOST_TEXT) -> str:
-    """Pairs of hexadecimal digits in lower case."""
-    if (
-        not isinstance(value, str)
-        or not re.fullmatch(r"([0-9a-f]{2})+", value, re.ASCII)
-        or len(value) > most
-        or (exactly is not None and len(value) != exactly)
-    ):
-        raise ValueError("a digest, nonce or signature is not the right number of hex digits")
-    return value
+# -- reading ----------------------------------------------------------------------------------
 
 
 def message(value: object, number: int | None) -> Message:
@@ -105,6 +65,7 @@ def as_json(transcript: Transcript) -> dict[str, Any]:
         "totals": t.totals,
         "pooled": t.pooled,
         "result": dict(t.result),
+        "result_sha256": t.result_sha256,
     }
 
 

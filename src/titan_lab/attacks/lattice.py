@@ -71,14 +71,16 @@ def equations_from(
 
 def _check(solution: Sequence[Fraction], sizes: Sequence[int], error: Fraction | None) -> None:
     if not solution:
-        raise InputError("a solution of no unknowns", hint="give one fraction per column")
+        raise InputError(
+            "the solution is empty: it has no unknowns", hint="give one fraction per column"
+        )
     if len(sizes) != len(solution) + 1 or min(sizes) < 1:
         raise InputError(
             f"{len(sizes)} sizes for {len(solution)} columns and the response",
             hint="one whole number from 1 for each column, and one for the response",
         )
     if error is not None and error <= 0:
-        raise InputError("an error of 0 or less", hint="leave it out if the solution is exact")
+        raise InputError("the error is 0 or less", hint="leave it out if the solution is exact")
 
 
 def _weights(places: Sequence[tuple[int, int]], sizes: Sequence[int]) -> list[int]:

@@ -9,13 +9,14 @@ lower half of the figure is another one every time.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from titan import solve
 from titan.engines import local
 from titan.network import Network
-from titan.privacy.view import Record, RecordedSum, Sum, View
+from titan.privacy.view import PlannedSum, Record, RecordedSum, View
 from titan.protocol import Cost, Kind, Plan
 from titan_lab.compare.problem import Floats, Problem
 from titan_lab.compare.problems import problem as problem_named
@@ -66,7 +67,11 @@ def run(seed: int = 1) -> Result:
     sums = SingleSum.of(problem, BOUND, whole=True)
     plan = sums.plan(network, "topk", K, T)
     outcome = local.run(plan, sums.secrets, record=True)
-    kept = RecordedSum(Sum("paper", plan, sums.scale.fraction), sums.secrets, outcome.envelopes)
+    kept = RecordedSum(
+        PlannedSum("paper", plan, Fraction(2) ** -sums.scale.fraction),
+        sums.secrets,
+        outcome.envelopes,
+    )
     view = Record(network, (kept,)).view([ADVERSARY])
     span = 2.0 ** (sums.scale.ring.bits - sums.scale.fraction)
     truth = exact_solution(problem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import statistics
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,7 +146,7 @@ def test_extrapolation_is_exact_where_the_error_falls_exactly_linearly() -> None
 
 
 @pytest.mark.parametrize("recovery", ["topk", "flood", "tree"])
-def test_titans_bytes_are_those_the_engine_counts(recovery: str) -> None:
+def test_titans_bytes_are_those_the_engine_counts(recovery: Any) -> None:
     row = one(f"titan-{recovery}", SMALL)
     problem = SMALL.problem(101)
     parts = list(zip(problem.A, problem.b, strict=True))

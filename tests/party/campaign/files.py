@@ -13,6 +13,7 @@ from typing import Any
 
 import titan
 from tests.party.campaign.scenario import Scenario
+from titan.joint.kinds import Question
 from titan.study import Card, Identity, Link, Study
 
 MADE = datetime(2024, 1, 1, tzinfo=UTC)
@@ -37,10 +38,10 @@ def write(scenario: Scenario, folder: Path, addresses: Mapping[str, str]) -> dic
         _write_rows(rng, folder / f"{name}.csv")
     study = Study(
         title=f"run {scenario.seed}",
-        formula=FORMULA,
         tau=scenario.tau,
         parties=tuple(cards),
         links=tuple(Link(*link) for link in scenario.links),  # type: ignore[arg-type]
+        questions=(Question("regression", "", (("formula", FORMULA),)),),
         **scenario.choices,
     )
     study.save(folder / "study.toml")

@@ -16,10 +16,10 @@ from typing import Any
 
 from titan.errors import MessageError
 from titan.party import streams
-from titan.party.desk import Desk
+from titan.party.durable_session import DurableSession
 from titan.party.messages import AGREED, Told
+from titan.party.ready import Ready
 from titan.party.session import Session
-from titan.study.frames import Frame
 from titan.study.journal import Journal
 
 LATEST = 0.03  # seconds by which a chunk is late
@@ -89,21 +89,25 @@ def kill_around_write(count: int, before: bool) -> None:
 
 def kill_before_agreement(count: int, before: bool) -> None:
     """Once its digest has arrived everywhere it goes, and before it has heard any other's."""
-    hear, acknowledged = Session._hear, Desk.acknowledged
+    hear, acknowledged = Session._hear, DurableSession.acknowledged
 
-    def deaf(session: Session, sender: int, kind: str, told: Told) -> list[Frame]:
+    def deaf(session: Session, sender: int, kind: str, told: Told) -> Ready:
         if kind == AGREED:
             raise MessageError("not yet")
         return hear(session, sender, kind, told)
 
-    def last(desk: Desk, peer: str, next_: int) -> bool:
-        news = acknowledged(desk, peer, next_)
-        if isinstance(desk.session, Session) and desk.session.pooled and not desk.unacknowledged():
+    def last(durable: DurableSession, peer: str, next_: int) -> bool:
+        new = acknowledged(durable, peer, next_)
+        if (
+            isinstance(durable.session, Session)
+            and durable.session.pooled
+            and not durable.unacknowledged()
+        ):
             os.kill(os.getpid(), signal.SIGKILL)
-        return news
+        return new
 
     Session._hear = deaf  # type: ignore[method-assign, assignment]
-    Desk.acknowledged = last  # type: ignore[method-assign, assignment]
+    DurableSession.acknowledged = last  # type: ignore[method-assign, assignment]
 
 
 KILLS = {

@@ -7,8 +7,7 @@ payload is the number of vectors, their origins, then the vectors:
 
 A party that has everything forwards what it learned last and is done, without waiting for the
 rest; so a generous T costs no rounds. T bounds the number of hops: with T the diameter, vectors
-stop where nobody needs them; with T larger, the sum survives links that are lost after the
-obfuscation, as long as the links left reach everyone within T hops.
+stop where nobody needs them.
 """
 
 from __future__ import annotations
@@ -21,21 +20,36 @@ from functools import cached_property
 import numpy as np
 
 from titan.errors import MessageError, RecoveryError
-from titan.network import Network
+from titan.listing import listing
 from titan.protocol.messages import Kind, Payload
-from titan.protocol.recovery.interface import Outgoing, Traffic, all_in_neighbours, refuse_kind
-from titan.ring import Residues, Ring
+from titan.protocol.recovery.interface import (
+    Choices,
+    Counts,
+    Outgoing,
+    Scheme,
+    Traffic,
+    all_in_neighbours,
+    refuse_kind,
+)
+from titan.ring import Residues
 
 
 @dataclass(frozen=True)
-class Flood:
-    """The scheme: T = `rounds` hops at most."""
+class Flood(Scheme):
+    """The scheme: T = `hops` at most."""
 
-    network: Network
-    ring: Ring
-    entries: int
-    rounds: int
+    hops: int
     name = "flood"
+    weighed_up_to = 2000  # its traffic depends on every pair of parties
+    signed_by_origin = True
+
+    @classmethod
+    def of(cls, choices: Choices) -> Flood:
+        return cls(choices.network, choices.ring, choices.entries, choices.hops)
+
+    @property
+    def rounds(self) -> int:
+        return self.hops
 
     @property
     def numbers_held(self) -> int:
@@ -79,6 +93,11 @@ class Flood:
 
     def numbers_in(self, payload: Payload) -> int:
         return _count(payload) * self.entries
+
+    def numbers_of(self, content: list[tuple[int, Payload]]) -> tuple[Residues, Counts]:
+        vectors = [self.ring.from_bytes(vector, self.entries) for _, vector in content]
+        residues = np.stack(vectors, axis=1) if vectors else self.ring.zeros(0, self.entries)
+        return residues, np.array([origin for origin, _ in content], np.int64)
 
     def traffic(self) -> Traffic:
         """Edge p→q carries, in round r, the vectors whose distance to p is r-1, except q's own.
@@ -151,18 +170,14 @@ class FloodState:
                 )
         self.needs_no_more = len(self._known) == self._scheme.parties
 
-    def lose(self, sender: int) -> bool:
-        self._awaited -= {(sender, Kind.MASKED)}
-        return True
-
     def total(self) -> Residues:
         scheme = self._scheme
         if not self.needs_no_more:
             parties = scheme.network.parties
             absent = [parties[i] for i in range(len(parties)) if i not in self._known]
             raise RecoveryError(
-                f"after {scheme.rounds} rounds nothing had arrived from {', '.join(absent)}",
-                hint="with links lost, allow more rounds",
+                f"after {scheme.rounds} rounds nothing had arrived from {listing(absent)}",
+                hint="somebody did not pass it on; start a new run",
             )
         vectors = (scheme.ring.from_bytes(v, scheme.entries) for v in self._known.values())
         return scheme.ring.sum(vectors, scheme.entries)

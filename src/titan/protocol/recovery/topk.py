@@ -19,17 +19,22 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import MessageError, RecoveryError
-from titan.network import Network
+from titan.errors import MessageError, PlanError, RecoveryError
 from titan.protocol.messages import Kind, Payload
 from titan.protocol.recovery.interface import (
+    NOBODY,
+    Choices,
+    Counts,
     Outgoing,
+    Progress,
+    Scheme,
     Traffic,
     all_in_neighbours,
     refuse_kind,
     refuse_size,
 )
-from titan.ring import Residues, Ring
+from titan.protocol.recovery.topk_lists import recover_all
+from titan.ring import Residues
 
 Ids = npt.NDArray[np.uint16]
 EMPTY = 0xFFFF
@@ -37,16 +42,28 @@ MOST_PARTIES = EMPTY
 
 
 @dataclass(frozen=True)
-class TopK:
+class TopK(Scheme):
     """The scheme: ⌈m/k⌉ runs of `rounds_each` = T rounds; `slots` is m, or a bound on it."""
 
-    network: Network
-    ring: Ring
-    entries: int
     k: int
     rounds_each: int
     slots: int
     name = "topk"
+    takes_k = True
+
+    @classmethod
+    def of(cls, choices: Choices) -> TopK:
+        m = len(choices.network)
+        slots = m if choices.at_most is None else choices.at_most
+        k = slots if choices.k is None else choices.k
+        if not 1 <= k <= slots:
+            raise PlanError(f"k={k} is outside 1..{slots}", hint=f"choose k from 1 to {slots}")
+        if m > MOST_PARTIES:
+            raise PlanError(
+                f"topk can number at most {MOST_PARTIES} parties, and there are {m}",
+                hint='use "tree"',
+            )
+        return cls(choices.network, choices.ring, choices.entries, k, choices.hops, slots)
 
     @property
     def runs(self) -> int:
@@ -98,6 +115,14 @@ class TopK:
 
     def numbers_in(self, payload: Payload) -> int:
         return 2 * self.k * self.entries
+
+    def total_of(self, masked: Residues, progress: Progress | None = None) -> Residues:
+        recover_all(self, masked, progress)
+        return super().total_of(masked)
+
+    def numbers_of(self, content: tuple[Residues, Ids]) -> tuple[Residues, Counts]:
+        values, ids = content
+        return values, np.where(ids == EMPTY, NOBODY, ids.astype(np.int64))
 
     def traffic(self) -> Traffic:
         """Every edge carries a full list in every round: the paper's 2k·T·⌈m/k⌉·d numbers."""
@@ -163,9 +188,6 @@ class TopKState:
         self._recovered[:, first:last] = self._values[:, : last - first]
         self._found += np.count_nonzero(self._ids != EMPTY, axis=0)
         self._pending &= ~np.any(self._ids == self._party, axis=0)
-
-    def lose(self, sender: int) -> bool:
-        return False
 
     def total(self) -> Residues:
         m = len(self._scheme.network)

@@ -13,17 +13,27 @@ Relays add, so they are trusted to add correctly; whether the 1s add up to m is 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import MessageError
-from titan.network import Network
+from titan.errors import MessageError, RecoveryError
 from titan.protocol.messages import Kind, Payload
-from titan.protocol.recovery.interface import Outgoing, Traffic, refuse_kind
-from titan.ring import Residues, Ring
+from titan.protocol.recovery.interface import (
+    NO_ORIGINS,
+    Choices,
+    Counts,
+    Outgoing,
+    Progress,
+    Scheme,
+    Shown,
+    Traffic,
+    refuse_kind,
+)
+from titan.ring import Residues
 
 Indices = npt.NDArray[np.int64]
 _ROOTS_TRIED = 64
@@ -31,6 +41,16 @@ _ROOTS_TRIED = 64
 BYTES_PER_ROUND = 100_000
 _WORTH_CUTTING = 0.8  # of the time it takes uncut
 MOST_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """All parties at one depth, grouped by parent: where groups start, how many are in each."""
+
+    parties: Indices
+    parents: Indices
+    starts: Indices
+    children: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +75,18 @@ class Arborescence:
         return np.argsort(self.depth, kind="stable")[1:]
 
     @cached_property
+    def levels(self) -> list[Level]:
+        """Depth 1, 2, …"""
+        depths, levels = self.depth[self.by_depth], []
+        for parties in np.split(self.by_depth, np.flatnonzero(np.diff(depths)) + 1):
+            grouped = parties[np.argsort(self.parent[parties], kind="stable")]
+            heads, starts, sizes = np.unique(
+                self.parent[grouped], return_index=True, return_counts=True
+            )
+            levels.append(Level(grouped, heads, starts, sizes))
+        return levels
+
+    @cached_property
     def height(self) -> Indices:
         """The number of edges on the longest path from a leaf."""
         height = np.zeros(len(self.parent), np.int64)
@@ -65,14 +97,15 @@ class Arborescence:
 
 
 @dataclass(frozen=True)
-class Tree:
+class Tree(Scheme):
     """The scheme; the trees and the chunks follow from the network and the size of the vector."""
 
-    network: Network
-    ring: Ring
-    entries: int
     round_bytes: int = BYTES_PER_ROUND
     name = "tree"
+
+    @classmethod
+    def of(cls, choices: Choices) -> Tree:
+        return cls(choices.network, choices.ring, choices.entries, choices.round_bytes)
 
     @cached_property
     def _ends(self) -> tuple[Indices, Indices]:
@@ -167,6 +200,46 @@ class Tree:
     def numbers_in(self, payload: Payload) -> int:
         return len(payload) // self.ring.width
 
+    def total_of(self, masked: Residues, progress: Progress | None = None) -> Residues:
+        """Fold partial sums up to the root, then pass the total down to everyone; in place."""
+        for level in reversed(self.up.levels):
+            partial = self.ring.sum_groups(masked[..., level.parties], level.starts)
+            masked[..., level.parents] = self.ring.add_into(masked[..., level.parents], partial)
+        for level in self.down.levels:
+            totals = masked[..., level.parents]
+            masked[..., level.parties] = np.repeat(totals, level.children, axis=-1)
+        total = masked[..., self.root]
+        if np.any(masked != total[..., None]):
+            raise RecoveryError("the parties did not end with the same sum")
+        return total
+
+    def numbers_of(self, content: Residues) -> tuple[Residues, Counts]:
+        return content, NO_ORIGINS
+
+    def entries_of(self, kind: Kind, sender: int, round_: int) -> range:
+        part = self.part(kind, sender, round_) or slice(0, 0)
+        return range(part.start, part.stop)
+
+    def sum_over(self, group: Collection[int], shown: Iterable[Shown]) -> Residues:
+        """Whatever enters or leaves the group on its way to the root was seen, and so
+
+        Σ x̃_i = Σ (partial sums that left it) - Σ (those that entered) + the total, if it has the
+        root.
+        """
+        ring, total = self.ring, self.ring.zeros(self.entries)
+        totals: dict[int, Shown] = {}
+        for one in shown:
+            part = total[:, one.entries.start : one.entries.stop]
+            if one.kind is Kind.TOTAL:
+                totals[one.entries.start] = one
+            elif one.sender in group:
+                ring.add_into(part, one.residues)
+            elif one.receiver in group:
+                ring.subtract_into(part, one.residues)
+        for one in totals.values() if self.root in group else ():
+            ring.add_into(total[:, one.entries.start : one.entries.stop], one.residues)
+        return total
+
     def traffic(self) -> Traffic:
         """One vector in `chunks` pieces along every edge of either tree."""
         used = np.zeros(len(self.network.senders), np.int64)
@@ -223,9 +296,6 @@ class TreeState:
             self._scheme.ring.add_into(self._sum[:, part], content)
         else:
             self._sum[:, part] = content
-
-    def lose(self, sender: int) -> bool:
-        return False
 
     def total(self) -> Residues:
         return self._sum

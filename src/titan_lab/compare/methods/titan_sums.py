@@ -13,9 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titan import average, solve
-from titan.pooling import WIDE
+from titan.joint import Sum, SumSettings
+from titan.joint.average import Averaging
+from titan.joint.equations import Found
 from titan.protocol import Cost, Plan, RecoveryName
-from titan.ring import Ring
+from titan.ring import FixedPoint, Ring
 from titan_lab.compare.method import About, Method, Requires
 from titan_lab.compare.problem import Floats
 
@@ -46,7 +48,7 @@ class Titan(Method):
             solution = solve(parts, network, allow_small=True, **sums)
             self._take(solution.cost)
             self.x = np.tile(solution.x, (self.case.m, 1))
-        self.cost.bits = max(ring.bits for ring, _ in self._sums())
+        self.cost.bits = max(sum_.ring.bits for sum_ in self._sums())
         self.finished = True
 
     def _take(self, cost: Cost) -> None:
@@ -59,20 +61,23 @@ class Titan(Method):
     def _list_length(self) -> dict[str, int]:
         return {}
 
-    def _sums(self) -> list[tuple[Ring, int]]:
-        """The ring and the length of each private sum."""
-        n = self.case.n
+    def _sums(self) -> tuple[Sum, ...]:
+        """As the computation itself says."""
+        m, n = self.case.m, self.case.n
         if self.case.problem.average:
-            return [(Ring(_BITS), n)]
-        return [(WIDE, 2 * n + 1), (Ring(_BITS), n * (n - 1) // 2)]
+            return Averaging(
+                FixedPoint(Ring(_BITS), _BITS // 2, m), (n,), self.case.network.parties
+            ).sums
+        return Found((*map(str, range(n)), "b"), m, _BITS, "solution").sums
 
     def plans(self) -> list[Plan]:
         """Of each private sum, with its cost: known before the first round, and kept to."""
-        network, k = self.case.network, self._list_length()
-        return [
-            Plan.make(network, ring, entries, recovery=self.recovery, k=k.get("k"))
-            for ring, entries in self._sums()
-        ]
+        settings = SumSettings(
+            self.case.network,
+            recovery=self.recovery,
+            **self._list_length(),  # type: ignore[arg-type]
+        )
+        return [settings.plan(sum_) for sum_ in self._sums()]
 
     @property
     def rounds_needed(self) -> int:

@@ -1,0 +1,53 @@
+"""Errors and hints of the library in the words of the command that was typed.
+
+The library says `missing="drop"`. A command that has the option says `--missing drop`; one that
+reads a study says `missing = "drop" in the study`; in any other the advice is left out.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from typer.main import get_command
+
+_CHOICE = re.compile(
+    r"\b(allow_differencing|allow_small|bits|bound|cov_type|degree|engine|force|k|masks"
+    r"|max_diameter|missing|record|recovery|rounds|tau)=([^\s,;)]*)"
+)
+_OF_A_STUDY = {"bits", "k", "masks", "missing", "recovery", "rounds", "tau"}
+_DESIGN = re.compile(r"Network\.design\(([0-9]+), tau=([0-9]+)\)")
+
+
+def typed(text: str) -> str:
+    """Choices as they are made here; one that cannot be made here stays as the library has it."""
+    text = _DESIGN.sub(r"the one of: titan network design \1 --tau \2", text)
+    return _CHOICE.sub(_as_typed, text)
+
+
+def typed_hint(hint: str) -> str:
+    """The same, but only the parts that can be followed here."""
+    parts = [part for part in typed(hint).split("; ") if not _CHOICE.search(part)]
+    return "; ".join(parts).removeprefix("or ")
+
+
+def _as_typed(choice: re.Match[str]) -> str:
+    name, value, parameters = choice[1], choice[2], _running().params
+    option, plain = "--" + name.replace("_", "-"), value.strip('"')
+    if any(option in parameter.opts for parameter in parameters):
+        return option if plain in ("", "True") else f"{option} {plain}"
+    if name in _OF_A_STUDY and any(parameter.metavar == "STUDY" for parameter in parameters):
+        return f"{name} = {value} in the study"
+    return choice[0]
+
+
+def _running() -> Any:
+    """The command that was typed. (The context that would tell is gone when an error ends it.)"""
+    from titan.cli import app
+
+    command: Any = get_command(app)
+    for word in sys.argv[1:]:
+        if hasattr(command, "get_command"):
+            command = command.get_command(None, word) or command
+    return command

@@ -1,0 +1,45 @@
+"""Files: written whole or not at all, and what the system says against it as an error in words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from titan.errors import FileError
+
+
+@contextlib.contextmanager
+def attempt(what: str, path: object, hint: str = "") -> Iterator[None]:
+    """`rows.csv cannot be read: is a directory`."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise FileError(f"{path} cannot be {what}: {reason}", hint=hint) from None
+
+
+def write(path: Path, data: bytes, *, mode: int = 0o666, force: bool = False) -> None:
+    """Write a file that has its mode from its first moment on.
+
+    With `force` an older one is replaced in one step, without it a place that is taken is refused.
+    """
+    hint = "" if path.parent.is_dir() else f"make the folder first: mkdir -p {path.parent}"
+    target = path.with_name(f".{path.name}.{os.getpid()}") if force else path
+    with attempt("written", path, hint):
+        if force:
+            target.unlink(missing_ok=True)  # of a process that was killed and had the same number
+        try:
+            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        except FileExistsError:
+            raise FileError(f"{path} exists already", hint="force=True replaces it") from None
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            target.replace(path)
+        except BaseException:
+            target.unlink(missing_ok=True)  # half a file is worse than none
+            raise

@@ -1,0 +1,35 @@
+"""Joint computations: methods written once, each as a fold over private sums.
+
+computation   what a method is
+settings      how its sums are made
+together      all parties in this process
+task          one party of a session
+meeting       several computations in one run: their nth sums travel together
+average       one number or vector of every party; `averaged` is its answer, `average_question` the
+              same on a study's grid
+counts        how many parties there are
+equations     pooled normal equations, with scales found or given
+regression    least squares with standard errors, robust ones too
+ridge         least squares with a penalty
+system        the paper's own question: A x = b
+describe      counts, means, standard deviations, histograms: a Table 1; `described` is one column,
+              `description` the answer, `drafting` makes up a dictionary in one process
+kinds         what a study can ask, by name
+explanations  what a computation tells everybody, in sentences
+"""
+
+from titan.joint.computation import Computation, Fold, Sum
+from titan.joint.settings import SumOptions, SumSettings
+from titan.joint.task import Task
+from titan.joint.together import Computed, together
+
+__all__ = [
+    "Computation",
+    "Computed",
+    "Fold",
+    "Sum",
+    "SumOptions",
+    "SumSettings",
+    "Task",
+    "together",
+]

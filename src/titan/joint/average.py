@@ -1,0 +1,100 @@
+"""The private average: m parties each hold a vector, all end with the average, nobody with more.
+
+The simplest of joint computations: one sum, in which every party puts its numbers, as whole
+multiples of a unit that all know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.errors import InputError
+from titan.inputs import arrays_by_party, as_array, network_for, place_in
+from titan.joint.averaged import Average
+from titan.joint.computation import Sum
+from titan.joint.settings import SumOptions, SumSettings
+from titan.joint.together import SideBySide, together
+from titan.network import Network
+from titan.ring import FixedPoint, Residues, Ring, Scale
+
+Number = float | int | Fraction | Decimal
+Values = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """The computation. A party's part is its numbers as residues, (limbs, d)."""
+
+    scale: Scale
+    shape: tuple[int, ...]
+    parties: tuple[str, ...]
+
+    @property
+    def sums(self) -> tuple[Sum]:
+        units = set(self.scale.units)
+        unit = units.pop() if len(units) == 1 else Fraction(1)  # of entries' own units
+        entries = int(np.prod(self.shape, dtype=np.int64))
+        return (Sum("average", entries, self.scale.ring, unit, "the sum of all parties' numbers"),)
+
+    def prepare(self, rows: Any) -> Residues:
+        """Rows stand for one party's number or array here."""
+        numbers = as_array(rows)
+        if numbers.shape != self.shape:
+            raise InputError(f"numbers of shape {numbers.shape}", hint=f"{self.shape} is expected")
+        return self.scale.encode(numbers.reshape(-1), self._called)
+
+    def _called(self, entry: int) -> str:
+        return f"entry {entry}"
+
+    def begin(self) -> None:
+        return None
+
+    def secret(self, n: int, known: None, part: Residues) -> Residues:
+        return part
+
+    def learn(self, n: int, known: None, total: Residues) -> Average:
+        sums = tuple(self.scale.ring.to_signed(total))
+        bits, units, rounding = self.scale.ring.bits, self.scale.units, self.scale.rounding
+        return Average(sums, units, rounding, bits, self.shape, self.parties)
+
+    def answer(self, known: Average | None) -> Average | None:
+        return known
+
+
+def average(
+    values: Values,
+    network: Network | str,
+    *,
+    bound: Number | None = None,
+    **options: Unpack[SumOptions],
+) -> Average:
+    """Average one scalar or array per party, in order of `network.parties` or as a mapping.
+
+    bound     a public bound on the entries' magnitude sets the finest scale that cannot overflow
+    bits      the ring is the integers modulo 2^bits; half of them are fractional, unless `bound`
+    recovery  "topk" (the paper's, with `k` and `rounds` = T), "flood", "tree", or "auto"
+    tau       refuse unless any τ curious parties together learn nothing but the total
+    masks     "sent" as they are, or "seeded": 32 bytes per edge, expanded at both ends
+    engine    "local" drives real agents, "vectorised" whole-network arrays
+    progress  called with (round reached, rounds in all)
+    record    keep every message ("local" only), so that `view` can show who saw what
+    """
+    net = network_for(network, values)
+    settings = SumSettings.of(net, options)
+    numbers, shape = arrays_by_party(values, net)
+    ring, m = Ring(settings.bits), len(net)
+    scale = FixedPoint(ring, ring.bits // 2, m)
+    if bound is not None:
+        scale = FixedPoint.for_bound(ring, bound, m)
+    encoded = scale.encode(numbers, place_in(net, shape))
+    parts = SideBySide(encoded.reshape(encoded.shape[0], m, -1))
+    found = together(Averaging(scale, shape, net.parties), parts, settings)
+    used = found.plans[0].scheme.name
+    return replace(found.answer, recovery=used, cost=found.cost, record=found.record)

@@ -1,0 +1,116 @@
+"""A joint computation: what parties compute together, as a fold over private sums.
+
+    part ──► secret ──► (one private sum) ──► total ──► learn ──► known ──► answer
+    rows     of sum n    of all parties                           public    or the next sum
+
+A method says which sums there can be and what each opens; what a party puts into sum n, given what
+is known so far; what everybody learns from its total; and when there is an answer. It is written
+once. Arrays in one process, agents in one process and parties on a real network all drive the same
+object, and a party that was killed goes through the same fold again.
+"""
+
+# Rule 1: only `prepare` and `secret` see rows. All else is public, and the same at every party.
+# Rule 2: `learn` and `answer` depend on totals alone, not on the machine: what floats estimate is
+#         rounded to a public grid.
+# Rule 3: an error raised by `learn` or `answer` is everybody's: it stops all parties alike.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, Protocol, TypeVar
+
+from titan.ring import Residues, Ring
+
+Part = TypeVar("Part")
+Known = TypeVar("Known")
+Answer = TypeVar("Answer")
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """One private sum, as everybody knows it beforehand."""
+
+    name: str
+    entries: int
+    """How many numbers each party puts in, the carried 1 not counted."""
+    ring: Ring
+    unit: Fraction
+    """What 1 stands for; where entries have units of their own, or scales found on the way, the
+    part of those that 1 stands for."""
+    opens: str
+    """What its total tells everybody, in words."""
+
+
+class Computation(Protocol[Part, Known, Answer_co]):
+    """A method; see this module's docstring."""
+
+    @property
+    def sums(self) -> Sequence[Sum]:
+        """The sums there can be at most, in order. An answer may come before the last."""
+        ...
+
+    def prepare(self, rows: Any) -> Part:
+        """All that a party's rows contribute: one pass over a `titan.moments.Source`."""
+        ...
+
+    def begin(self) -> Known:
+        """What is known before the first sum."""
+        ...
+
+    def secret(self, n: int, known: Known, part: Part) -> Residues:
+        """What a party puts into sum `n`, (limbs, entries). Refusing by raising concerns it alone.
+
+        Whatever a party can find wrong with its own rows it must find in sum 0, before anything
+        leaves its machine.
+        """
+        ...
+
+    def learn(self, n: int, known: Known, total: Residues) -> Known:
+        """What is known after sum `n`; an error stops everybody alike."""
+        ...
+
+    def answer(self, known: Known) -> Answer_co | None:
+        """The answer; None as long as it needs another sum."""
+        ...
+
+
+class Fold(Generic[Part, Known, Answer]):
+    """A computation as far as its totals have come in."""
+
+    def __init__(self, computation: Computation[Part, Known, Answer]) -> None:
+        self.computation = computation
+        self.number = 0
+        """Of the sum that comes next."""
+        self.known = computation.begin()
+        self._early: Answer | None = None
+
+    def secret(self, part: Part) -> Residues:
+        """What a party puts into the next sum."""
+        return self.computation.secret(self.number, self.known, part)
+
+    def learn(self, total: Residues) -> None:
+        """Take the next total; an answer is looked for, unless it needs no further sum anyway."""
+        self.known = self.computation.learn(self.number, self.known, total)
+        self.number += 1
+        if not self.exhausted:
+            self._early = self.computation.answer(self.known)
+
+    @property
+    def exhausted(self) -> bool:
+        """No sum is left."""
+        return self.number == len(self.computation.sums)
+
+    @property
+    def over(self) -> bool:
+        """No further sum is needed."""
+        return self.exhausted or self._early is not None
+
+    def answer(self) -> Answer:
+        """The answer, once the fold is over; it may take a while."""
+        found = self._early if self._early is not None else self.computation.answer(self.known)
+        if found is None:
+            raise RuntimeError("the computation has no answer after its last sum")
+        return found

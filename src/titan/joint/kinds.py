@@ -1,0 +1,148 @@
+"""What a study can ask: every kind of question, and the computation that answers it.
+
+A kind registers itself by its name, so that a study, the command line, preflight and the party's
+process need not know it:
+
+    @kind("histogram", options={"column": TEXT, "edges": TEXTS}, first="column")
+    def histogram(asked: Asked, setting: Setting) -> Computation: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from titan.errors import InputError
+from titan.joint.computation import Computation
+from titan.listing import listing
+from titan.moments.rows import Missing
+from titan.privacy.limits import Limits
+from titan.release import Dictionary
+
+Value = str | tuple[str, ...]
+Asked = Mapping[str, Value]
+"""What was asked, option by option."""
+TEXT: Literal["text"] = "text"
+TEXTS: Literal["texts"] = "texts"
+Shape = Literal["text", "texts"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a question is asked in: everything else that the parties agreed on and it may need."""
+
+    parties: tuple[str, ...]
+    columns: Dictionary
+    limits: Limits
+    bits: int = 128
+    missing: Missing = "refuse"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of question."""
+
+    name: str
+    options: Mapping[str, Shape]
+    """The options there are: one text each, or several."""
+    first: str
+    """The option that stands before the first semicolon of --ask; empty if there is none."""
+    required: frozenset[str]
+    build: Callable[[Asked, Setting], Computation[Any, Any, Any]]
+    settle: Callable[[Asked, Dictionary], Asked]
+    """The same question in its one form: equal questions give equal digests."""
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(
+    name: str,
+    *,
+    options: Mapping[str, Shape],
+    first: str = "",
+    required: frozenset[str] = frozenset(),
+    settle: Callable[[Asked, Dictionary], Asked] = lambda asked, columns: asked,
+) -> Callable[[Callable[[Asked, Setting], Any]], Callable[[Asked, Setting], Any]]:
+    """Register the function that makes a question's computation."""
+
+    def register(build: Callable[[Asked, Setting], Any]) -> Callable[[Asked, Setting], Any]:
+        KINDS[name] = Kind(name, options, first, required, build, settle)
+        return build
+
+    return register
+
+
+def kind_named(name: str) -> Kind:
+    _load_kinds()
+    found = KINDS.get(name)
+    if found is None:
+        raise InputError(
+            f"there is no question of kind {name!a}", hint=f"there are {listing(sorted(KINDS))}"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a study, checked as far as its kind says how."""
+
+    kind: str
+    name: str
+    asked: tuple[tuple[str, Value], ...]
+
+    @classmethod
+    def of(cls, kind: str, name: str, asked: Asked, columns: Dictionary) -> Question:
+        """In its one form; InputError where the kind or an option is not known."""
+        found = kind_named(kind)
+        for option, value in asked.items():
+            shape = found.options.get(option)
+            if shape is None:
+                raise InputError(
+                    f"a {kind} question has no option {option!a}",
+                    hint=f"it has {', '.join(found.options) or 'none'}",
+                )
+            if (shape == TEXT) != isinstance(value, str):
+                raise InputError(f"{option!r} of a {kind} question is not {_SHAPES[shape]}")
+        missing = sorted(found.required - set(asked))
+        if missing:
+            raise InputError(f"a {kind} question does not say its {' and '.join(missing)}")
+        settled = found.settle(asked, columns)
+        return cls(kind, name, tuple(sorted(settled.items())))
+
+    @property
+    def options(self) -> dict[str, Value]:
+        return dict(self.asked)
+
+    def content(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"name": self.name, "kind": self.kind, "asked": _plain(self.asked)}
+
+    def computation(self, setting: Setting) -> Computation[Any, Any, Any]:
+        found: Computation[Any, Any, Any] = KINDS[self.kind].build(self.options, setting)
+        return found
+
+    def __str__(self) -> str:
+        """In one line: what comes first, then the other options."""
+        first = KINDS[self.kind].first
+        options = self.options
+        told = [_said(options.pop(first))] if first in options else []
+        told += [f"{option} {_said(value)}" for option, value in options.items()]
+        return f"{self.kind}: {'; '.join(told)}" if told else self.kind
+
+
+_SHAPES = {TEXT: "one text", TEXTS: "a list of texts"}
+
+
+def _plain(asked: Iterable[tuple[str, Value]]) -> dict[str, str | list[str]]:
+    return {option: v if isinstance(v, str) else list(v) for option, v in asked}
+
+
+def _said(value: Value) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def _load_kinds() -> None:
+    """The kinds that come with the program register themselves when they are loaded."""
+    from titan.joint import average_question, describe, questions  # noqa: F401

@@ -1,0 +1,216 @@
+"""Several computations in one run: their first sums travel together, so do the second, and so on.
+
+Sum n of the meeting is sum n of every computation that has one, side by side, in the widest of
+their rings. A residue modulo 2^b enters the ring of 2^B as its multiple by 2^(B-b): addition there
+is addition modulo 2^b, and no more than the total modulo 2^b is opened.
+
+A computation that has its answer early, or has failed (its columns depend on each other), puts
+zeros into the sums that are left. What a rule of release refuses stops the whole meeting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from titan.errors import ReleaseError, TitanError
+from titan.joint.computation import Computation, Sum
+from titan.moments import Source
+from titan.moments.reading import Reading, read_all
+from titan.moments.same_rows import SameRows
+from titan.protocol.masking import fresh_key
+from titan.ring import Residues, Ring
+
+Parts = Mapping[str, Any]
+"""A party's part in each computation, by name."""
+Beside = Callable[[Source, Sequence[str]], Sequence[Reading[Any, Any]]]
+"""From a source, and the computations that read it: what else is read, one for each or none."""
+
+
+@dataclass(frozen=True)
+class State:
+    """How far one computation of a meeting is."""
+
+    known: Any
+    sums: int = 0
+    """How many of its sums are known."""
+    answer: Any = None
+    error: TitanError | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.answer is not None or self.error is not None
+
+
+Known = tuple[State, ...]
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Computations by name, in order; itself a computation, whose answer is everybody's."""
+
+    computations: tuple[tuple[str, Computation[Any, Any, Any]], ...]
+
+    @cached_property
+    def sums(self) -> tuple[Sum, ...]:
+        most = max(len(computation.sums) for _, computation in self.computations)
+        return tuple(self._sum(n) for n in range(most))
+
+    def _sum(self, n: int) -> Sum:
+        sums = [(name, computation.sums[n]) for name, computation in self._having(n)]
+        ring = Ring(max(sum_.ring.bits for _, sum_ in sums))
+        units = {sum_.unit / (1 << (ring.bits - sum_.ring.bits)) for _, sum_ in sums}
+        if len(sums) == 1:
+            return sums[0][1]
+        return Sum(
+            " and ".join(dict.fromkeys(sum_.name for _, sum_ in sums)),
+            sum(sum_.entries for _, sum_ in sums),
+            ring,
+            min(units),
+            "; ".join(f"{name}: {sum_.opens}" for name, sum_ in sums),
+        )
+
+    def _having(self, n: int) -> Iterator[tuple[str, Computation[Any, Any, Any]]]:
+        """Those that have a sum n."""
+        return ((name, c) for name, c in self.computations if n < len(c.sums))
+
+    def _places(self, n: int) -> Iterator[tuple[int, Sum, slice]]:
+        """Which computation has which entries of sum n."""
+        start = 0
+        for at, (_, computation) in enumerate(self.computations):
+            if n < len(computation.sums):
+                sum_ = computation.sums[n]
+                yield at, sum_, slice(start, start + sum_.entries)
+                start += sum_.entries
+
+    def computation(self, name: str) -> Computation[Any, Any, Any]:
+        return dict(self.computations)[name]
+
+    def prepare(self, rows: Source | Mapping[str, Source]) -> Parts:
+        """From one source of rows for all, or from one for each by name; each is read once."""
+        return self.prepare_beside(rows, lambda source, names: ())[0]
+
+    def prepare_beside(
+        self, rows: Source | Mapping[str, Source], others: Beside
+    ) -> tuple[Parts, dict[str, Any]]:
+        """The same; and what others read in the same pass, by the computation it is read for."""
+        parts: dict[str, Any] = {}
+        beside: dict[str, Any] = {}
+        for given, names in self._by_source(rows).items():
+            source = self._checked(given, names)
+            own = [self.computation(name) for name in names]
+            shared = [name for name, c in zip(names, own, strict=True) if hasattr(c, "reading")]
+            readings = [self._over_rows(name).reading for name in shared]
+            found = read_all(source, [*readings, *others(source, names)])
+            for name, each in zip(shared, found, strict=False):
+                parts[name] = self._over_rows(name).part(each, source)
+            for name in names:
+                if name not in parts:
+                    parts[name] = self.computation(name).prepare(source)
+            beside.update(zip(names, found[len(shared) :], strict=False))
+        return {name: parts[name] for name, _ in self.computations}, beside
+
+    def _by_source(self, rows: Source | Mapping[str, Source]) -> dict[Source, list[str]]:
+        found: dict[Source, list[str]] = {}
+        for name, _ in self.computations:
+            source = rows[name] if isinstance(rows, Mapping) else rows
+            found.setdefault(source, []).append(name)
+        return found
+
+    def _over_rows(self, name: str) -> Any:
+        """A computation that reads rows as a `Reading`, which may share a pass with others."""
+        return self.computation(name)
+
+    def _checked(self, source: Source, names: Sequence[str]) -> Source:
+        """Where rows will be read again, every pass proves that they are the same."""
+        again = [c.rows for c in map(self._over_rows, names) if getattr(c, "reads_again", False)]
+        if not again:
+            return source
+        return SameRows(source, fresh_key(), [rows.model.columns_needed for rows in again])
+
+    def begin(self) -> Known:
+        return tuple(State(computation.begin()) for _, computation in self.computations)
+
+    def secret(self, n: int, known: Known, parts: Parts) -> Residues:
+        ring = self.sums[n].ring
+        whole = ring.zeros(self.sums[n].entries)
+        for at, sum_, place in self._places(n):
+            name, computation = self.computations[at]
+            if not known[at].over:
+                own = computation.secret(n, known[at].known, parts[name])
+                whole[:, place] = embedded(own, sum_.ring, ring)
+        return whole
+
+    def learn(self, n: int, known: Known, total: Residues) -> Known:
+        states = list(known)
+        for at, sum_, place in self._places(n):
+            if not states[at].over:
+                own = extracted(total[:, place], sum_.ring, self.sums[n].ring)
+                states[at] = self._learned(n, self.computations[at][1], states[at], own)
+        return tuple(states)
+
+    def _learned(
+        self, n: int, computation: Computation[Any, Any, Any], state: State, total: Residues
+    ) -> State:
+        def learn() -> State:
+            known = computation.learn(n, state.known, total)
+            early = computation.answer(known) if n + 1 < len(computation.sums) else None
+            return State(known, n + 1, early)
+
+        return _or_failed(learn, state)
+
+    def answer(self, known: Known) -> tuple[State, ...] | None:
+        """Every computation's answer, or why it has none; None as long as one needs a sum."""
+        pairs = list(zip((c for _, c in self.computations), known, strict=True))
+        if any(not state.over and state.sums < len(c.sums) for c, state in pairs):
+            return None
+        return tuple(state if state.over else _answered(c, state) for c, state in pairs)
+
+
+def _answered(computation: Computation[Any, Any, Any], state: State) -> State:
+    """All its sums are known."""
+    return _or_failed(lambda: replace(state, answer=computation.answer(state.known)), state)
+
+
+def _or_failed(step: Callable[[], State], before: State) -> State:
+    """A failure is its computation's own, unless a rule of release refuses."""
+    try:
+        return step()
+    except ReleaseError:
+        raise
+    except TitanError as error:
+        return replace(before, error=error)
+
+
+def embedded(x: Residues, small: Ring, large: Ring) -> Residues:
+    """x · 2^(B-b): the homomorphism from the integers modulo 2^b into those modulo 2^B."""
+    return _shifted(x, large.bits - small.bits, large)
+
+
+def extracted(x: Residues, small: Ring, large: Ring) -> Residues:
+    """Back again."""
+    shift = large.bits - small.bits
+    words, bits = divmod(shift, 64)
+    moved = np.zeros((max(len(x), words + 1), x.shape[1]), np.uint64)
+    moved[: len(x) - words] = x[words:]
+    if bits:
+        low = moved >> np.uint64(bits)
+        low[:-1] |= moved[1:] << np.uint64(64 - bits)
+        moved = low
+    return np.ascontiguousarray(moved[: small.limbs])
+
+
+def _shifted(x: Residues, shift: int, ring: Ring) -> Residues:
+    words, bits = divmod(shift, 64)
+    out = ring.zeros(x.shape[1])
+    room = min(len(x), ring.limbs - words)
+    out[words : words + room] = x[:room]
+    if bits:
+        high = out << np.uint64(bits)
+        high[1:] |= out[:-1] >> np.uint64(64 - bits)
+        out = high
+    return ring.reduce(out)

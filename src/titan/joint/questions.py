@@ -1,0 +1,145 @@
+"""The kinds of question that come with the program, each with the computation that answers it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, get_args
+
+from titan.errors import InputError
+from titan.joint.equations import Equations, Found, Given, Release
+from titan.joint.kinds import TEXT, TEXTS, Asked, Setting, kind
+from titan.joint.regression import Regression
+from titan.joint.ridge import RidgeRegression
+from titan.joint.system import LinearSystem
+from titan.leastsquares.robust import CovType
+from titan.moments import Model
+from titan.release import Dictionary
+from titan.release.sizes import size_of, sizes
+
+_NETWORK_COV_TYPES = tuple(name for name in get_args(CovType) if name != "cluster")
+
+
+def _model(asked: Asked, columns: Dictionary) -> Model:
+    weights = asked.get("weights")
+    assert weights is None or isinstance(weights, str)  # noqa: S101 - its shape was checked
+    return columns.model(str(asked["formula"]), weights=weights)
+
+
+def equations(model: Model, setting: Setting, release: Release) -> Equations:
+    """With sizes given by the dictionary where it knows them all, else with scales found."""
+    known = sizes(model, setting.columns)
+    weights = None if model.weights is None else size_of(model.weights, setting.columns)
+    if known is None or (model.weights is not None and weights is None):
+        return Found(model.names, len(setting.parties), setting.bits, release)
+    return Given(model.names, known, release, weights)
+
+
+def _pooled(model: Model, setting: Setting, release: Release) -> dict[str, Any]:
+    return {
+        "equations": equations(model, setting, release),
+        "parties": len(setting.parties),
+        "limits": setting.limits,
+        "model": model,
+        "missing": setting.missing,
+        "check": setting.columns.place,
+    }
+
+
+# -- regression -------------------------------------------------------------------------------
+
+
+def _settle_regression(asked: Asked, columns: Dictionary) -> Asked:
+    """The formula in its one form, and only choices that are not the usual ones."""
+    cov_type, release = asked.get("cov_type", "nonrobust"), asked.get("release", "inference")
+    if cov_type == "cluster":
+        raise InputError(
+            "cov_type is 'cluster', which is not offered over a network: its sum would tell each "
+            "party's own",
+            hint=f"one of {', '.join(_NETWORK_COV_TYPES)}",
+        )
+    _choice("cov_type", cov_type, _NETWORK_COV_TYPES)
+    _choice("release", release, get_args(Release))
+    if release == "solution" and cov_type != "nonrobust":
+        raise InputError("robust errors of a solution alone", hint='leave release="solution" out')
+    settled = dict(asked) | {"formula": _model(asked, columns).formula}
+    usual = {"cov_type": "nonrobust", "release": "inference"}
+    return {name: value for name, value in settled.items() if usual.get(name) != value}
+
+
+@kind(
+    "regression",
+    options={"formula": TEXT, "weights": TEXT, "cov_type": TEXT, "release": TEXT},
+    first="formula",
+    required=frozenset({"formula"}),
+    settle=_settle_regression,
+)
+def regression(asked: Asked, setting: Setting) -> Regression | LinearSystem:
+    """Least squares with standard errors; with release = "solution", the coefficients alone."""
+    model = _model(asked, setting.columns)
+    if asked.get("release") == "solution":
+        return LinearSystem(**_pooled(model, setting, "solution"))
+    cov_type: Any = asked.get("cov_type", "nonrobust")
+    pooled = _pooled(model, setting, "inference")
+    return Regression(**pooled, cov_type=cov_type, meat_bits=2 * setting.bits)
+
+
+# -- ridge ------------------------------------------------------------------------------------
+
+
+def _settle_ridge(asked: Asked, columns: Dictionary) -> Asked:
+    for text in asked["alphas"]:
+        if _alpha(text) < 0:
+            raise InputError(f"the penalty {text} is negative", hint="0 or more")
+    return dict(asked) | {"formula": _model(asked, columns).formula}
+
+
+def _alpha(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"the penalty {text!r} is not a number", hint="such as 0.5") from None
+
+
+@kind(
+    "ridge",
+    options={"formula": TEXT, "weights": TEXT, "alphas": TEXTS},
+    first="formula",
+    required=frozenset({"formula", "alphas"}),
+    settle=_settle_ridge,
+)
+def ridge(asked: Asked, setting: Setting) -> RidgeRegression:
+    """Least squares with every penalty asked for."""
+    model = _model(asked, setting.columns)
+    alphas = tuple(float(_alpha(text)) for text in asked["alphas"])
+    return RidgeRegression(**_pooled(model, setting, "solution"), alphas=alphas)
+
+
+# -- linear systems ---------------------------------------------------------------------------
+
+
+def _settle_system(asked: Asked, columns: Dictionary) -> Asked:
+    unknowns, response = asked["columns"], asked.get("response", "b")
+    if response in unknowns:
+        raise InputError(f"{response!r} is both a column of A and the right-hand side b")
+    if len(set(unknowns)) < len(unknowns):
+        raise InputError("a column of A is named twice", hint="name each column once")
+    columns.check_numbers([*unknowns, str(response)])
+    return dict(asked) | {"response": response}
+
+
+@kind(
+    "solve",
+    options={"columns": TEXTS, "response": TEXT},
+    first="columns",
+    required=frozenset({"columns"}),
+    settle=_settle_system,
+)
+def system(asked: Asked, setting: Setting) -> LinearSystem:
+    """A x = b, each party bringing rows (A_i, b_i)."""
+    model = Model.from_columns(str(asked["response"]), list(asked["columns"]), intercept=False)
+    return LinearSystem(**_pooled(model, setting, "solution"))
+
+
+def _choice(what: str, given: Any, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        raise InputError(f"{what} is {given!r}", hint=f"one of {', '.join(allowed)}")

@@ -1,0 +1,224 @@
+"""Least squares on all parties' rows together, with standard errors, as a joint computation.
+
+The sums that pool the normal equations (`equations`), and for robust errors one more, in which
+every party puts its part of the meat M of
+
+    V = c · (AᵀA)⁻¹ M (AᵀA)⁻¹,   HC0: M = Σ_rows e² a aᵀ,   cluster: M = Σ_parties s sᵀ
+
+(`titan.leastsquares.robust`). For HC0 the rows are read once more, with the solution that all
+agree on, and an additive digest proves that they are the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from titan import leastsquares
+from titan.errors import DataError
+from titan.joint.computation import Sum
+from titan.joint.equations import Equations, Opened, SecretMoments
+from titan.joint.explanations import Explanation, explain_model
+from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales, symmetric
+from titan.moments import Collected, Model, Moments, Source
+from titan.moments.collecting import CollectMoments
+from titan.moments.reading import read
+from titan.moments.residuals import CollectScores, summed_score
+from titan.moments.rows import Check, Missing, ModelRows
+from titan.moments.same_rows import SameRows
+from titan.privacy.limits import Limits
+from titan.protocol.masking import fresh_key
+from titan.ring import Residues, Ring
+
+
+@dataclass(frozen=True)
+class RowsPart:
+    """What one party brings: its moments, and its rows for a further pass."""
+
+    owner: str
+    moments: SecretMoments
+    weightless: int = 0
+    dropped: int = 0
+    source: Source | None = field(default=None, repr=False)
+    rounded: Mapping[str, int] = field(default_factory=dict)
+    """How many of its numbers were put on the study's grid, by column."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What everybody knows: the pooled sums, and for robust errors the fit so far."""
+
+    opened: Opened = field(default_factory=Opened)
+    fit: leastsquares.Regression | None = None
+
+
+@dataclass(frozen=True)
+class PooledModel:
+    """What regression, ridge and linear systems share: rows in, checked normal equations out."""
+
+    equations: Equations
+    parties: int
+    limits: Limits
+    model: Model | None = None
+    missing: Missing = "refuse"
+    check: Check | None = field(default=None, repr=False)
+
+    @property
+    def sums(self) -> tuple[Sum, ...]:
+        return self.equations.sums
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """What the sums tell, in sentences; None where there is no model to speak of."""
+        if self.model is None:
+            return None
+        inference, further = self.equations.release == "inference", len(self.equations.sums)
+        return explain_model(self.model, inference=inference, further=self.sums[further:])
+
+    @property
+    def rows(self) -> ModelRows:
+        assert self.model is not None  # noqa: S101 - matrices come as parts
+        return ModelRows(self.model, self.missing, self.check)
+
+    @property
+    def reading(self) -> CollectMoments:
+        """What is read of the rows: others may want something of the same pass."""
+        return CollectMoments(self.rows)
+
+    def part(self, found: Collected, source: Source) -> RowsPart:
+        counts = found.weightless, found.dropped
+        return RowsPart(source.label, found.moments, *counts, source, found.rounded)
+
+    def prepare(self, rows: Source) -> RowsPart:
+        source = SameRows(rows, fresh_key()) if self.reads_again else rows
+        return self.part(read(source, self.reading), source)
+
+    def begin(self) -> Known:
+        return Known()
+
+    def secret(self, n: int, known: Known, part: RowsPart) -> Residues:
+        if n == 0:
+            self.limits.check_own(part.moments.rows, part.owner, weightless=part.weightless)
+        return self.equations.secret(n, known.opened, part.moments, part.owner)
+
+    def learn(self, n: int, known: Known, total: Residues) -> Known:
+        """Between the sums all parties look at what was opened, before the rest leaves them."""
+        before, opened = known.opened, self.equations.learn(n, known.opened, total)
+        parameters = len(self.equations.names) - 1
+        if before.rows is None and opened.rows is not None:
+            self.limits.check_pooled(opened.rows, parameters, self.parties)
+            if self.needs_full_rank:
+                enough_rows(opened.rows, parameters)
+        if self.model is not None and not before.diagonal and opened.diagonal:
+            assert opened.rows is not None  # noqa: S101 - rows are never opened after moments
+            self.limits.check_levels(self.model.level_counts(opened.diagonal, opened.rows))
+        return replace(known, opened=opened)
+
+    def answer(self, known: Known) -> Any:
+        """The pooled normal equations themselves; a method makes something of them."""
+        return known.opened.pooled
+
+    needs_full_rank = True
+    reads_again = False
+    """Whether a later sum needs another pass over the rows."""
+
+
+@dataclass(frozen=True)
+class Regression(PooledModel):
+    """Ordinary or weighted least squares."""
+
+    cov_type: CovType = "nonrobust"
+    meat_bits: int = 256
+    constant: Mapping[str, int] | None = None
+    """Where there is no model to say it: the columns that add up to the constant."""
+    weighted: bool = False
+
+    @property
+    def reads_again(self) -> bool:  # type: ignore[override]
+        return self.cov_type == "HC0"
+
+    @cached_property
+    def sums(self) -> tuple[Sum, ...]:
+        if self.cov_type == "nonrobust":
+            return self.equations.sums
+        n = len(self.equations.names) - 1
+        over = "parties of s sᵀ, s = Aᵀe" if self.cov_type == "cluster" else "rows of e² a aᵀ"
+        meat = Sum(
+            "robust errors",
+            n * (n + 1) // 2,
+            Ring(self.meat_bits),
+            Fraction(1, 1 << (self.meat_bits - 2)),
+            f"the sum over all {over}, e being the residuals",
+        )
+        return (*self.equations.sums, meat)
+
+    def secret(self, n: int, known: Known, part: RowsPart) -> Residues:
+        if n < len(self.equations.sums):
+            return super().secret(n, known, part)
+        fit = _fitted(known)
+        x = agreed_solution(fit.certificate, fit.residual_sum)
+        scales = meat_scales(fit.certificate, fit.residual_sum, x)
+        pairs = np.stack(np.tril_indices(len(fit.names)), axis=1)
+        return self._meat(part, x).fixed_point(self.sums[n].ring, self.meat_bits - 2, pairs, scales)
+
+    def _meat(self, part: RowsPart, x: Sequence[Fraction]) -> Moments:
+        if self.cov_type == "cluster":
+            assert isinstance(part.moments, Moments)  # noqa: S101 - made of rows
+            return summed_score(part.moments, x)
+        assert part.source is not None  # noqa: S101 - asked for only where there are rows
+        return read(part.source, CollectScores(self.rows, tuple(x)))
+
+    def learn(self, n: int, known: Known, total: Residues) -> Known:
+        if n < len(self.equations.sums):
+            known = super().learn(n, known, total)
+            if self.cov_type != "nonrobust" and known.opened.pooled is not None:
+                known = self.fitted(known)
+            return known
+        fit = _fitted(known)
+        x = agreed_solution(fit.certificate, fit.residual_sum)
+        robust = Robust(
+            fit.certificate,
+            meat_scales(fit.certificate, fit.residual_sum, x),
+            symmetric(len(fit.names), self.sums[n].ring.to_signed(total)),
+            self.meat_bits - 2,
+            self.parties if self.cov_type == "cluster" else None,
+        )
+        return replace(known, fit=replace(fit, robust=robust))
+
+    def answer(self, known: Known) -> leastsquares.Regression | None:
+        """An exact fit has no residuals, and so needs no further sum."""
+        if known.opened.pooled is None:
+            return None
+        fit = known.fit or self._fit(known)
+        wanted = self.cov_type == "nonrobust" or fit.exact_fit or fit.robust is not None
+        return fit if wanted else None
+
+    def fitted(self, known: Known) -> Known:
+        """With the fit itself, once the equations are pooled."""
+        return replace(known, fit=self._fit(known))
+
+    def _fit(self, known: Known) -> leastsquares.Regression:
+        assert known.opened.pooled is not None  # noqa: S101 - asked for once it is
+        constant: Any = self.constant if self.model is None else self.model.constant
+        weighted = self.weighted if self.model is None else self.model.weights is not None
+        fit = leastsquares.fit_pooled(known.opened.pooled, constant=constant, weighted=weighted)
+        return replace(fit, cov_type=self.cov_type)
+
+
+def _fitted(known: Known) -> leastsquares.Regression:
+    assert known.fit is not None  # noqa: S101 - robust errors come after the fit
+    return known.fit
+
+
+def enough_rows(rows: int, coefficients: int) -> None:
+    """Refuse what has no one solution; between the sums, as the limits."""
+    if rows < coefficients:
+        raise DataError(
+            f"{rows} rows in all for {coefficients} coefficients",
+            hint="name fewer columns, or use more rows",
+        )

@@ -1,0 +1,90 @@
+"""How private sums are made: the choices that change their cost, and never their total."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypedDict
+
+from titan.engines import Engine, EngineName, Progress, engine_named
+from titan.errors import NetworkError, PlanError
+from titan.joint.computation import Sum
+from titan.network import Network
+from titan.protocol import MaskMode, Plan, RecoveryName
+from titan.ring.whole import whole_number
+
+
+class SumOptions(TypedDict, total=False):
+    """What may be said of the sums: see `titan.average`."""
+
+    bits: int
+    tau: int | None
+    recovery: RecoveryName
+    k: int | None
+    rounds: int | None
+    masks: MaskMode
+    engine: EngineName
+    progress: Progress | None
+    record: bool
+
+
+@dataclass(frozen=True)
+class SumSettings:
+    """The network, and every choice made."""
+
+    network: Network
+    bits: int = 128
+    tau: int | None = None
+    recovery: RecoveryName = "auto"
+    k: int | None = None
+    rounds: int | None = None
+    masks: MaskMode = "sent"
+    engine: EngineName = "local"
+    progress: Progress | None = field(default=None, repr=False)
+    record: bool = False
+    at_most: int | None = None
+    """A bound on the number of parties, where it is they who are counted."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.network, Network):
+            raise NetworkError(
+                f"{type(self.network).__name__} is not a network",
+                hint='for example titan.Network.cycle(5), or its name: "cycle"',
+            )
+        whole_number("bits", self.bits)
+        engine_named(self.engine)
+
+    @classmethod
+    def of(cls, network: Network, options: Mapping[str, Any]) -> SumSettings:
+        """As a caller chose; a word that is none of the options is refused."""
+        known = {option.name for option in fields(cls)} - {"network", "at_most"}
+        for name in options:
+            if name not in known:
+                raise PlanError(f"there is no option {name!r}", hint=f"{', '.join(sorted(known))}")
+        return cls(network, **options)
+
+    @property
+    def run(self) -> Engine:
+        """The engine."""
+        return engine_named(self.engine)
+
+    def plan(self, sum_: Sum) -> Plan:
+        """One private sum, with everything settled."""
+        return Plan.make(
+            self.network,
+            sum_.ring,
+            sum_.entries,
+            recovery=self.recovery,
+            k=self.k,
+            rounds=self.rounds,
+            masks=self.masks,
+            tau=self.tau,
+            at_most=self.at_most,
+        )
+
+
+def refuse_without_network(**options: Any) -> None:
+    """One table alone makes no sums: nothing that was asked of them may be passed over."""
+    asked = [name for name, value in options.items() if value is not None]
+    if asked:
+        raise PlanError(f"{asked[0]} without a network", hint="one table needs no sums")

@@ -1,0 +1,34 @@
+"""Names in a sentence: all of a few, the first of many; and rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def listing(names: Iterable[object], most: int = 6) -> str:
+    """`a, b, c`, or `a, b and 5 more`; never `and 1 more`, which takes the room of the name."""
+    named = [str(name) for name in names]
+    if len(named) <= most + 1:
+        return ", ".join(named)
+    return f"{', '.join(named[:most])} and {len(named) - most} more"
+
+
+def one_of(names: Iterable[str]) -> str:
+    """`a, b or c`."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line for each row, as wide as its cells need: the first to the left, others to the right.
+
+    A row may be shorter than others.
+    """
+    columns = range(max(map(len, rows)))
+    widths = [max(len(row[c]) for row in rows if c < len(row)) for c in columns]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=False)]
+        lines.append("  ".join(cells).rstrip())
+    return lines

@@ -1,0 +1,193 @@
+"""Keyed digests of cells and rows, a whole block at a time.
+
+A digest is two words of 64 bits. Digests add, word by word and modulo 2^64. With AES-256 as the
+permutation F, under keys that follow from one secret key, another for every column,
+
+    cell   Σ F_column(part)   over the parts of eight bytes of its text, each with its place and the
+                              text's length; or, of a number n · 2^a · 5^b, the one part (n, a, b),
+                              and one more for the digits of a long n
+    row    F_row(Σ cells)
+    rows   Σ rows             the same in any order, and for all parts of the rows added up
+
+Whoever lacks the key cannot do better than chance. If two rows differ, some part is in one of them
+only, and its F is as good as uniform whatever the rest: the sums of their cells are equal once in
+2^128, and so are the rows' digests, F being a permutation; cut to 64 bits, once in 2^64. A value
+that moves to another column meets another key. If it moves to another row, both rows' digests are
+new: F_row is applied before rows are added. If two collections of rows differ, some row is held m
+times more in one of them; m · F_row(…) is a given pair of words with a chance of 2^-128 times the
+square of the largest power of two in m, which is below 2^-64 up to four thousand million rows. To
+all of that the difference between AES and a random function adds q² / 2^129 for q parts.
+"""
+
+# Rule 1: a cell's digest depends on that cell alone, never on the others of its block.
+# Rule 2: rows are secret: nothing here is logged, no error quotes one, and keys are not shown.
+# Rule 3: what is not there adds nothing.
+
+from __future__ import annotations
+
+import hmac
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from titan.moments import decimal_text
+from titan.moments.canonical_numbers import canonical
+from titan.moments.cells import ArrowCells, Cells, ObjectCells
+from titan.moments.columns import Column
+from titan.moments.terms import Level
+
+Digests = npt.NDArray[np.uint64]
+"""Of shape (cells or rows, 2)."""
+_Ints = npt.NDArray[np.int64]
+
+_WORD = np.dtype("<u8")
+_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], _WORD)  # the first n bytes of a word
+_MOST_PARTS = 1 << 18  # at a time: long texts must not need many times their length
+
+
+@dataclass(frozen=True)
+class CellDigests:
+    """Digests of cells and of rows under one secret key of 32 bytes."""
+
+    key: bytes = field(repr=False)
+
+    def held(self, cells: Cells) -> Digests:
+        """Of what the source holds: its text without blanks around, or as Arrow writes it."""
+        return self.texts("text", cells.name, _as_text(cells))
+
+    def unchanged(self, cells: Cells) -> Digests:
+        """The same, but for floats, whose bits are taken: to see whether a source has changed."""
+        if isinstance(cells, ObjectCells):  # another time Arrow may hold these floats
+            floats = [x if isinstance(x, float) else math.nan for x in cells.values]
+            others = [None if isinstance(x, float) else x for x in cells.values]
+            rest = self.texts("text", cells.name, _objects_as_text(others))
+            return self._floats(cells.name, np.array(floats, np.float64)) + rest
+        held = _floats_of(cells)
+        return self.held(cells) if held is None else self._floats(cells.name, held)
+
+    def numbers(self, name: str, column: Column) -> Digests:
+        """Of the numbers that they are, however written: 1.50, 1.5 and the binary 1.5 are one."""
+        import pyarrow as pa
+
+        it = canonical(column)
+        found = self._encrypted("number", name, it.low, it.exponents)
+        if it.high is not None:
+            long = np.flatnonzero(it.high != it.low >> 63)
+            found[long] += self._encrypted("high", name, it.high[long], it.exponents[long])
+        if it.longer:
+            texts = [f"{n:x} {it.exponents[row]}" for row, n in it.longer.items()]
+            found[list(it.longer)] = self.texts("longer", name, pa.array(texts, pa.string()))
+        return found
+
+    def levels(self, name: str, levels: Sequence[Level], codes: npt.NDArray[Any]) -> Digests:
+        """Of each cell's level by its name: their order is the model's affair."""
+        import pyarrow as pa
+
+        texts = pa.array([level.text for level in levels], pa.string())
+        return self.texts("level", name, texts).take(codes, axis=0)
+
+    def rows(self, cells: Iterable[Digests]) -> Digests:
+        """Of whole rows, from those of their cells."""
+        total = reduce(add, cells)
+        return self._encrypted("rows", "", total[:, 0], total[:, 1])
+
+    def texts(self, form: str, name: str, array: Any) -> Digests:
+        """Of an Arrow array of strings or bytes."""
+        places, data, lengths = _bytes(array)
+        parts = np.maximum((lengths + 7) // 8, 1)
+        if len(array) > 1 and parts.sum() > _MOST_PARTS:
+            half = len(array) // 2
+            pieces = (array[:half], array[half:])
+            return np.concatenate([self.texts(form, name, piece) for piece in pieces])
+        words = np.ndarray((len(data) - 7,), _WORD, data.data, 0, (1,))  # one begins at every byte
+        if parts.max(initial=0) <= 1:
+            found = self._encrypted(form, name, words[places] & _MASKS[lengths], lengths)
+        else:
+            first = np.cumsum(parts) - parts
+            row = np.repeat(np.arange(len(array)), parts)
+            place, length = np.arange(len(row)) - first[row], lengths[row]
+            taken = words[places[row] + 8 * place] & _MASKS[np.minimum(length - 8 * place, 8)]
+            found = self._encrypted(form, name, taken, (place << 32) + length)
+            found = np.stack([np.add.reduceat(word, first) for word in found.T], axis=1)
+        if array.null_count:
+            found[np.asarray(array.is_null())] = 0
+        return found
+
+    def _floats(self, name: str, floats: npt.NDArray[np.float64]) -> Digests:
+        found = self._encrypted("float", name, floats.view(np.int64), 0)
+        found[np.isnan(floats)] = 0
+        return found
+
+    def _encrypted(
+        self, form: str, name: str, first: npt.NDArray[Any], second: npt.NDArray[Any] | int
+    ) -> Digests:
+        """F of pairs of words. (ECB is a permutation of single blocks: what is wanted here.)"""
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        pairs = np.empty((len(first), 2), _WORD)
+        pairs[:, 0], pairs[:, 1] = first, second
+        out = np.empty((len(first) + 1, 2), _WORD)  # as much more as the library insists on
+        if len(first):
+            label = f"titan {form} {name}\x01".encode(errors="surrogatepass")
+            key = hmac.digest(self.key, label, "sha256")
+            encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305
+            encryptor.update_into(pairs.data.cast("B"), out.data.cast("B"))
+        return out[:-1]
+
+
+# -- text -------------------------------------------------------------------------------------
+
+
+def _floats_of(cells: Cells) -> npt.NDArray[np.float64] | None:
+    """What Arrow holds as floats, NaN where there is nothing; None of anything else."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if not isinstance(cells, ArrowCells) or not kinds.is_floating(cells.array.type):
+        return None
+    return np.asarray(cells.array.cast(pa.float64()).fill_null(math.nan))
+
+
+def _as_text(cells: Cells) -> Any:
+    """An Arrow array of strings, or of bytes where cells are bytes."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if not isinstance(cells, ArrowCells):
+        return _objects_as_text(cells.values)
+    array = cells.array
+    if kinds.is_binary(array.type) or kinds.is_large_binary(array.type):  # not always UTF-8
+        return array.cast(pa.binary())
+    try:
+        return decimal_text.trimmed(array.cast(pa.string()))
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and other things no model reads
+        return pa.array([None if x is None else repr(x) for x in array.to_pylist()], pa.string())
+
+
+def _objects_as_text(values: Sequence[Any]) -> Any:
+    """Texts of Python objects; a float's is Arrow's, which may hold it in another block."""
+    import pyarrow as pa
+
+    texts = [None if _is_gone(x) or isinstance(x, float) else str(x).strip() for x in values]
+    at = [at for at, x in enumerate(values) if isinstance(x, float) and not math.isnan(x)]
+    floats = pa.array([float(values[i]) for i in at], pa.float64()).cast(pa.string())
+    for i, text in zip(at, floats.to_pylist(), strict=True):
+        texts[i] = text
+    return pa.array(texts, pa.string())
+
+
+def _is_gone(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType")  # those of pandas
+
+
+def _bytes(array: Any) -> tuple[_Ints, npt.NDArray[np.uint8], _Ints]:
+    """Where each text begins, all bytes with eight more after them, and each text's length."""
+    offsets, data = decimal_text.bytes_of(array) if len(array) else (np.zeros(1), np.empty(0, "u1"))
+    places = offsets.astype(np.int64)
+    return places[:-1], np.concatenate([data, np.zeros(8, np.uint8)]), np.diff(places)

@@ -1,0 +1,96 @@
+"""A source whose rows must be the same in every pass.
+
+The first pass over some columns keeps a digest of all rows, which later passes have to meet. It
+does not depend on the order of the rows, nor on how they come in blocks: see `cell_digests`.
+"""
+
+# Rule 1: what a pass has made of other rows is not given out.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from titan.errors import DataError
+from titan.moments.cell_digests import CellDigests
+from titan.moments.sources import BATCH_ROWS, Block, Source
+
+P = TypeVar("P")
+_Columns = frozenset[str]
+_Sum = tuple[int, int]  # of the rows' digests, each word modulo 2^64
+_WORDS = 1 << 64
+
+
+class SameRows(Source):
+    """The rows of another source, told apart from any others under a secret key of 32 bytes.
+
+    A pass over columns that were not read together before reads those of an earlier pass too, so
+    as to have something to compare. Columns that will be read `again`, by themselves, after a pass
+    over more, are better named at once.
+    """
+
+    def __init__(self, source: Source, key: bytes, again: Sequence[Collection[str]] = ()) -> None:
+        self.source, self.label = source, source.label
+        self.column_names = source.column_names
+        self._digests = CellDigests(key)
+        self._again = {frozenset(columns) for columns in again}
+        self._known: dict[_Columns, _Sum] = {}
+
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
+        raise TypeError("rows that must be the same are read by map_blocks")
+
+    def map_blocks(
+        self,
+        f: Callable[[Block], P],
+        merge: Callable[[P, P], P],
+        *,
+        columns: Sequence[str],
+        size: int = BATCH_ROWS,
+    ) -> P | None:
+        wanted = frozenset(columns)
+        compared = {wanted, *(known for known in self._known if known <= wanted)}
+        if self._known and compared.isdisjoint(self._known):
+            compared.add(min(self._known, key=lambda known: len(known | wanted)))
+        compared |= {again for again in self._again if again <= wanted}
+        read = list(dict.fromkeys([*columns, *sorted(frozenset().union(*compared))]))
+        both = _WithDigests(f, merge, self._digests, tuple(compared))
+        found = self.source.map_blocks(both.block, both.merge, columns=read, size=size)
+        part, sums = found or (None, [(0, 0)] * len(both.sets))
+        seen = dict(zip(both.sets, sums, strict=True))
+        if any(self._known[each] != seen[each] for each in seen if each in self._known):
+            raise DataError(
+                f"{self.label} changed since it was first read: its rows are not the same when "
+                "read again",
+                hint="leave the data alone until all is done",
+            )
+        self._known = seen | self._known
+        return part
+
+
+@dataclass(frozen=True)
+class _WithDigests(Generic[P]):
+    """What `f` makes of a block, and the sum of its rows' digests for each set of columns."""
+
+    f: Callable[[Block], P]
+    merging: Callable[[P, P], P]
+    digests: CellDigests
+    sets: tuple[_Columns, ...] = field(repr=False)
+
+    def block(self, rows: Block) -> tuple[P, list[_Sum]]:
+        part = self.f(rows)
+        cells: dict[str, Any] = {
+            name: self.digests.unchanged(rows.cells[name]) for name in frozenset().union(*self.sets)
+        }
+        found = [
+            self.digests.rows(cells[name] for name in each).sum(axis=0) if each else (rows.rows, 0)
+            for each in self.sets
+        ]
+        return part, [(int(x), int(y)) for x, y in found]
+
+    def merge(self, one: tuple[P, list[_Sum]], other: tuple[P, list[_Sum]]) -> tuple[P, list[_Sum]]:
+        sums = [
+            ((a + c) % _WORDS, (b + d) % _WORDS)
+            for (a, b), (c, d) in zip(one[1], other[1], strict=True)
+        ]
+        return self.merging(one[0], other[0]), sums

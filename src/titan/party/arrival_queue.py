@@ -1,0 +1,95 @@
+"""Arrivals: what comes in one turn of the event loop is handed over in one transaction.
+
+Messages are confirmed later, many at a time: nobody waits for it but the memory of the sender, and
+each confirmation costs both ends a message and this one a wait for the disk.
+"""
+
+# Rule 1: only the durable session decides what is taken.
+# Rule 2: a message that is refused costs the stream it came on, and nothing else. Any other error
+#         ends the run.
+# Rule 3: messages are confirmed after a moment; at once when they are many bytes, or somebody's
+#         last.
+
+from __future__ import annotations
+
+import asyncio
+
+from titan.party.durable_session import Arrival, DurableSession
+from titan.party.link_status import LinkStatus, LinkStatuses
+from titan.party.run_events import RunEvents
+from titan.party.wire import MOST_CHUNK, Role
+
+_MOMENT = 0.1  # seconds
+_MOST_UNCONFIRMED = MOST_CHUNK  # bytes
+
+
+class ArrivalQueue:
+    """Where all links of a party put the messages that came along them."""
+
+    def __init__(self, durable: DurableSession, links: LinkStatuses, events: RunEvents) -> None:
+        self._durable = durable
+        self._to = _by_peer(links, Role.SENDER)
+        self._from = _by_peer(links, Role.RECEIVER)
+        self._events = events
+        self._arrivals: list[Arrival] = []
+        self._unconfirmed = 0  # bytes
+        self._timer: asyncio.TimerHandle | None = None
+        self._confirm_now = False
+        self._woken = asyncio.Event()
+
+    def add(self, arrival: Arrival) -> None:
+        self._arrivals.append(arrival)
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Hand over to the durable session whatever has arrived, and confirm what it took."""
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            if self._arrivals:
+                arrivals, self._arrivals = self._arrivals, []
+                self._hand_over(arrivals)
+                del arrivals
+            if self._confirm_now:
+                self.confirm()
+
+    def _hand_over(self, arrivals: list[Arrival]) -> None:
+        before = self._accepted()
+        for refused in self._durable.accept(arrivals):
+            self._events.tell_once(
+                refused.peer, f"message {refused.number} refused: {refused.reason}"
+            )
+            self._from[refused.peer].break_off(refused.reason)
+        if self._accepted() == before:  # what is refused again and again is not progress
+            return
+        self.wake_senders()
+        self._events.progressed()
+        self._unconfirmed += sum(len(arrival.message) for arrival in arrivals)
+        if self._unconfirmed > _MOST_UNCONFIRMED or any(map(self._durable.heard_all, self._from)):
+            self._confirm_now = True
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_MOMENT, self._time_is_up)
+
+    def _time_is_up(self) -> None:
+        self._confirm_now = True
+        self._woken.set()
+
+    def confirm(self) -> None:
+        """Acknowledge everything taken so far."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._confirm_now, self._unconfirmed = None, False, 0
+        for peer in self._durable.confirm():
+            self._from[peer].wake.set()
+
+    def wake_senders(self) -> None:
+        """Send what was released."""
+        for peer in self._durable.take_written_to():
+            self._to[peer].wake.set()
+
+    def _accepted(self) -> list[int]:
+        return [self._durable.accepted(peer) for peer in self._durable.incoming]
+
+
+def _by_peer(links: LinkStatuses, role: Role) -> dict[str, LinkStatus]:
+    return {link.peer: link for link in links.values() if link.role is role}

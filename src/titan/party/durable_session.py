@@ -1,0 +1,221 @@
+"""A session, its journal and its links together; still without a socket.
+
+What arrives is written down before it is acknowledged or anything leaves that follows from it. A
+process that dies at any moment is made again from its journal: the session replays what had
+arrived, and makes the same messages with the same numbers.
+
+A wait for the disk serves many messages. It comes before messages are acknowledged, and before
+anything leaves of which the session says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from titan.errors import MessageError
+from titan.party import messages
+from titan.party.links import Incoming, Outgoing
+from titan.party.messages import END, Received
+from titan.party.ready import Ready
+from titan.study.frames import MASK, Frame
+from titan.study.journal import Journal
+
+
+class Receiver(Protocol):
+    """A session, or what is left of one."""
+
+    def start(self) -> Ready: ...
+
+    def receive(self, received: Received) -> Ready: ...
+
+    @property
+    def nonces(self) -> dict[str, bytes]: ...
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A whole message that came along the link from `peer`."""
+
+    peer: str
+    number: int
+    message: memoryview = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A message that was not taken, and why."""
+
+    peer: str
+    number: int
+    reason: str
+
+
+class DurableSession:
+    """Takes messages in, writes them down, and releases what follows from them."""
+
+    def __init__(
+        self,
+        session: Receiver,
+        journal: Journal,
+        outgoing: dict[str, Outgoing],
+        incoming: dict[str, Incoming],
+    ) -> None:
+        self.session = session
+        self.journal = journal
+        self.outgoing = outgoing
+        self.incoming = incoming
+        self.refused = 0
+        self._known: set[str] = set()
+        self._ended: set[str] = set()  # to whom the last message was released
+        self._ended_by: set[str] = set()  # and by whom
+        self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
+        self._due: list[Frame] = []  # written down, in a transaction that may not have ended
+        self._must_sync = False  # before they leave
+        self._written_to: set[str] = set()  # for whom something was released
+        with journal.batch():
+            self.write_down(session.start())
+            for frame in journal.incoming():
+                self.write_down(session.receive(Received(frame)))
+                self._note_end(frame)
+            self._note_nonces()
+        self.release()
+        for peer, source in incoming.items():
+            source.expected = journal.received_from(peer)
+        for peer, link in outgoing.items():
+            link.acknowledged(journal.acknowledged_by(peer) + 1)
+            self._forget(peer)
+        self._accepted = {peer: source.expected for peer, source in incoming.items()}
+        journal.sync()  # an earlier process may not have
+        self._confirmed = dict(self._accepted)
+
+    def accept(self, arrivals: Iterable[Arrival]) -> list[Refused]:
+        """Take messages in, in one transaction; what is returned was refused and changed nothing.
+
+        Any error raised here ends the run: nothing of these messages is acknowledged, and nothing
+        that follows from them is sent, though links may be open for a while yet.
+        """
+        refused, accepted = [], dict(self._accepted)
+        with self.journal.batch():
+            for arrival in arrivals:
+                if arrival.number != accepted[arrival.peer]:
+                    continue  # it follows a message that was refused, and will come again
+                try:
+                    self._take(arrival)
+                except MessageError as error:
+                    self.incoming[arrival.peer].rewind(arrival.number)
+                    refused.append(Refused(arrival.peer, arrival.number, error.message))
+                else:
+                    accepted[arrival.peer] += 1
+            self._note_nonces()
+        self._accepted = accepted
+        self.release()
+        self.refused += len(refused)
+        return refused
+
+    def _take(self, arrival: Arrival) -> None:
+        received = messages.decode(arrival.peer, arrival.number, arrival.message)
+        due = self.session.receive(received)
+        self.journal.record_incoming(received.frame)
+        self.write_down(due)
+        self._note_end(received.frame)
+
+    def accepted(self, peer: str) -> int:
+        """All messages from `peer` below this number are written down."""
+        return self._accepted[peer]
+
+    def confirmed(self, peer: str) -> int:
+        """All messages from `peer` below this number are on disk, and may be acknowledged."""
+        return self._confirmed[peer]
+
+    def confirm(self) -> set[str]:
+        """Wait for the disk; from whom messages are confirmed now that were not before."""
+        new = {p for p, number in self._accepted.items() if number > self._confirmed[p]}
+        if new:
+            self.journal.sync()
+            self._confirmed = dict(self._accepted)
+        return new
+
+    def said_all(self, peer: str) -> bool:
+        """Nothing more will be sent to `peer`, and it has confirmed everything."""
+        return peer in self._ended and not self.outgoing[peer]
+
+    def heard_all(self, peer: str) -> bool:
+        """Nothing more will come from `peer`."""
+        return peer in self._ended_by
+
+    def send(self, ready: Ready) -> None:
+        """Send what follows from no message."""
+        with self.journal.batch():
+            self.write_down(ready)
+        self.release()
+
+    def write_down(self, ready: Ready) -> None:
+        """In a batch of the journal: note what is to be sent, for `release` after it."""
+        for frame in ready.frames:
+            self.journal.sending(frame)
+            self._due.append(frame)
+        self._must_sync = self._must_sync or ready.must_sync
+
+    def release(self) -> None:
+        """After the batch: what was written down may leave."""
+        if self._must_sync:
+            self.journal.sync()
+            self._must_sync = False
+        for frame in self._due:
+            self.outgoing[frame.peer].add(frame.body)
+            self._written_to.add(frame.peer)
+            self._frames[frame.peer].append(frame)
+            if frame.kind == END:
+                self._ended.add(frame.peer)
+        self._due.clear()
+
+    def take_written_to(self) -> set[str]:
+        """For whom something was released since this was asked last."""
+        fresh, self._written_to = self._written_to, set()
+        return fresh
+
+    def acknowledged(self, peer: str, next_: int) -> bool:
+        """`peer` has all messages below `next_`; whether that was not known."""
+        new = self.outgoing[peer].acknowledged(next_)
+        if new:
+            self.journal.acknowledged(peer, next_ - 1)
+            self._forget(peer)
+        return new
+
+    def masks_arrived(self, sums: int) -> None:
+        """So many sums came out, so everybody has had their masks, whatever was acknowledged."""
+        for peer, frames in self._frames.items():
+            masks = [f.sequence for f in frames if f.kind == MASK and (f.sum or 0) < sums]
+            if masks:
+                self.acknowledged(peer, masks[-1] + 1)
+
+    def unacknowledged(self) -> list[Frame]:
+        """Own messages not acknowledged yet."""
+        return [frame for frames in self._frames.values() for frame in frames]
+
+    def needed(self) -> list[Frame]:
+        """Those of them that somebody may be waiting for.
+
+        Who has said its last has everything; and nobody waits for the last of another.
+        """
+        return [
+            frame
+            for frame in self.unacknowledged()
+            if frame.kind != END and frame.peer not in self._ended_by
+        ]
+
+    def _note_end(self, frame: Frame) -> None:
+        if frame.kind == END:
+            self._ended_by.add(frame.peer)
+
+    def _forget(self, peer: str) -> None:
+        first = self.outgoing[peer].first
+        self._frames[peer] = [f for f in self._frames[peer] if f.sequence >= first]
+
+    def _note_nonces(self) -> None:
+        for name, nonce in self.session.nonces.items():
+            if name not in self._known:
+                self.journal.set_nonce(name, nonce)
+                self._known.add(name)

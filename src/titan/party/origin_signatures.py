@@ -1,0 +1,92 @@
+"""In `flood` every masked vector travels with its origin's signature.
+
+Relays only pass vectors on, so one that alters a vector is found out by the next party, and named.
+Behind a MASKED envelope stand as many signatures as it has vectors, in the same order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import Any
+
+from titan.errors import MessageError, RecoveryError
+from titan.network import Network
+from titan.party.messages import Enclosed
+from titan.party.signed_broadcast import Signer
+from titan.protocol import Envelope, Plan
+from titan.protocol.messages import Kind, Payload
+from titan.study.signatures import SIGNATURE_BYTES
+
+
+class OriginSignatures:
+    """The signatures of one sum, as one party knows them."""
+
+    def __init__(self, network: Network, plan: Plan, party: int, signer: Signer, context: bytes):
+        self._network = network
+        self._plan = plan
+        self._party = party
+        self._signer = signer
+        self._context = b"titan MASKED\n" + context
+        self._known: dict[int, tuple[bytes, bytes]] = {}  # origin → digest, signature
+
+    def behind(self, envelope: Envelope) -> bytes:
+        """The signatures that go behind an envelope of one's own."""
+        if envelope.kind is not Kind.MASKED:
+            return b""
+        if self._party not in self._known:
+            self._sign_own(envelope)
+        origins = struct.unpack_from(f"<{_count(envelope.payload)}I", envelope.payload, 4)
+        return b"".join(self._known[origin][1] for origin in origins)
+
+    def _sign_own(self, envelope: Envelope) -> None:
+        """The first envelope has the own vector alone."""
+        payload = envelope.payload
+        ((origin, vector),) = self._plan.read(
+            envelope.kind, envelope.sender, envelope.round, payload
+        )
+        digest = hashlib.sha256(vector).digest()
+        self._known[origin] = digest, self._signer.sign(self._data(origin, digest))
+
+    def check(self, enclosed: Enclosed, content: Any) -> None:
+        """Refuse vectors that their origins did not sign: RecoveryError names the relay.
+
+        `content` is what `read` found in the envelope.
+        """
+        if enclosed.envelope.kind is not Kind.MASKED:
+            return
+        for place, (origin, vector) in enumerate(content):
+            at = SIGNATURE_BYTES * place
+            signature = bytes(enclosed.signatures[at : at + SIGNATURE_BYTES])
+            digest = hashlib.sha256(vector).digest()
+            self._check(enclosed.envelope.sender, origin, digest, signature)
+
+    def _check(self, relay: int, origin: int, digest: bytes, signature: bytes) -> None:
+        known = self._known.get(origin)
+        if known == (digest, signature):
+            return
+        name, by = self._network.parties[origin], self._network.parties[relay]
+        if not self._signer.signed_by(origin, signature, self._data(origin, digest)):
+            raise RecoveryError(
+                f"{by} passed on a vector of {name} that {name} did not sign",
+                hint=f"the answer would be wrong; ask {by} why, then start a new run",
+            )
+        if known is not None and known[0] != digest:
+            raise RecoveryError(f"{name} signed two different vectors", hint="start a new run")
+        self._known[origin] = digest, signature
+
+    def _data(self, origin: int, digest: bytes) -> bytes:
+        return self._context + origin.to_bytes(4, "little") + digest
+
+
+def read(plan: Plan, envelope: Envelope, behind: Payload) -> Any:
+    """What an envelope says, if it could be of this plan, with a signature for every vector."""
+    content = plan.read(envelope.kind, envelope.sender, envelope.round, envelope.payload)
+    expected = SIGNATURE_BYTES * len(content) if envelope.kind is Kind.MASKED else 0
+    if len(behind) != expected:
+        raise MessageError(f"{envelope!r} with {len(behind)} bytes of signatures")
+    return content
+
+
+def _count(payload: Payload) -> int:
+    return int.from_bytes(payload[:4], "little")

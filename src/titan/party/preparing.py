@@ -1,0 +1,68 @@
+"""From a party's rows, in one pass, to its parts in all questions and its ledger's entries."""
+
+# Rule: digests are made under the ledger's key and go to the ledger, or under the journal's to the
+#       journal, and nowhere else.
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from titan.joint.explanations import explained
+from titan.joint.meeting import Parts
+from titan.moments import Source
+from titan.moments.reading import Reading
+from titan.study.ledger import Entry
+from titan.study.manifest import Study
+from titan.study.row_digests import DigestRecords, DigestRows, UsedRows
+
+RECORD = "record"
+
+
+def prepare(
+    study: Study, run: int, rows: Source | Mapping[str, Source], key: bytes
+) -> tuple[Parts, list[Entry]]:
+    """The parts, and an entry of the ledger for every question; `key` is the ledger's."""
+
+    def digests(source: Source, names: Sequence[str]) -> list[Reading[Any, Any]]:
+        return [_digests(study, name, source, key) for name in names]
+
+    parts, found = study.meeting.prepare_beside(rows, digests)
+    return parts, [_entry(study, run, name, found[name]) for name in parts]
+
+
+def rounding_notes(study: Study, parts: Parts) -> list[str]:
+    """What was done to the own rows, for their owner; a column counts once for all questions."""
+    rounded: Counter[str] = Counter()
+    for part in parts.values():
+        rounded |= Counter(getattr(part, "rounded", {}))
+    return study.columns.rounding_notes(rounded)
+
+
+def _digests(study: Study, name: str, source: Source, key: bytes) -> Reading[Any, Any]:
+    """Of the rows that a question uses: those of a model, or all of them."""
+    model_rows = getattr(study.meeting.computation(name), "rows", None)
+    if model_rows is None:
+        return DigestRecords(tuple(source.column_names), key)
+    return DigestRows(model_rows, source.column_names, key)
+
+
+def _entry(study: Study, run: int, name: str, rows: UsedRows) -> Entry:
+    """One question as the ledger of the party with these rows sees it."""
+    columns = explained(study.meeting.computation(name)).columns or ()
+    views = {RECORD: rows.records}
+    if rows.values is not None:
+        views[f"columns {json.dumps(sorted(columns), ensure_ascii=False)}"] = rows.values
+    return Entry(
+        study=study.digest,
+        title=study.title,
+        run=run,
+        parties={card.name: card.fingerprint for card in study.parties},
+        tau=study.tau,
+        minimum=study.min_rows_party,
+        columns=frozenset(columns),
+        model=str(study.question(name)),
+        rows=views,
+    )

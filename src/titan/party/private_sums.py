@@ -1,0 +1,170 @@
+"""The sums of one run at one party: one agent after the other, each envelope read once."""
+
+# Rule 1: an envelope that is refused (MessageError) changes nothing.
+# Rule 2: no further sum begins before the computation has learned from the sums so far.
+# Rule 3: the payload of an envelope is read when it arrives, also where its sum is yet to begin.
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from titan.errors import MessageError, RecoveryError, TitanError
+from titan.joint import Fold, Task
+from titan.party.messages import Enclosed
+from titan.party.origin_signatures import OriginSignatures, read
+from titan.party.run import Run
+from titan.party.signed_broadcast import Signer
+from titan.protocol import Agent, Envelope, Plan
+from titan.protocol.masking import JournaledMasks
+from titan.protocol.messages import Kind
+from titan.ring import Residues
+
+
+class _Read(NamedTuple):
+    """An envelope, its signatures, and what its payload says."""
+
+    enclosed: Enclosed
+    content: Any
+
+
+class PrivateSums:
+    """One party's part in all sums of a run."""
+
+    def __init__(self, run: Run, task: Task, keys: Sequence[bytes], signer: Signer) -> None:
+        self.totals: list[Residues] = []
+        self.agent: Agent | None = None
+        self.stopped: TitanError | None = None
+        """Why there will be no further total."""
+        self._run = run
+        self._plans = task.plans
+        self._part = task.part
+        self._fold: Fold[Any, Any, Any] = Fold(task.computation)
+        self._keys = keys
+        self._signer = signer
+        self._identity = b""
+        self._so_far = digest_of_sums(b"")
+        self._signatures: OriginSignatures | None = None
+        self._waiting: dict[int, list[_Read]] = {}  # for a sum to come
+        self._taken: set[tuple[int, Kind, int, int]] = set()  # sum, kind, sender, round
+
+    @property
+    def count(self) -> int:
+        return len(self._plans)
+
+    @property
+    def done(self) -> bool:
+        """An answer may come before the last sum."""
+        return self._fold.over
+
+    def answer(self) -> Any:
+        """From the totals; it may take a while."""
+        return self._fold.answer()
+
+    def begin(self, identity: bytes) -> list[Enclosed]:
+        """The first sum of the run that `identity` stands for; what is to be sent."""
+        self._identity = identity
+        self._so_far = digest_of_sums(identity)
+        return self._next()
+
+    def take(self, sender: int, enclosed: Enclosed) -> list[Enclosed]:
+        """An envelope for this sum, a later one, or one that is over here but not there."""
+        number, envelope, current = enclosed.number, enclosed.envelope, len(self.totals)
+        if number >= self.count:
+            raise MessageError(f"an envelope for sum {number + 1}, which will not come")
+        if envelope.sender != sender:
+            name = self._run.network.parties[sender]
+            raise MessageError(f"{envelope!r} came from {name}")
+        place = (number, envelope.kind, sender, envelope.round)
+        self._check_planned(self._plans[number], envelope)
+        if place in self._taken:
+            raise MessageError(f"{envelope!r} came twice")
+        found = _Read(enclosed, read(self._plans[number], envelope, enclosed.signatures))
+        out: list[Enclosed] = []
+        if number == current and self.agent is not None:
+            out = self._feed(found)
+        elif number >= current:
+            self._waiting.setdefault(number, []).append(found)
+        self._taken.add(place)
+        return out
+
+    def digest(self) -> bytes:
+        """Of all totals as they are used, whatever happened to them since they came."""
+        code = digest_of_sums(self._identity)
+        for plan, total in zip(self._plans, self.totals, strict=False):
+            code.update(plan.ring.to_bytes(total))
+        return code.digest()
+
+    # -- one sum ------------------------------------------------------------------------------
+
+    def _next(self) -> list[Enclosed]:
+        if self.done:
+            return []
+        number, run = len(self.totals), self._run
+        plan = self._plans[number]
+        try:
+            secret = self._fold.secret(self._part)
+        except TitanError as error:
+            self.stopped = error
+            return []
+        context = self._identity + bytes([number])
+        self._signatures = OriginSignatures(run.network, plan, run.party, self._signer, context)
+        masks = JournaledMasks(self._keys[number], self._so_far.digest())
+        self.agent = Agent(plan, run.party, secret, masks)
+        out = self._enclose(self.agent.start())
+        for found in self._waiting.pop(number, []):
+            out += self._feed_kept(found)
+        return out
+
+    def _feed_kept(self, found: _Read) -> list[Enclosed]:
+        """What came before its sum began was taken then; it is too late to refuse it alone."""
+        if found.enclosed.number < len(self.totals):
+            return []  # the sum came out without it
+        try:
+            return self._feed(found)
+        except MessageError as error:
+            name = self._run.network.parties[found.enclosed.envelope.sender]
+            raise RecoveryError(
+                f"{name} sent early what does not fit: {error.message}", hint="start a new run"
+            ) from None
+
+    def _feed(self, found: _Read) -> list[Enclosed]:
+        assert self.agent is not None  # noqa: S101 - the sum is running
+        assert self._signatures is not None  # noqa: S101
+        self._signatures.check(found.enclosed, found.content)
+        out = self._enclose(self.agent.take(found.enclosed.envelope, found.content))
+        if not self.agent.done:
+            return out
+        try:
+            total = self.agent.total
+        except RecoveryError as error:  # all parties see the same
+            self.stopped, self.agent = error, None
+            return out
+        self.totals.append(total)
+        self._so_far.update(self.agent.plan.ring.to_bytes(total))
+        self.agent = self._signatures = None
+        try:
+            self._fold.learn(total)
+        except TitanError as error:  # the others see the same total, and stop here too
+            self.stopped = error
+            return out
+        return out + self._next()
+
+    def _enclose(self, envelopes: Iterable[Envelope]) -> list[Enclosed]:
+        assert self._signatures is not None  # noqa: S101 - the sum is running
+        number, signatures = len(self.totals), self._signatures
+        return [Enclosed(number, each, signatures.behind(each)) for each in envelopes]
+
+    def _check_planned(self, plan: Plan, envelope: Envelope) -> None:
+        """Whether the plan has this sender send something of this kind here in this round."""
+        kind, sender, receiver, round_, _ = envelope
+        if receiver != self._run.party or round_ > plan.recovery_rounds:
+            raise MessageError(f"{envelope!r} is for somebody else or for no round")
+        if (sender, kind) not in plan.senders(self._run.party, round_):
+            raise MessageError(f"{envelope!r} is not planned")
+
+
+def digest_of_sums(identity: bytes) -> hashlib._Hash:
+    """Of no sums yet; each total is added to it. That of all sums is what the parties compare."""
+    return hashlib.sha256(b"titan pooled sums\n" + identity)

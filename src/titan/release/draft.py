@@ -1,0 +1,139 @@
+"""A dictionary made up from rows that one holds oneself: what their columns seem to be.
+
+Numbers get the range and the decimals that occur, text becomes a category of the levels that occur,
+truth values become a flag. This tells of the rows: it is for one process and for rehearsals, where
+nothing is hidden from anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from titan.decimals import decimal
+from titan.errors import DataError, InputError
+from titan.moments import Source, decimal_text
+from titan.moments.arithmetic import as_integers
+from titan.moments.cells import ArrowCells, Cells
+from titan.moments.reading import Reading, read
+from titan.moments.sources import Block
+from titan.release.dictionary import Category, Column, Dictionary, Flag, Number
+
+
+def draft(
+    sources: Iterable[Source], names: Sequence[str] | None = None, *, lenient: bool = False
+) -> Dictionary:
+    """What these columns are in all sources together; those of the first, if none is named.
+
+    One that cannot be described is an error, or with `lenient` left out.
+    """
+    tables = list(sources)
+    wanted = tuple(tables[0].column_names if names is None else names)
+    if not wanted:
+        return Dictionary()
+    found = reduce(add, (read(source, _Look(wanted)) for source in tables))
+    described: dict[str, Column] = {}
+    for name, seen in zip(wanted, found.columns, strict=True):
+        try:
+            described[name] = _column(name, seen)
+        except DataError:
+            if not lenient:
+                raise
+    return Dictionary.of(described)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the values of one column were."""
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+    decimals: int = 0
+    levels: frozenset[str] = frozenset()
+    flags: bool = False
+    problem: DataError | None = None
+
+    def __add__(self, other: _Seen) -> _Seen:
+        lows = [end for end in (self.low, other.low) if end is not None]
+        highs = [end for end in (self.high, other.high) if end is not None]
+        return _Seen(
+            min(lows, default=None),
+            max(highs, default=None),
+            max(self.decimals, other.decimals),
+            self.levels | other.levels,
+            self.flags and other.flags,
+            self.problem or other.problem,
+        )
+
+
+@dataclass(frozen=True)
+class _AllSeen:
+    columns: tuple[_Seen, ...]
+
+    def __add__(self, other: _AllSeen) -> _AllSeen:
+        return _AllSeen(tuple(map(add, self.columns, other.columns)))
+
+
+@dataclass(frozen=True)
+class _Look(Reading[_AllSeen, _AllSeen]):
+    names: tuple[str, ...]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.names
+
+    def block(self, rows: Block) -> _AllSeen:
+        return _AllSeen(tuple(_seen(rows.cells[name]) for name in self.names))
+
+
+def _seen(cells: Cells) -> _Seen:
+    try:
+        column, gaps = replace(cells, decimal=True).numbers()
+    except DataError as not_numbers:
+        return _levels(cells, not_numbers)
+    column = as_integers(column.take(np.flatnonzero(~gaps)))
+    flags = isinstance(cells, ArrowCells) and str(cells.array.type) == "bool"
+    if not len(column):
+        return _Seen(flags=flags)
+    low, high = (int(end) * column.unit for end in (column.numbers.min(), column.numbers.max()))
+    return _Seen(low, high, max(-column.two, -column.five, 0), flags=flags)
+
+
+def _levels(cells: Cells, not_numbers: DataError) -> _Seen:
+    """Of text; but a word among numbers is a mistake, not a level."""
+    text = cells.text()
+    there = text.filter(~decimal_text.is_missing(text)).unique().to_pylist()
+    if any(map(_is_number, there)):
+        return _Seen(problem=not_numbers)
+    return _Seen(levels=frozenset(there))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        decimal(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _column(name: str, seen: _Seen) -> Column:
+    if seen.problem is not None:
+        raise seen.problem
+    if seen.levels and seen.low is not None:
+        raise DataError(f"column {name!r} has numbers in one table and words in another")
+    try:
+        if seen.levels:
+            return Category(tuple(sorted(seen.levels)))
+        if seen.flags:
+            return Flag()
+        if seen.low is None or seen.high is None:  # no value at all
+            return Number(Fraction(0), Fraction(0), Fraction(1))
+        return Number(seen.low, seen.high, Fraction(1, 10**seen.decimals))
+    except InputError as error:
+        hint = "name the columns, without this one, or say what it is"
+        raise DataError(f"column {name!r}: {error.message}", hint=hint) from None

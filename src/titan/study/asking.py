@@ -1,0 +1,208 @@
+"""Questions and columns in the words of the command line.
+
+    kind[: first option][; key=value]…      regression: y ~ age + sex; cov_type=HC0; name=main
+    several values with commas between      describe: age, bmi, sex
+    what a column is                        --range age=0:120 --step age=1 --unit age=years
+                                            --levels sex=f,m   --flag died
+
+What stands in quotes is not divided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from titan.errors import InputError
+from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
+from titan.listing import listing
+from titan.release import Category, Column, Dictionary, Flag, Number
+
+_SPOKEN = {"alpha": "alphas", "column": "columns"}
+_EXAMPLE = "such as 'regression: y ~ age + sex; cov_type=HC0; name=main'"
+_QUOTES = "\"'`"
+
+
+# -- questions --------------------------------------------------------------------------------
+
+
+def read_question(text: str) -> Question:
+    """What --ask says, not yet settled by a study; an error quotes it."""
+    head, *rest = _divided(text, ";")
+    name, colon, first = (part.strip() for part in head.partition(":"))
+    with _quoting(f"--ask {text!r}"):
+        kind = kind_named(name)
+        asked = _first(kind, first) if colon else {}
+        for piece in rest:
+            key, value = _option(kind, piece)
+            if key in asked:
+                raise InputError(f"{key} is said twice", hint="say it once")
+            asked[key] = value
+    called = asked.pop("name", "")
+    return Question(kind.name, str(called), tuple(asked.items()))
+
+
+def _first(kind: Kind, text: str) -> dict[str, Value]:
+    """What stands after the colon."""
+    if not kind.first:
+        raise InputError(f"a {kind.name} question has nothing after a colon", hint=_EXAMPLE)
+    return {kind.first: _value(kind, kind.first, text)}
+
+
+def _option(kind: Kind, piece: str) -> tuple[str, Value]:
+    key, equals, text = (part.strip() for part in piece.partition("="))
+    if not equals:
+        raise InputError(f"{piece.strip()!r} is not key=value", hint=_EXAMPLE)
+    key = _SPOKEN[key] if _SPOKEN.get(key) in kind.options else key
+    if key != "name" and key not in kind.options:
+        raise InputError(
+            f"a {kind.name} question has no option {key!r}",
+            hint=f"it has {listing([*kind.options, 'name'])}",
+        )
+    return key, _value(kind, key, text)
+
+
+def _value(kind: Kind, key: str, text: str) -> Value:
+    if not text:
+        raise InputError(f"{key} is empty", hint=_EXAMPLE)
+    if kind.options.get(key, TEXT) == TEXT:
+        return text
+    items = tuple(_unquoted(item.strip()) for item in _divided(text, ","))
+    if not all(items):
+        raise InputError(f"{key} has an empty item", hint="one comma between two")
+    return items
+
+
+def _divided(text: str, separator: str) -> list[str]:
+    """At every separator outside quotes."""
+    pieces, within = [""], ""
+    for character in text:
+        if character == separator and not within:
+            pieces.append("")
+            continue
+        if character in _QUOTES and within in ("", character):
+            within = "" if within else character
+        pieces[-1] += character
+    return pieces
+
+
+def _unquoted(text: str) -> str:
+    whole = len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES
+    return text[1:-1] if whole else text
+
+
+# -- columns ----------------------------------------------------------------------------------
+
+
+def read_columns(
+    *,
+    ranges: Iterable[str] = (),
+    steps: Iterable[str] = (),
+    levels: Iterable[str] = (),
+    flags: Iterable[str] = (),
+    units: Iterable[str] = (),
+) -> dict[str, Column]:
+    """What the options say of columns, in the order of --range, --levels, --flag."""
+    by, unit = _values("step", steps, "age=1"), _values("unit", units, "age=years")
+    said: list[tuple[str, Iterable[str], Callable[[str], tuple[str, Column]]]] = [
+        ("range", ranges, lambda text: _number(text, by, unit)),
+        ("levels", levels, _category),
+        ("flag", flags, lambda text: (text.strip(), Flag())),
+    ]
+    found: dict[str, Column] = {}
+    for option, texts, read in said:
+        for text in texts:
+            with _quoting(f"--{option} {text}"):
+                name, column = read(text)
+                _once(name, found)
+            found[name] = column
+    for option, values in (("step", by), ("unit", unit)):
+        for name, value in values.items():
+            if not isinstance(found.get(name), Number):
+                raise InputError(
+                    f"--{option} {name}={value}: the range of {name!r} is not said",
+                    hint=f"--range {name}=0:120",
+                )
+    return found
+
+
+def _number(text: str, steps: Mapping[str, str], units: Mapping[str, str]) -> tuple[str, Number]:
+    name, equals, ends = text.rpartition("=")
+    low, colon, high = ends.partition(":")
+    if not (name and equals and colon):
+        raise InputError("not a range", hint="write it as age=0:120")
+    return name, Number.read(low, high, steps.get(name), units.get(name, ""))
+
+
+def _category(text: str) -> tuple[str, Category]:
+    name, said = _pair(text, "sex=f,m")
+    return name, Category(tuple(_unquoted(level.strip()) for level in _divided(said, ",")))
+
+
+def _values(option: str, texts: Iterable[str], example: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        with _quoting(f"--{option} {text}"):
+            name, value = _pair(text, example)
+            _once(name, found)
+        found[name] = value
+    return found
+
+
+def _pair(text: str, example: str) -> tuple[str, str]:
+    name, equals, said = (part.strip() for part in text.partition("="))
+    if not (name and equals and said):
+        raise InputError("not name=value", hint=f"write it as {example}")
+    return name, said
+
+
+def _once(name: str, found: Mapping[str, Any]) -> None:
+    if name in found:
+        raise InputError(f"{name!r} is described twice", hint="once for each column")
+
+
+@contextmanager
+def _quoting(said: str) -> Iterator[None]:
+    """Errors that quote what was said."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{said}: {error.message}", hint=error.hint) from None
+
+
+# -- which columns ----------------------------------------------------------------------------
+
+
+def names_columns(question: Question) -> bool:
+    """Whether it speaks of columns by their names, not in a formula: these must be described."""
+    return "columns" in kind_named(question.kind).options
+
+
+def columns_named(question: Question, names: Sequence[str]) -> Sequence[str]:
+    """Those that it reads, of the data's columns `names`; all, where it names none."""
+    options = question.options
+    if "columns" not in options:
+        return names
+    response = [options["response"]] if "response" in options else []
+    return [str(name) for name in (*options["columns"], *response)]
+
+
+def with_columns(question: Question, names: Sequence[str], columns: Dictionary) -> Question:
+    """The same question with its columns spelt out, where it names none.
+
+    A linear system takes the last column, or the response that was named, as b and the others as A;
+    an average takes the numbers, a description every column.
+    """
+    options: dict[str, Any] = question.options
+    if not names_columns(question) or "columns" in options:
+        return question
+    described = [name for name in names if name in columns]
+    if question.kind != "describe":
+        described = [name for name in described if isinstance(columns[name], Number)]
+    if "response" in kind_named(question.kind).options:
+        options["response"] = options.get("response", described[-1] if described else "b")
+        described = [name for name in described if name != options["response"]]
+    if not described:
+        return question
+    return Question(question.kind, question.name, (*options.items(), ("columns", tuple(described))))

@@ -1,0 +1,103 @@
+"""Exit status: 0 answered, 1 never, 2 wrong usage, 3 a rule of release, 75 the same again later."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tests.cli.test_commands import titan
+from tests.party.loopback import NAMES, Gathering, run
+from titan import errors
+from titan.errors import RankError, ReleaseError, TitanError, WaitError
+from titan.party.taking_part import JOURNAL, Party
+from titan.results import Results, decode, encode
+from titan.study.journal import Journal
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    """Every class, under its parent, with its exit status."""
+    found: dict[int, str] = {}
+    for line in (errors.__doc__ or "").splitlines():
+        if match := re.fullmatch(r"    ([│├└─ ]*)(\w+Error)\b(.*?)(?:\s+(\d+))?", line):
+            depth, name, status = len(match[1]) // 4, match[2], match[4]
+            cls = getattr(errors, name)
+            found[depth] = name
+            parent = getattr(errors, found[depth - 1]) if depth else Exception
+            assert cls.__bases__[0] is parent
+            assert cls.exit_status == int(status or parent.exit_status)
+    classes = {name for name, _ in inspect.getmembers(errors, inspect.isclass) if "Error" in name}
+    drawn = set(re.findall(r"(?m)^    [│├└─ ]*(\w+Error)\b", errors.__doc__ or ""))
+    assert drawn == classes
+
+
+def test_nobody_comes(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    g.save()
+    done = titan(*g.words("north", "--wait", 0.3), cwd=tmp_path)
+    assert done.returncode == 75
+    assert "the same command goes on from here" in done.stderr
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    g.save()
+    with patch.object(Party, "take_part", side_effect=KeyboardInterrupt):
+        done = titan(*g.words("north"), cwd=tmp_path)
+    assert done.returncode == 75
+    assert "the same command continues from here" in done.stderr
+
+
+def test_another_process_has_the_journal(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    g.save()
+    folder = tmp_path / "runs" / f"{g.study.digest[:12]}-run1-north"
+    folder.mkdir(mode=0o700, parents=True)
+    with Journal.open(folder / JOURNAL):
+        done = titan(*g.words("north"), cwd=tmp_path)
+    assert done.returncode == 75
+    assert "another process is using the journal" in done.stderr
+
+
+def test_too_few_rows_of_ones_own(tmp_path: Path) -> None:
+    g = Gathering(tmp_path, changes={"min_rows_party": 13})
+    g.save()
+    assert titan(*g.words("north"), cwd=tmp_path).returncode == 3
+
+
+def test_what_the_ledger_refuses(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    g.save()
+    assert titan(*g.words("north", "--wait", 0.3), cwd=tmp_path).returncode == 75
+    rows = (tmp_path / "north.csv").read_text()
+    g.write("north", "".join(rows.splitlines(keepends=True)[:-1]))
+    done = titan(*g.words("north", "--run", 2), cwd=tmp_path)
+    assert done.returncode == 3
+    assert "only a few of this party's rows differ" in done.stderr
+
+
+def test_too_few_rows_in_all_here_and_when_it_is_asked_again(tmp_path: Path) -> None:
+    g = Gathering(tmp_path, changes={"min_rows_total": 40})
+
+    async def all_fail() -> list[Any]:
+        return list(await asyncio.gather(*map(g.joining, NAMES), return_exceptions=True))
+
+    assert {type(each) for each in run(all_fail())} == {ReleaseError}
+    again = run(g.join("north")).results.errors["q1"]
+    assert isinstance(again, ReleaseError), "what is stored keeps its kind"
+
+
+def test_wrong_usage_and_a_wrong_file(tmp_path: Path) -> None:
+    assert titan("join", "--no-such-option").returncode == 2
+    assert titan("join", "absent.toml", "--as", "a", "--data", "a", "--key", "k").returncode == 1
+
+
+@pytest.mark.parametrize("kind", [TitanError, RankError, ReleaseError, WaitError])
+def test_an_answer_that_failed_keeps_whether_a_rule_refused(kind: type[TitanError]) -> None:
+    told = decode(encode(Results({"main": kind("no", hint="x")}))).errors["main"]
+    assert type(told) is (TitanError if kind is WaitError else kind)

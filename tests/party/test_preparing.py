@@ -1,0 +1,240 @@
+"""What the ledger keeps of a party's rows: the same rows give the same digests, others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from tests.counted import Counted
+from tests.study.studies import study
+from titan.cli.output import show_error
+from titan.errors import DataError, InputError
+from titan.moments import Column, collect, open_source
+from titan.moments.cell_digests import CellDigests
+from titan.moments.reading import read
+from titan.moments.rows import ModelRows
+from titan.party import preparing
+from titan.party.preparing import RECORD, prepare
+from titan.study import Study, row_digests
+from titan.study.ledger import Entry, Ledger
+from titan.study.row_digests import DigestRows
+
+HEADER = "id,y,age,sex,note"
+ROWS = [f"{i},{i % 7}.50,{20 + i % 50},{'fm'[i % 2]},note {i % 3}" for i in range(60)]
+STUDY = study()
+USED = 'columns ["age", "sex", "y"]'
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Any:
+    with Ledger.open(tmp_path / "ledger") as opened:
+        yield opened
+
+
+def of(tmp_path: Path, ledger: Ledger, rows: Sequence[str], it: Study = STUDY) -> Entry:
+    file = tmp_path / "north.csv"
+    file.write_text("\n".join([HEADER, *rows]) + "\n")
+    return entered(it, file, ledger)
+
+
+def entered(it: Study, data: Any, ledger: Ledger) -> Entry:
+    """By the digests alone: what `collect` would refuse, they refuse too."""
+    source = open_source(data)
+    rows = replace(model_rows(it), check=None)
+    source.check(rows.model.columns_needed)
+    used = read(source, DigestRows(rows, source.column_names, ledger.row_key))
+    return preparing._entry(it, 1, "q1", used)
+
+
+def model_rows(it: Study) -> ModelRows:
+    found = it.meeting.computation("q1").rows  # type: ignore[attr-defined]
+    assert isinstance(found, ModelRows)
+    return found
+
+
+def changes(one: Entry, other: Entry) -> list[int]:
+    """How many rows differ: in whole records, and in the used columns."""
+    return [one.rows[view].change(other.rows[view]) for view in (RECORD, USED)]
+
+
+def test_an_entry_says_what_the_study_says(tmp_path: Path, ledger: Ledger) -> None:
+    it = of(tmp_path, ledger, ROWS)
+    assert (it.study, it.title, it.run, it.tau) == (STUDY.digest, STUDY.title, 1, 1)
+    assert it.parties == {card.name: card.fingerprint for card in STUDY.parties}
+    assert it.minimum == STUDY.min_rows_party
+    assert it.columns == {"y", "age", "sex"}
+    assert it.model == str(STUDY.questions[0]) == f"regression: {model_rows(STUDY).model}"
+    assert set(it.rows) == {RECORD, 'columns ["age", "sex", "y"]'}
+    assert [len(rows) for rows in it.rows.values()] == [60, 60]
+
+
+def test_moments_and_digests_come_of_one_pass(tmp_path: Path, ledger: Ledger) -> None:
+    it = study(missing="drop")
+    apart = of(tmp_path, ledger, [*ROWS, "99,1,NA,f,note"], it)
+    source = Counted(open_source(tmp_path / "north.csv"))
+    parts, (entry,) = prepare(it, 1, source, ledger.row_key)
+    assert source.passes == [set(HEADER.split(","))]
+    assert changes(entry, apart) == [0, 0]
+    found = collect(tmp_path / "north.csv", model_rows(it).model, missing="drop")
+    assert (parts["q1"].moments, parts["q1"].dropped) == (found.moments, found.dropped)
+    assert (found.moments.rows, found.dropped) == (60, 1)
+
+
+def test_what_moments_refuse_is_refused_in_their_words(tmp_path: Path, ledger: Ledger) -> None:
+    for it, rows, said in (
+        (STUDY, ["1,2,300,f,note"], "a value outside the study's range"),
+        (STUDY, [*ROWS, "99,1,NA,f,note"], '1 missing in "age"'),
+        (study(missing="drop"), ["99,1,NA,f,note"], "north.csv has no complete rows"),
+        (STUDY, [], "north.csv has no rows"),
+        (STUDY, ["1,2,3,x,note"], 'line 2, column "sex": none of the stated levels'),
+    ):
+        (tmp_path / "north.csv").write_text("\n".join([HEADER, *rows]) + "\n")
+        with pytest.raises(DataError, match=said):
+            prepare(it, 1, open_source(tmp_path / "north.csv"), ledger.row_key)
+
+
+def test_order_and_batches_do_not_matter(
+    tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = of(tmp_path, ledger, ROWS)
+    assert changes(whole, of(tmp_path, ledger, ROWS[::-1])) == [0, 0]
+    monkeypatch.setattr(row_digests, "BATCH_ROWS", 7)
+    monkeypatch.setattr(row_digests, "_LEAST_ROWS", 1)
+    assert changes(whole, of(tmp_path, ledger, ROWS)) == [0, 0]
+
+
+def test_a_single_cell_makes_another_row(tmp_path: Path, ledger: Ledger) -> None:
+    whole = of(tmp_path, ledger, ROWS)
+    for old, new, expected in (
+        ("5,5.50,25,m,note 2", "5,5.51,25,m,note 2", [1, 1]),
+        ("5,5.50,25,m,note 2", "5,5.50,25,f,note 2", [1, 1]),
+        ("5,5.50,25,m,note 2", "5,5.50,25,m,note 3", [1, 0]),  # a column that no one uses
+        ("5,5.50,25,m,note 2", "5,5.5,25,m,note 2", [1, 0]),  # the same number
+    ):
+        assert old in ROWS
+        edited = [new if row == old else row for row in ROWS]
+        assert changes(whole, of(tmp_path, ledger, edited)) == expected, new
+
+
+def test_columns_are_told_apart(tmp_path: Path, ledger: Ledger) -> None:
+    def entry(cells: str, header: str = "y,age,sex,a,b") -> Entry:
+        (tmp_path / "north.csv").write_text(f"{header}\n{cells}\n")
+        return entered(STUDY, tmp_path / "north.csv", ledger)
+
+    one = entry("1,23,f,x,")
+    assert changes(one, entry("12,3,f,x,")) == [1, 1]
+    assert changes(one, entry("1,23,f,,x")) == [1, 0]
+    assert changes(one, entry("1,23,f,x,", header="y,age,sex,a,c")) == [1, 0], "renamed"
+    assert changes(one, entry("f,,1,x,23", header="sex,b,y,a,age")) == [0, 0], "columns moved"
+    assert changes(entry('1,2,f,":1:b",x'), entry('1,2,f,"","1:b:x"')) == [1, 0]
+
+
+def test_the_used_numbers_are_the_same_from_every_kind_of_source(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    text = of(tmp_path, ledger, ROWS)
+    columns: dict[str, Any] = {
+        "y": [i % 7 + 0.5 for i in range(60)],
+        "age": [20 + i % 50 for i in range(60)],
+        "sex": ["fm"[i % 2] for i in range(60)],
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "north.parquet")
+    exact = {**columns, "y": [Decimal(x).quantize(Decimal("0.000")) for x in columns["y"]]}
+    for source in (
+        tmp_path / "north.parquet", pa.table(columns), pd.DataFrame(columns), pl.DataFrame(columns),
+        columns, exact, pa.table({**columns, "sex": pa.array(columns["sex"]).dictionary_encode()}),
+    ):  # fmt: skip
+        assert entered(STUDY, source, ledger).rows[USED].change(text.rows[USED]) == 0
+
+
+def test_any_column_may_stand_beside_the_used_ones(ledger: Ledger) -> None:
+    used = {"y": [1.0, 2.0], "age": [3, 4], "sex": ["f", "m"]}
+    beside = {
+        "day": pa.array([0, 1], pa.date32()), "raw": pa.array([b"\xff", None]),
+        "list": pa.array([[1], None]), "nothing": pa.nulls(2),
+        "wide": pa.array([Decimal("1.5"), None]),
+    }  # fmt: skip
+    table = pa.table({**used, **beside})
+    assert len(entered(STUDY, table, ledger).rows[RECORD]) == 2
+    frame = pd.DataFrame({**used, "objects": [pd.NA, (1, 2)], "when": pd.to_datetime(["2024"] * 2)})
+    assert len(entered(STUDY, frame, ledger).rows[RECORD]) == 2
+
+
+def test_rows_with_gaps_are_not_used(tmp_path: Path, ledger: Ledger) -> None:
+    dropping = study(missing="drop")
+    whole = of(tmp_path, ledger, ROWS, dropping)
+    gap = "99,1,NA,f,note"
+    assert changes(whole, of(tmp_path, ledger, [*ROWS[:9], gap, *ROWS[9:]], dropping)) == [0, 0]
+    one_less = [",".join([*ROWS[0].split(",")[:2], "", "f", "note 0"]), *ROWS[1:]]
+    assert changes(whole, of(tmp_path, ledger, one_less, dropping)) == [1, 1]
+    with pytest.raises(DataError, match='1 missing in "age"'):
+        of(tmp_path, ledger, [*ROWS, gap])
+    with pytest.raises(DataError, match="no rows"):
+        of(tmp_path, ledger, [gap], dropping)
+    with pytest.raises(DataError, match="no rows"):
+        of(tmp_path, ledger, [])
+
+
+def test_rows_that_cannot_be_read_are_refused(tmp_path: Path, ledger: Ledger) -> None:
+    with pytest.raises(DataError, match='line 2, column "sex": none of the stated levels'):
+        of(tmp_path, ledger, ["1,2,3,x,note"])
+    with pytest.raises(DataError, match='no column "age"'):
+        entered(STUDY, {"y": [1], "sex": ["f"]}, ledger)
+
+
+def test_a_model_that_leaves_one_row_more_out_is_refused(
+    tmp_path: Path,
+    ledger: Ledger,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both release the sums of y and age; their difference would be that row."""
+    rows = [f"{row}" for row in ROWS[:-1]] + [ROWS[-1].replace(",m,", ",,")]
+    smaller = study(missing="drop", formula="y ~ age")
+    ledger.record(of(tmp_path, ledger, rows, smaller))
+    larger = of(tmp_path, ledger, rows, study(missing="drop"))
+    with pytest.raises(InputError, match="only a few of this party's rows differ") as refused:
+        ledger.record(larger)
+    assert "allow_differencing=True" in refused.value.hint
+    monkeypatch.setattr("sys.argv", ["titan", "join"])
+    show_error(refused.value)
+    assert "say so: --allow-differencing\n" in capsys.readouterr().err, "as it is typed"
+    ledger.record(larger, allow_differencing=True)
+
+
+numbers = st.integers(-(10**40), 10**40) | st.integers(-(2**62), 2**62) | st.integers(-9, 9)
+
+
+@given(st.lists(numbers, min_size=1, max_size=8), st.integers(0, 12), st.integers(0, 5))
+def test_a_number_has_one_form(values: list[int], places: int, more: int) -> None:
+    """Written with more zeros, alone or beside others, wide or narrow: the same digest."""
+    column = Column.of_integers(values, -places, -places)
+    longer = Column.of_integers([v * 10**more for v in values], -places - more, -places - more)
+    shown = of_numbers(column)
+    assert shown == of_numbers(longer)
+    assert shown == [of_numbers(Column.of_integers([v], -places, -places))[0] for v in values]
+    assert len(set(shown)) == len(set(values))
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
+def test_a_float_is_the_number_it_is(values: list[float]) -> None:
+    column = Column(np.array(values, np.float64))
+    exact, divisor = Column.of_fractions(column.fractions())
+    assert divisor == 1
+    assert of_numbers(column) == of_numbers(exact)
+
+
+def of_numbers(column: Column) -> list[tuple[int, ...]]:
+    return list(map(tuple, CellDigests(bytes(32)).numbers("x", column).tolist()))

@@ -1,0 +1,150 @@
+"""A run that stops for all ends like one with an answer: last messages, acknowledged, then left."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+from unittest.mock import patch
+
+import pytest
+
+from tests.party.loopback import NAMES as THREE
+from tests.party.loopback import Gathering, run
+from tests.party.tables import NAMES, Table, Whole
+from titan.errors import DataError, MessageError, PeerError, RecoveryError, TitanError
+from titan.network import Network
+from titan.party import arrival_queue, messages, taking_part
+from titan.party.messages import Enclosed
+from titan.party.run import most_messages
+from titan.party.session import Session
+from titan.protocol import Envelope, Plan, RecoveryName
+from titan.protocol.messages import Kind
+from titan.study.journal import Journal
+
+CHORDED = Network([*Network.cycle(list(NAMES)).edges, ("north", "south"), ("south", "north")])
+
+
+def too_few() -> TitanError:
+    return DataError("too few rows in all")
+
+
+def ended_in_order(table: Table) -> bool:
+    """Every link has carried its last message, and it was acknowledged."""
+    return all(
+        seat.session.ended and not seat.durable.unacknowledged() for seat in table.seats.values()
+    )
+
+
+def errors(table: Table) -> dict[str, str]:
+    return {name: str(seat.session.stopped) for name, seat in table.seats.items()}
+
+
+@pytest.mark.parametrize("recovery", ["flood", "tree", "topk"])
+@pytest.mark.parametrize("solver", [None, 1])
+def test_when_all_stop_between_the_sums(
+    tmp_path: Path, recovery: RecoveryName, solver: int | None
+) -> None:
+    with Table(tmp_path, CHORDED, recovery, solver=solver, stop=too_few) as table:
+        table.run()
+        assert set(errors(table).values()) == {"too few rows in all"}
+        assert ended_in_order(table)
+        for seat in table.seats.values():
+            assert {frame.sum for frame in seat.journal.incoming()} == {0, None}
+
+
+@pytest.mark.parametrize("solver", [None, 1])
+def test_when_the_digests_differ(tmp_path: Path, solver: int | None) -> None:
+    announce = Session._announce
+
+    def lying(self: Session) -> Any:
+        if self.run.party == 1:
+            self.totals[0] = self.totals[0].copy()
+            self.totals[0][0, 0] ^= 1
+        return announce(self)
+
+    with Table(tmp_path, CHORDED, solver=solver) as table:
+        with patch.object(Session, "_announce", lying):
+            table.run()
+        assert all("the pooled sums differ" in error for error in errors(table).values())
+        assert ended_in_order(table)
+
+
+@pytest.mark.parametrize("recovery", ["flood", "tree", "topk"])
+def test_when_the_masks_do_not_cancel(tmp_path: Path, recovery: RecoveryName) -> None:
+    with Table(tmp_path, CHORDED, recovery) as table:
+        wrong = RecoveryError("the masks did not cancel")
+        with patch.object(Plan, "without_carried_one", side_effect=wrong):
+            table.run()
+        assert set(errors(table).values()) == {"the masks did not cancel"}
+        assert ended_in_order(table)
+
+
+@pytest.mark.parametrize("network", [Network.cycle(list(NAMES)), CHORDED])
+@pytest.mark.parametrize("recovery", ["flood", "tree", "topk"])
+def test_when_one_party_stops_alone_the_others_do_not_wait_for_it(
+    tmp_path: Path, network: Network, recovery: RecoveryName
+) -> None:
+    """Its error is its own; the others hear that it has ended, each from its neighbours."""
+    with Table(tmp_path, network, recovery) as table:
+        cast("Whole", table.seats["south"].session._sums._part).stop = too_few
+        table.run()
+        found = errors(table)
+        assert found.pop("south") == "too few rows in all"
+        assert all("ended the run before there was an answer" in each for each in found.values())
+        assert "south ended the run" in found["west"], "which hears it from south itself"
+        assert all(isinstance(table.seats[name].session.stopped, PeerError) for name in found)
+        assert ended_in_order(table)
+
+
+def test_a_stop_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    with Table(tmp_path, CHORDED, stop=too_few) as table:
+        table.run(lambda: table.seats["south"].session.stopped is not None)
+        table.leave("south")
+        table.sit("south")
+        table.run()
+        assert set(errors(table).values()) == {"too few rows in all"}
+        assert ended_in_order(table)
+
+
+def test_after_a_stop_no_link_carries_more_than_a_run(tmp_path: Path) -> None:
+    """Late messages are taken, and answered by nothing; a flood of them would fill the disk."""
+    with Table(tmp_path, CHORDED, stop=too_few) as table:
+        south = table.seats["south"].session
+        table.run(lambda: south.stopped is not None)
+        most = most_messages(CHORDED, 2, table.plans)["east"]
+        south._ended.clear()
+        late = Enclosed(1, Envelope(Kind.MASK, 1, 2, 0, bytes(32))).encode()
+        assert south.receive(messages.decode("east", most - 1, late)).frames == ()
+        with pytest.raises(MessageError, match="east said more than a run has to say"):
+            south.receive(messages.decode("east", most, late))
+
+
+# -- over TLS ---------------------------------------------------------------------------------
+
+
+def test_nobody_leaves_before_everything_is_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without any help of a clock: whoever waits for one here waits for longer than the test."""
+    monkeypatch.setattr(arrival_queue, "_MOMENT", 3600.0)
+    monkeypatch.setattr(taking_part, "_STOPPED", 3600.0)
+    monkeypatch.setattr(taking_part, "_GRACE", 3600.0)
+    g = Gathering(tmp_path, changes={"min_rows_total": 40})
+
+    async def all_fail() -> list[Any]:
+        work = (g.join(name, wait=3600.0) for name in THREE)
+        return list(await asyncio.gather(*work, return_exceptions=True))
+
+    found = run(all_fail())
+    assert all("36 rows in all, and 3 parties need at least 40" in str(each) for each in found)
+    for name in THREE:
+        with Journal.open(g.run_folder(name) / "journal.db") as journal:
+            sent = journal._all("SELECT peer, max(sequence), kind FROM sent GROUP BY peer")
+            assert sent
+            for peer, last, kind in sent:
+                assert kind == "END"
+                assert journal.acknowledged_by(peer) == last, f"{name} to {peer}"
+            state = journal.state
+            assert state is not None
+            assert state.erased
