@@ -50,7 +50,7 @@ def refused_by_the_ledger(g: Gathering) -> Party:
 
 
 def no_such_file(g: Gathering) -> Party:
-    return replace(g.party("east"), source=g.folder / "absent.csv")
+    return replace(g.party("east"), rows=g.folder / "absent.csv")
 
 
 CASES: dict[str, tuple[Callable[[Gathering], Party], str]] = {

@@ -99,7 +99,7 @@ class RunToAnswer:
             if await self._reaches_the_end(engine):
                 results = await self._results()
                 self._finish(results)
-                engine.wakesenders()
+                engine.wake_senders()
                 self._milestone("answered")
                 show(results)
                 self._forget()
