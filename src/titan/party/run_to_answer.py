@@ -202,8 +202,9 @@ class RunToAnswer:
         ).signed(identity.sign)
 
     def _forget(self) -> None:
-        """Erase what is secret, unless somebody still waits for a mask."""
-        self._durable.masks_arrived(len(self._session.totals))
+        """Erase what is secret, unless somebody may still need a mask."""
+        if self._session.agreed is not None:
+            self._durable.masks_arrived()
         to_serve = self._durable.unacknowledged()
         needed = any(frame.secret for frame in to_serve)
         if not needed and not self._party.choices.keep_journal:
