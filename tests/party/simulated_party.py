@@ -193,7 +193,7 @@ class Process:
         """The end of a run that stopped, likewise."""
         session = self.session
         assert session is not None
-        self.journal.finish({"result": str(session.stopped)}, b"")
+        self.journal.finish(str(session.stopped).encode(), b"")
         perhaps_killed()
         self._forget(perhaps_killed)
 
