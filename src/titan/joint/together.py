@@ -58,6 +58,14 @@ def together(
     return Computed(fold.answer(), reduce(add, costs), tuple(plans[: fold.number]), record)
 
 
+def alone(computation: Computation[Part, Any, Answer], part: Part) -> Answer:
+    """One party by itself: its totals are its own secrets."""
+    fold = Fold(computation)
+    while not fold.over:
+        fold.learn(fold.secret(part))
+    return fold.answer()
+
+
 @dataclass(frozen=True)
 class SideBySide(Sequence[Residues]):
     """The parts of a million parties as one array (limbs, m, d): each is its own only secret."""
