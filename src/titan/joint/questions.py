@@ -14,7 +14,7 @@ from titan.joint.system import LinearSystem
 from titan.leastsquares.robust import CovType
 from titan.moments import Model
 from titan.release import Dictionary
-from titan.release.sizes import size_of, sizes
+from titan.release.sizes import INDICATOR, size_of, sizes
 
 _NETWORK_COV_TYPES = tuple(name for name in get_args(CovType) if name != "cluster")
 
@@ -28,8 +28,8 @@ def _model(asked: Asked, columns: Dictionary) -> Model:
 def equations(model: Model, setting: Setting, release: Release) -> Equations:
     """With sizes given by the dictionary where it knows them all, else with scales found."""
     known = sizes(model, setting.columns)
-    weights = None if model.weights is None else size_of(model.weights, setting.columns)
-    if known is None or (model.weights is not None and weights is None):
+    weights = size_of(model.weights, setting.columns) if model.weights else INDICATOR
+    if known is None or weights is None:
         return Found(model.names, len(setting.parties), setting.bits, release)
     return Given(model.names, known, release, weights)
 
