@@ -22,7 +22,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from titan.errors import InputError, PlanError
-from titan.inputs import by_party, network_for
+from titan.inputs import network_for, sources
 from titan.joint.computation import Sum
 from titan.joint.description import ColumnSummary, Description
 from titan.joint.equations import MOST_ROWS
@@ -324,33 +324,32 @@ def describe(
     if "bits" in options:
         raise PlanError("bits of a description", hint="leave them out: the dictionary sets them")
     settings = SumSettings.of(net, options)
-    sources = [
-        open_source(table, decimal=dictionary is None, label=f"the table of {party!r}")
-        for party, table in zip(net.parties, by_party(data, net), strict=True)
-    ]
-    computation = _computation(sources, columns, bins, dictionary, limits)
-    pairs = zip(net.parties, map(computation.prepare, sources), strict=True)
+    tables = sources(data, net, decimal=dictionary is None)
+    computation = _computation(tables, columns, bins, dictionary, limits)
+    pairs = zip(net.parties, map(computation.prepare, tables), strict=True)
     parts = [replace(part, owner=party) for party, part in pairs]
     found = together(computation, parts, settings)
     return replace(found.answer, cost=found.cost, record=found.record)
 
 
 def _computation(
-    sources: Sequence[Source], columns: Any, bins: Any, dictionary: Any, limits: Limits
+    tables: Sequence[Source], columns: Any, bins: Any, dictionary: Any, limits: Limits
 ) -> Describing:
     """Of what was asked for, checked."""
     names = _texts("columns", columns)
     binned = Bins.by_column(bins if isinstance(bins, Mapping) else _texts("bins", bins))
-    known = draft(sources, names or None) if dictionary is None else _checked(dictionary)
-    names = names or [name for name in sources[0].column_names if name in known]
-    return Describing(columns_asked(names, binned, known), len(sources), limits)
+    known = draft(tables, names or None) if dictionary is None else _checked(dictionary)
+    names = names or [name for name in tables[0].column_names if name in known]
+    return Describing(columns_asked(names, binned, known), len(tables), limits)
 
 
 def _texts(what: str, given: Any) -> list[str]:
     """A list of texts; a text alone is not one, though Python may think so."""
     if given is None:
         return []
-    texts = [*given] if isinstance(given, Iterable) and not isinstance(given, str) else [None]
+    texts: list[Any] = [None]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        texts = [*given]
     if not all(isinstance(text, str) for text in texts):
         raise InputError(f"{what}={given!r} is not a list of texts", hint=f"such as {what}=[…, …]")
     return texts

@@ -114,13 +114,17 @@ class ColumnSummary:
         histogram = canonical.listed(found["histogram"], max(len(edges) - 1, 0))
         if found["kind"] not in KINDS:
             raise ValueError("a column is of a kind that is not known")
-        sums = [None if found[k] is None else read_exact(found[k]) for k in ("total", "squares")]
+        total, squares = (
+            None if found[key] is None else read_exact(found[key]) for key in ("total", "squares")
+        )
         return cls(
             canonical.text(found["name"], canonical.MOST_NAME),
             found["kind"],
-            *map(canonical.whole, (found["missing"], found["count"])),
+            canonical.whole(found["missing"]),
+            canonical.whole(found["count"]),
             canonical.name(found["unit"]),
-            *sums,
+            total,
+            squares,
             tuple((canonical.text(text), canonical.whole(n)) for text, n in levels),
             edges,
             tuple(map(canonical.whole, histogram)),
