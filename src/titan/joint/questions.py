@@ -70,7 +70,7 @@ def _settle_regression(asked: Asked, columns: Dictionary) -> Asked:
     "regression",
     options={"formula": TEXT, "weights": TEXT, "cov_type": TEXT, "release": TEXT},
     first="formula",
-    required=frozenset({"formula"}),
+    required=("formula",),
     settle=_settle_regression,
 )
 def regression(asked: Asked, setting: Setting) -> Regression | LinearSystem:
@@ -104,7 +104,7 @@ def _alpha(text: str) -> Fraction:
     "ridge",
     options={"formula": TEXT, "weights": TEXT, "alphas": TEXTS},
     first="formula",
-    required=frozenset({"formula", "alphas"}),
+    required=("formula", "alphas"),
     settle=_settle_ridge,
 )
 def ridge(asked: Asked, setting: Setting) -> RidgeRegression:
@@ -131,7 +131,7 @@ def _settle_system(asked: Asked, columns: Dictionary) -> Asked:
     "solve",
     options={"columns": TEXTS, "response": TEXT},
     first="columns",
-    required=frozenset({"columns"}),
+    required=("columns",),
     settle=_settle_system,
 )
 def system(asked: Asked, setting: Setting) -> LinearSystem:
