@@ -30,13 +30,12 @@ from titan.moments.rows import Missing
 from titan.network import Network
 from titan.privacy.limits import DEFAULT, NONE, Limits, limits_for
 
-Parts = Sequence[Any] | Mapping[str, Any]
 Result = TypeVar("Result", Fit, Ridge, Solution)
 _LEAST_BITS = 8
 
 
 def solve(
-    parts: Parts,
+    parts: Sequence[Any] | Mapping[str, Any],
     network: Network | str,
     *,
     names: Sequence[str] | None = None,
@@ -62,10 +61,8 @@ def solve(
     limits = limits_for(allow_small)
     net = network_for(network, parts)
     settings = _settings(net, options)
-    secrets = [
-        moments_of(party, part, names)
-        for party, part in zip(net.parties, by_party(parts, net), strict=True)
-    ]
+    pairs = zip(net.parties, by_party(parts, net), strict=True)
+    secrets = [moments_of(party, part, names) for party, part in pairs]
     return solve_moments(secrets, settings, release=release, solver=solver, limits=limits)
 
 
@@ -138,8 +135,8 @@ def fit(
         return _alone(open_source(data, decimal=decimal), model, missing, cov_type)
     net = network_for(network, data)
     settings = _settings(net, options)
-    _check_clusters(len(net), settings.tau, cov_type)
-    origin = _origin(solver, net, cov_type)
+    _check_robust(cov_type, solver, settings)
+    origin = None if solver is None else net.index(solver)
     regression = Regression(
         Found(model.names, len(net), settings.bits, release),
         len(net),
@@ -259,10 +256,8 @@ def _parts(
     computation: Regression | RidgeRegression, data: Any, network: Network, decimal: bool
 ) -> list[RowsPart]:
     """Every party's part, from one table each."""
-    return [
-        replace(computation.prepare(source), owner=party)
-        for party, source in zip(network.parties, sources(data, network, decimal), strict=True)
-    ]
+    parts = map(computation.prepare, sources(data, network, decimal))
+    return [replace(part, owner=party) for party, part in zip(network.parties, parts, strict=True)]
 
 
 def _moment_parts(secrets: Sequence[SecretMoments], network: Network) -> list[RowsPart]:
@@ -332,24 +327,18 @@ def _check_choice(what: str, given: object, allowed: Any) -> None:
         )
 
 
-def _origin(solver: str | None, network: Network, cov_type: CovType) -> int | None:
-    """The number of the party that solves for all; None where everyone does."""
-    if solver is None:
-        return None
-    if cov_type != "nonrobust":
-        raise PlanError(
-            f"cov_type={cov_type!r} needs the solution at every party, not at {solver!r} alone",
-            hint="leave solver out",
-        )
-    return network.index(solver)
-
-
-def _check_clusters(parties: int, tau: int | None, cov_type: CovType) -> None:
-    """The parties' vectors s add up to zero, so all but two of them can tell the other two's."""
+def _check_robust(cov_type: CovType, solver: str | None, settings: SumSettings) -> None:
+    parties, tau = len(settings.network), settings.tau
+    # the parties' vectors s add up to zero, so that all but two of them can tell the other two's
     if cov_type == "cluster" and tau is not None and parties - tau <= 2:
         raise NotPrivateError(
             f"with {parties} parties, {tau} of them could work out the others' parts of the "
             "clustered errors",
             cut=(),
             hint='cov_type="HC0", more parties, or no tau',
+        )
+    if solver is not None and cov_type != "nonrobust":
+        raise PlanError(
+            f"cov_type={cov_type!r} needs the solution at every party, not at {solver!r} alone",
+            hint="leave solver out",
         )

@@ -51,13 +51,8 @@ def _pooled(model: Model, setting: Setting, release: Release) -> dict[str, Any]:
 def _settle_regression(asked: Asked, columns: Dictionary) -> Asked:
     """The formula in its one form, and only choices that are not the usual ones."""
     cov_type, release = asked.get("cov_type", "nonrobust"), asked.get("release", "inference")
-    if cov_type == "cluster":
-        raise InputError(
-            "cov_type is 'cluster', which is not offered over a network: its sum would tell each "
-            "party's own",
-            hint=f"one of {', '.join(_NETWORK_COV_TYPES)}",
-        )
-    _choice("cov_type", cov_type, _NETWORK_COV_TYPES)
+    why = ", which is not offered over a network: its sum would tell each party's own"
+    _choice("cov_type", cov_type, _NETWORK_COV_TYPES, why if cov_type == "cluster" else "")
     _choice("release", release, get_args(Release))
     if release == "solution" and cov_type != "nonrobust":
         raise InputError("robust errors of a solution alone", hint='leave release="solution" out')
@@ -140,6 +135,6 @@ def system(asked: Asked, setting: Setting) -> LinearSystem:
     return LinearSystem(**_pooled(model, setting, "solution"))
 
 
-def _choice(what: str, given: Any, allowed: tuple[str, ...]) -> None:
+def _choice(what: str, given: Any, allowed: tuple[str, ...], why: str = "") -> None:
     if given not in allowed:
-        raise InputError(f"{what} is {given!r}", hint=f"one of {', '.join(allowed)}")
+        raise InputError(f"{what} is {given!r}{why}", hint=f"one of {', '.join(allowed)}")

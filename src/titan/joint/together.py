@@ -10,7 +10,7 @@ from typing import Any, Generic
 
 import numpy as np
 
-from titan.engines import Outcome
+from titan.engines import engine_named
 from titan.joint.computation import Answer, Computation, Fold, Part
 from titan.joint.settings import SumSettings
 from titan.privacy.view import PlannedSum, Record, RecordedSum, check_recordable
@@ -36,7 +36,7 @@ def together(
 
     Whatever a party refuses of its own, it refuses before the first sum.
     """
-    fold = Fold(computation)
+    fold, run = Fold(computation), engine_named(settings.engine)
     plans = [settings.plan(sum_) for sum_ in computation.sums]
     if settings.record:
         for plan in plans:
@@ -46,9 +46,7 @@ def together(
     while not fold.over:
         sum_, plan = computation.sums[fold.number], plans[fold.number]
         secrets = _secrets(fold, parts)
-        outcome: Outcome = settings.run(
-            plan, secrets, progress=settings.progress, record=settings.record
-        )
+        outcome = run(plan, secrets, progress=settings.progress, record=settings.record)
         costs.append(outcome.cost)
         if settings.record:
             planned = PlannedSum(sum_.name, plan, sum_.unit)
