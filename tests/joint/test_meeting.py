@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from titan.errors import DataError, ReleaseError
+from titan.errors import DataError, RecoveryError, ReleaseError
 from titan.joint import Computation, Sum, SumSettings, together
 from titan.joint.kinds import Question, Setting
 from titan.joint.meeting import Meeting, embedded, extracted
@@ -206,3 +206,25 @@ def test_a_failure_is_its_own_computations() -> None:
     bad, good = together(meeting, [part] * 3, SumSettings(Network.cycle(3))).answer
     assert (bad.answer, str(bad.error)) == (None, "this computation has failed")
     assert good.answer == ([6], [9])
+
+
+def test_a_total_that_no_embedded_residues_add_up_to_is_refused() -> None:
+    small, large = Ring(5), Ring(70)
+    inside = embedded(small.from_ints([3]), small, large)
+    inside[0, 0] |= 1
+    with pytest.raises(RecoveryError, match="not one of these questions"):
+        extracted(inside, small, large)
+
+
+def test_a_mistake_in_a_method_is_that_questions_error_without_its_words() -> None:
+    class Wrong(Adding):
+        def learn(self, n: int, known: Any, total: Residues) -> Any:
+            raise ValueError("with something private in it")
+
+    meeting = Meeting((("right", Adding((Ring(8),), 1)), ("wrong", Wrong((Ring(8),), 1))))
+    parts = [{"right": [[1]], "wrong": [[1]]}] * 3
+    found = together(meeting, parts, SumSettings(Network.cycle(3)))
+    right, wrong = found.answer
+    assert right.answer is not None
+    assert str(wrong.error).startswith("its method failed with ValueError")
+    assert "private" not in str(wrong.error)

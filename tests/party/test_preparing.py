@@ -21,12 +21,14 @@ from tests.counted import Counted
 from tests.study.studies import study
 from titan.cli.output import show_error
 from titan.errors import DataError, InputError
+from titan.joint.kinds import Question
 from titan.moments import Column, collect, open_source
 from titan.moments.cell_digests import CellDigests
 from titan.moments.reading import read
 from titan.moments.rows import ModelRows
 from titan.party import preparing
 from titan.party.preparing import RECORD, prepare
+from titan.release import Dictionary, Number
 from titan.study import Study, row_digests
 from titan.study.ledger import Entry, Ledger
 from titan.study.row_digests import DigestRows
@@ -238,3 +240,29 @@ def test_a_float_is_the_number_it_is(values: list[float]) -> None:
 
 def of_numbers(column: Column) -> list[tuple[int, ...]]:
     return list(map(tuple, CellDigests(bytes(32)).numbers("x", column).tolist()))
+
+
+def test_every_question_of_a_study_is_remembered(tmp_path: Path, ledger: Ledger) -> None:
+    """The second of two tables on the same rows counts as much as the first."""
+
+    def described(*names: str) -> Study:
+        columns = Dictionary.of(
+            {"age": Number.read("0", "120", "1"), "y": Number.read("0", "9", "0.5")}
+        )
+        asked = tuple(Question("describe", "", (("columns", (name,)),)) for name in names)
+        return study(questions=asked, columns=columns)
+
+    def prepared(it: Study, lines: Sequence[str], header: str = HEADER) -> list[Entry]:
+        file = tmp_path / "north.csv"
+        file.write_text("\n".join([header, *lines]) + "\n")
+        return prepare(it, 1, open_source(file), ledger.row_key)[1]
+
+    for entry in prepared(described("age", "y"), ROWS):
+        ledger.record(entry)
+    for entry in prepared(described("age", "y"), ROWS):
+        assert ledger.has_rows_of(entry), "and is the same after a restart"
+    fewer, wider = ROWS[:-1], [f"{row},1" for row in ROWS[:-1]]
+    for lines, header in ((fewer, HEADER), (wider, f"{HEADER},unused")):
+        (entry,) = prepared(described("y"), lines, header)
+        with pytest.raises(InputError, match="only a few of this party's rows differ"):
+            ledger.record(entry)

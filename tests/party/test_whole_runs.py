@@ -138,7 +138,7 @@ def test_a_system_without_a_solution_fails_alike_everywhere(tmp_path: Path) -> N
 )
 def test_an_answer_that_cannot_be_shown_is_an_error_and_no_crash(told: bytes) -> None:
     with pytest.raises(MessageError, match="cannot be read"):
-        told_results(told)
+        told_results(told, encode(Results({})), ["q1"])
 
 
 def test_answers_come_back() -> None:
@@ -146,8 +146,26 @@ def test_answers_come_back() -> None:
         titan.average([1.5, 2.5], "cycle"),
         TitanError("no", hint="é"),
     ):
-        data = encode(Results({"main": outcome}))
-        assert encode(told_results(data)) == data
+        data, frame = (encode(Results(o, study="s", run=1)) for o in ({"main": outcome}, {}))
+        assert encode(told_results(data, frame, ["main"])) == data
+
+
+@pytest.mark.parametrize(
+    ("changes", "names", "what"),
+    [
+        ({"study": "t"}, ["main"], "another study"),
+        ({"run": 2}, ["main"], "another run"),
+        ({"parties": ["a"]}, ["main"], "another parties"),
+        ({}, ["other"], "other questions"),
+        ({}, ["main", "more"], "other questions"),
+    ],
+)
+def test_a_told_answer_of_something_else_is_not_taken(
+    changes: dict[str, Any], names: list[str], what: str
+) -> None:
+    told = Results({"main": titan.average([1, 2], "cycle")}, **({"study": "s", "run": 1} | changes))
+    with pytest.raises(MessageError, match=what):
+        told_results(encode(told), encode(Results({}, study="s", run=1)), names)
 
 
 # -- transcript and audit ---------------------------------------------------------------------

@@ -24,12 +24,16 @@ def show(results: Results) -> None:
 
 
 def refuse_failures(results: Results) -> None:
-    """Say which questions have no answer; the last one's error is the command's."""
+    """Say which questions have no answer; the last one's error is the command's.
+
+    What ended the whole run is the error of all its questions, and said once.
+    """
     errors = list(results.errors.items())
-    for name, error in errors[:-1]:
-        show_error(type(error)(f"{name}: {error.message}", hint=error.hint))
-    if errors:
-        name, error = errors[-1]
-        if len(results) > 1:
-            error.message = f"{name}: {error.message}"
-        raise error
+    alike = len({str(error) for _, error in errors}) == 1 and len(errors) == len(results)
+    if alike:
+        raise errors[0][1]
+    named = [type(error)(f"{name}: {error.message}", hint=error.hint) for name, error in errors]
+    for error in named[:-1]:
+        show_error(error)
+    if named:
+        raise named[-1]

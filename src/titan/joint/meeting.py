@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from titan.errors import ReleaseError, TitanError
+from titan.errors import RecoveryError, ReleaseError, TitanError
 from titan.joint.computation import Computation, Sum
 from titan.moments import Source
 from titan.moments.reading import Reading, read_all
@@ -65,11 +66,12 @@ class Meeting:
         if len(sums) == 1:
             return next(iter(sums.values()))
         ring = Ring(max(sum_.ring.bits for sum_ in sums.values()))
+        units = {sum_.unit / (1 << (ring.bits - sum_.ring.bits)) for sum_ in sums.values()}
         return Sum(
             " and ".join(dict.fromkeys(sum_.name for sum_ in sums.values())),
             sum(sum_.entries for sum_ in sums.values()),
             ring,
-            min(sum_.unit / (1 << (ring.bits - sum_.ring.bits)) for sum_ in sums.values()),
+            units.pop() if len(units) == 1 else Fraction(1),  # each question has its own
             "; ".join(f"{name}: {sum_.opens}" for name, sum_ in sums.items()),
         )
 
@@ -172,6 +174,13 @@ def _or_failed(step: Callable[[], State], before: State) -> State:
         raise
     except TitanError as error:
         return replace(before, error=error)
+    except Exception as error:  # a mistake in a method is that question's, and looks like one
+        failed = TitanError(
+            f"its method failed with {type(error).__name__}",
+            hint="this is a mistake in the program, the same at every party: report it",
+        )
+        failed.__cause__ = error
+        return replace(before, error=failed)
 
 
 def embedded(x: Residues, small: Ring, large: Ring) -> Residues:
@@ -188,11 +197,14 @@ def embedded(x: Residues, small: Ring, large: Ring) -> Residues:
 
 
 def extracted(x: Residues, small: Ring, large: Ring) -> Residues:
-    """Back again."""
+    """Back again; RecoveryError for what no sum of embedded residues can be."""
     words, bits = divmod(large.bits - small.bits, 64)
     out = x[words:]
     if bits:
         low = out >> np.uint64(bits)
         low[:-1] |= out[1:] << np.uint64(64 - bits)
         out = low
-    return np.ascontiguousarray(out[: small.limbs])
+    found = np.ascontiguousarray(out[: small.limbs])
+    if not np.array_equal(embedded(found, small, large), x):
+        raise RecoveryError("a total is not one of these questions", hint="start a new run")
+    return found

@@ -67,8 +67,8 @@ class Bins:
     def __post_init__(self) -> None:
         if self.low >= self.high or self.width <= 0 or (self.high - self.low) % self.width:
             raise InputError(f"the bins {self} are not a whole number of cells", hint=_HOW)
-        if len(self) > _MOST_CELLS:
-            raise InputError(f"{len(self)} cells of a histogram", hint=f"at most {_MOST_CELLS}")
+        if (self.high - self.low) > _MOST_CELLS * self.width:
+            raise InputError(f"the bins {self} are too many", hint=f"at most {_MOST_CELLS}")
 
     @classmethod
     def by_column(cls, given: BinsGiven) -> dict[str, Bins]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, get_args
 
+from titan.decimals import decimal
 from titan.errors import InputError
 from titan.joint.equations import Equations, Found, Given, Release
 from titan.joint.kinds import TEXT, TEXTS, Asked, Setting, kind
@@ -16,6 +17,7 @@ from titan.moments import Model
 from titan.release import Dictionary
 from titan.release.sizes import INDICATOR, size_of, sizes
 
+_MOST_EXPONENT = 300  # penalties are doubles in the end
 _NETWORK_COV_TYPES = tuple(name for name in get_args(CovType) if name != "cluster")
 
 
@@ -90,9 +92,9 @@ def _settle_ridge(asked: Asked, columns: Dictionary) -> Asked:
 
 def _alpha(text: str) -> Fraction:
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"the penalty {text!r} is not a number", hint="such as 0.5") from None
+        return decimal(text, most_exponent=_MOST_EXPONENT)
+    except ValueError as error:
+        raise InputError(f"the penalty {text[:40]!r}: {error}", hint="such as 0.5") from None
 
 
 @kind(

@@ -47,16 +47,15 @@ def _digests(study: Study, name: str, source: Source, key: bytes) -> Reading[Any
     """Of the rows that a question uses: those of a model, or all of them."""
     model_rows = getattr(study.meeting.computation(name), "rows", None)
     if model_rows is None:
-        return DigestRecords(tuple(source.column_names), key)
+        used = explained(study.meeting.computation(name)).columns or source.column_names
+        return DigestRecords(tuple(source.column_names), tuple(used), key)
     return DigestRows(model_rows, source.column_names, key)
 
 
 def _entry(study: Study, run: int, name: str, rows: UsedRows) -> Entry:
     """One question as the ledger of the party with these rows sees it."""
     columns = explained(study.meeting.computation(name)).columns or ()
-    views = {RECORD: rows.records}
-    if rows.values is not None:
-        views[f"columns {json.dumps(sorted(columns), ensure_ascii=False)}"] = rows.values
+    used = f"columns {json.dumps(sorted(columns), ensure_ascii=False)}"
     return Entry(
         study=study.digest,
         title=study.title,
@@ -66,7 +65,7 @@ def _entry(study: Study, run: int, name: str, rows: UsedRows) -> Entry:
         minimum=study.min_rows_party,
         columns=frozenset(columns),
         model=str(study.question(name)),
-        rows=views,
+        rows={RECORD: rows.records, used: rows.values},
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,6 +137,9 @@ class RunToAnswer:
     def _end_without_answer(self, error: TitanError) -> None:
         """No restart would get any further. What others may still need is served as it is."""
         self._journal.finish(self._encoded(dict.fromkeys(self._names, error)), b"")
+        state = self._journal.state
+        assert state is not None  # noqa: S101 - it was begun
+        self._party.write_files(state)
         self._forget()
 
     def _connected(self, engine: Engine) -> bool:
@@ -157,7 +160,7 @@ class RunToAnswer:
             return stored(state)
         told = self._session.answer
         if told is not None:
-            return told_results(told)
+            return told_results(told, self._encoded({}), self._names)
         states = await asyncio.to_thread(self._session.find_answer)
         outcomes = {
             name: each.answer if each.error is None else each.error
@@ -237,12 +240,21 @@ async def stay(
     return tuple(sorted({frame.peer for frame in durable.needed()}))
 
 
-def told_results(data: bytes) -> Results:
-    """What the party that solves for all told; another party's bytes, so MessageError."""
+def told_results(data: bytes, frame: bytes, names: Sequence[str]) -> Results:
+    """What the party that solves for all told; another party's bytes, so MessageError.
+
+    `frame` are no results of this run: study, run, parties and cost must be those.
+    """
     try:
-        return decode(data)
+        told, known = decode(data), decode(frame)
     except TitanError:
         raise MessageError("the answer that was told cannot be read") from None
+    for key in ("study", "run", "parties", "cost"):
+        if getattr(told, key) != getattr(known, key):
+            raise MessageError(f"the answer that was told is that of another {key}")
+    if told.names != tuple(names):
+        raise MessageError("the answer that was told is that of other questions")
+    return told
 
 
 def stored(state: RunState) -> Results:

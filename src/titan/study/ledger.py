@@ -109,6 +109,7 @@ class _Earlier:
     run: int
     tau: int
     minimum: int
+    model: str
 
 
 class Ledger(Database):
@@ -212,7 +213,7 @@ class Ledger(Database):
 
     def _entries(self) -> list[_Earlier]:
         rows = self._all(
-            "SELECT parties, columns, place, study, title, run, tau, minimum FROM entries "
+            "SELECT parties, columns, place, study, title, run, tau, minimum, model FROM entries "
             "ORDER BY place"
         )
         return [
@@ -221,7 +222,7 @@ class Ledger(Database):
         ]
 
     def has_rows_of(self, entry: Entry) -> bool | None:
-        """Whether its run was recorded with just these rows, in each of the entry's views.
+        """Whether its question was recorded in its run with just these rows, in the entry's views.
 
         None where the run is not in this ledger.
         """
@@ -235,7 +236,7 @@ class Ledger(Database):
                 )
             )
             for earlier in self._entries()
-            if (earlier.study, earlier.run) == (entry.study, entry.run)
+            if (earlier.study, earlier.run, earlier.model) == (entry.study, entry.run, entry.model)
         ]
         return any(sets.items() <= found.items() for found in stored) if stored else None
 

@@ -75,8 +75,7 @@ class UsedRows:
     """The rows that a model uses, looked at in both ways."""
 
     records: RowDigests
-    values: RowDigests | None = None
-    """None where no model says which values are used."""
+    values: RowDigests
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,10 +127,11 @@ class DigestRows(Reading[_Part, UsedRows]):
 
 
 @dataclass(frozen=True)
-class DigestRecords(Reading[tuple[_Words, ...], UsedRows]):
-    """The digests of all rows as whole records, for questions that use every row."""
+class DigestRecords(Reading[tuple[tuple[_Words, ...], ...], UsedRows]):
+    """The digests of all rows, for questions that use every row: whole, and the used columns."""
 
     records: Sequence[str]
+    used: Sequence[str]
     key: bytes = field(repr=False)
 
     @property
@@ -142,10 +142,16 @@ class DigestRecords(Reading[tuple[_Words, ...], UsedRows]):
     def size(self) -> int:
         return max(_LEAST_ROWS, min(BATCH_ROWS, _BLOCK_CELLS // len(self.records)))
 
-    def block(self, rows: Block) -> tuple[_Words, ...]:
+    def block(self, rows: Block) -> tuple[tuple[_Words, ...], ...]:
         digests = CellDigests(self.key)
-        whole = digests.rows(digests.held(rows.cells[name]) for name in self.records)
-        return (whole[:, 0],)
+        held = {name: digests.held(rows.cells[name]) for name in self.records}
+        views = (held.values(), [held[name] for name in self.used])
+        return tuple((digests.rows(each)[:, 0],) for each in views)
 
-    def finish(self, whole: tuple[_Words, ...], label: str) -> UsedRows:
-        return UsedRows(RowDigests.of(whole))
+    def merge(
+        self, one: tuple[tuple[_Words, ...], ...], other: tuple[tuple[_Words, ...], ...]
+    ) -> tuple[tuple[_Words, ...], ...]:
+        return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))
+
+    def finish(self, whole: tuple[tuple[_Words, ...], ...], label: str) -> UsedRows:
+        return UsedRows(*map(RowDigests.of, whole))
