@@ -9,7 +9,6 @@ import typer
 from titan.cli import (
     audit,
     average,
-    demo,
     fit,
     join,
     keys,
@@ -37,7 +36,6 @@ app = typer.Typer(
 )
 app.command("audit")(audit.command)
 app.command("average")(average.command)
-app.command("demo")(demo.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from titan.cli import networks, options
+from titan.cli.added_commands import added
 from titan.cli.output import check_writable, refuse_overwriting, show_json
 from titan.errors import InputError
 from titan.listing import listing
@@ -45,13 +46,16 @@ def command(
     from titan.privacy.audit import audit, infer
 
     net = networks.sized(network)
+    draw = None
     if plot is not None:
         refuse_overwriting(plot, force)
         check_writable(plot)
+        draw = added("draw_network", "--plot")
     learned = None if coalition is None else infer(net, _members(net, coalition))
     audited = audit(net, tau, limit=limit) if coalition is None or tau is not None else None
-    if plot is not None:
-        _draw(net, learned, audited, plot)
+    if draw is not None:
+        worst = audited.dangerous[0] if audited is not None and audited.dangerous else None
+        draw(net, learned or worst, plot)
     if json:
         show_json(_as_dict(net, learned, audited))
         return
@@ -69,14 +73,6 @@ def _members(net: Network, text: str) -> list[str]:
     if not all(names):
         raise InputError(f"--coalition {text!r} has an empty name", hint="for example north,east")
     return names
-
-
-def _draw(net: Network, learned: Inference | None, audited: Audit | None, file: Path) -> None:
-    from titan.privacy.picture import draw
-
-    if learned is None and audited is not None and audited.dangerous:
-        learned = audited.dangerous[0]
-    draw(net, learned, file)
 
 
 # -- JSON -------------------------------------------------------------------------------------
