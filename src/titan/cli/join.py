@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from titan.cli import answers, options
-from titan.cli.output import check_save, give, show_pairs, show_wrapped
+from titan.cli import options
+from titan.cli.output import (
+    check_save,
+    give,
+    refuse_failures,
+    show_pairs,
+    show_results,
+    show_wrapped,
+)
 from titan.errors import InputError, WaitError
 
 if TYPE_CHECKING:
@@ -107,7 +114,7 @@ def command(
             _tell("stopped; what was done is kept, and the same command continues from here")
             raise typer.Exit(WaitError.exit_status) from None
     give(_as_dict(party, outcome, report), lambda: None, json=json, save=save)
-    answers.refuse_failures(outcome.results)
+    refuse_failures(outcome.results)
     _tell(f"the run is in {outcome.folder}: titan show, audit and verify read it")
     for name in outcome.unconfirmed:
         print(
@@ -214,7 +221,7 @@ def _shower(json: bool, name: str) -> Callable[[Results], None]:
 
     def show(results: Results) -> None:
         if not json and len(results.errors) < len(results):
-            answers.show(results)
+            show_results(results)
             print(f"\nAll parties have this answer; {name} stays until they have all they need.")
 
     return show

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from titan.cli import options
-from titan.cli.output import show_json, show_pairs
+from titan.cli.output import give, show_pairs
 
 if TYPE_CHECKING:
     from titan.study import Card
@@ -37,14 +37,13 @@ def new(
 
     made = Identity.create(name, address, now=datetime.now(UTC), days=days)
     key, card = made.save(out, force=force)
-    if json:
-        show_json({"key": str(key), "card": str(card), **_facts(made.card)})
-        return
-    show_pairs([
+    rows = [
         ("private key", f"{key} (mode 600; it never leaves this machine)"),
         ("card", f"{card} (hand it to whoever gathers the study)"),
         *_rows(made.card),
-    ])  # fmt: skip
+    ]
+    answer = {"key": str(key), "card": str(card), **_facts(made.card)}
+    give(answer, lambda: show_pairs(rows), json=json)
 
 
 @app.command()
@@ -61,13 +60,10 @@ def show(
     from titan.study import Card
 
     found = Card.load(card)
-    if json:
-        show_json(_facts(found))
-    else:
-        show_pairs(_rows(found))
+    give(_facts(found), lambda: show_pairs(_rows(found)), json=json)
 
 
-def _facts(card: Card) -> dict[str, Any]:
+def _facts(card: Card) -> dict[str, str]:
     return {
         "name": card.name,
         "address": card.address,
@@ -77,9 +73,6 @@ def _facts(card: Card) -> dict[str, Any]:
 
 
 def _rows(card: Card) -> list[tuple[str, str]]:
-    return [
-        ("name", card.name),
-        ("address", card.address),
-        ("fingerprint", card.fingerprint),
-        ("good until", f"{card.not_after:%Y-%m-%d}"),
-    ]
+    facts = _facts(card)
+    until = facts.pop("valid_until")[:10]
+    return [*facts.items(), ("good until", until)]

@@ -20,6 +20,7 @@ from titan.listing import aligned
 
 if TYPE_CHECKING:
     from titan.errors import TitanError
+    from titan.results import Results
 
 
 def speak_plainly() -> None:
@@ -103,6 +104,33 @@ def show_wrapped(before: str, text: str) -> None:
     import textwrap
 
     print(textwrap.fill(before + text, 98, subsequent_indent=" " * len(before)))
+
+
+# -- results of a run -------------------------------------------------------------------------
+
+
+def show_results(results: Results) -> None:
+    """Every answer as the library prints it, under the question's name where there are several."""
+    several = len(results) > 1
+    for entry in results.entries:
+        if entry.name in results.errors:
+            continue
+        if several:
+            print(f"-- {entry.name} " + "-" * max(0, 75 - len(entry.name)))
+        print(entry.summary, flush=True)
+        if several:
+            print()
+
+
+def refuse_failures(results: Results) -> None:
+    """Say which questions have no answer; the last one's error is the command's."""
+    errors = results.errors
+    for at, (name, error) in enumerate(errors.items(), 1):
+        if len(results) > 1:
+            error.message = f"{name}: {error.message}"
+        if at == len(errors):
+            raise error
+        show_error(error)
 
 
 # -- files ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import typer
 
 from titan.cli import networks, options
 from titan.cli.added_commands import added
-from titan.cli.output import check_writable, refuse_overwriting, show_json
+from titan.cli.output import check_writable, give, refuse_overwriting
 from titan.errors import InputError
 from titan.listing import listing
 
@@ -56,20 +56,21 @@ def command(
     if draw is not None:
         worst = audited.dangerous[0] if audited is not None and audited.dangerous else None
         draw(net, learned or worst, plot)
-    if json:
-        show_json(_as_dict(net, learned, audited))
-        return
-    if learned is not None:
-        _print_coalition(learned)
-    if audited is not None:
-        _print_audit(net, audited)
+
+    def as_text() -> None:
+        if learned is not None:
+            _print_coalition(learned)
+        if audited is not None:
+            _print_audit(net, audited)
+
+    give(_as_dict(net, learned, audited), as_text, json=json)
 
 
 def _members(net: Network, text: str) -> list[str]:
     """Names between commas; a name that holds a comma itself is taken whole."""
     if text in net.parties:
         return [text]
-    names = [name.strip() for name in text.split(",")]
+    names = options.names_in(text)
     if not all(names):
         raise InputError(f"--coalition {text!r} has an empty name", hint="for example north,east")
     return names
@@ -109,7 +110,8 @@ def _print_coalition(learned: Inference) -> None:
     who = listing(learned.coalition, _NAMED)
     if learned.harmless:
         print(f"{who}: harmless")
-        print(f"  learns the pooled sum and nothing else of {_counted(learned.components[0])}")
+        others = len(learned.components[0])
+        print(f"  learns the pooled sum and nothing else of the other {others} parties")
         return
     print(f"{who}: not harmless")
     for group in learned.components:
@@ -119,7 +121,8 @@ def _print_coalition(learned: Inference) -> None:
 
 def _print_audit(net: Network, audited: Audit) -> None:
     if not audited.harmless:
-        print(f"{len(net)} parties: nothing hides one's input from " + _the_other(net))
+        others = "the other" if len(net) == 2 else "all others together"
+        print(f"{len(net)} parties: nothing hides one's input from {others}")
         return
     for size, harmless in audited.harmless.items():
         what = "party learns" if size == 1 else "parties together learn"
@@ -133,11 +136,3 @@ def _print_audit(net: Network, audited: Audit) -> None:
         print(f"  {listing(each.coalition, _NAMED)}: {groups}")
     if audited.more:
         print("  and there are more (--limit)")
-
-
-def _the_other(net: Network) -> str:
-    return "the other" if len(net) == 2 else "all others together"
-
-
-def _counted(group: tuple[str, ...]) -> str:
-    return f"the other {len(group)} parties"

@@ -10,10 +10,9 @@ import typer
 
 from titan.cli import networks, options
 from titan.cli.advice import typed, typed_hint
-from titan.cli.output import cell, show_error, show_json, show_pairs, show_wrapped
+from titan.cli.output import cell, give, show_error, show_pairs, show_wrapped
 from titan.errors import InputError
 from titan.listing import listing
-from titan.privacy.limits import DEFAULT
 
 if TYPE_CHECKING:
     from titan.joint.explanations import Item
@@ -24,47 +23,24 @@ app = typer.Typer(help="Gather a study, check one before taking part.", no_args_
 
 
 @app.command()
+@options.grouped
 def new(
     card: Annotated[list[Path], typer.Option(help="A party's card; once for every party.")],
     tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
     out: Annotated[Path, typer.Option(help="The file to write.")],
-    ask: options.Ask = None,
-    formula: Annotated[
-        str | None, typer.Option(help='Short for one regression, such as "y ~ a + b".')
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="With --formula: a column of analytic weights.")
-    ] = None,
-    release: Annotated[
-        str | None, typer.Option(help="With --formula: solution or inference.")
-    ] = None,
-    range_: options.Range = None,
-    step: options.Step = None,
-    levels: options.Levels = None,
-    flag: options.Flag = None,
-    unit: options.Unit = None,
+    *,
+    asked: options.Asked,
     network: Annotated[str, typer.Option(help=networks.HELP_STUDY)] = "design",
     title: Annotated[str, typer.Option(help="What the study is about.")] = "a study",
-    missing: Annotated[str, typer.Option(help="refuse or drop rows with gaps.")] = "refuse",
-    min_rows: Annotated[
-        int, typer.Option(help="The fewest rows of a party.")
-    ] = DEFAULT.rows_per_party,
+    conditions: options.Conditions,
     min_rows_total: Annotated[
         int | None, typer.Option(help="The fewest rows in all; --min-rows for every party.")
     ] = None,
-    rows_per_parameter: Annotated[
-        int, typer.Option(help="The fewest rows per parameter.")
-    ] = DEFAULT.rows_per_parameter,
     pull: Annotated[
         list[str] | None,
         typer.Option(help="from,to: on this link the receiver dials, not the sender."),
     ] = None,
-    bits: Annotated[int, typer.Option(help="The second sum is taken modulo 2^bits.")] = 128,
-    recovery: Annotated[str, typer.Option(help=options.RECOVERIES)] = "auto",
-    k: options.K = None,
-    rounds: Annotated[int | None, typer.Option(help="A bound on the diameter.")] = None,
-    masks: Annotated[str, typer.Option(help="sent or seeded.")] = "sent",
-    solver: Annotated[str | None, typer.Option(help="One party that solves for all.")] = None,
+    sums: options.Sums,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
     json: options.Json = False,
 ) -> None:
@@ -80,9 +56,9 @@ def new(
     from titan.study import Card, Study
     from titan.study.asking import with_columns
 
-    said = options.columns_said(range_, step, levels, flag, unit)
-    columns, asked = Dictionary.of(said), options.questions(ask, formula, weights, release)
-    if not asked:
+    said = asked.columns()
+    columns, questions = Dictionary.of(said), asked.questions()
+    if not questions:
         raise InputError("nothing is asked", hint='--formula "y ~ a + b", or --ask with a question')
     cards = tuple(Card.load(path) for path in card)
     net = networks.for_study(network, [card.name for card in cards], tau)
@@ -92,27 +68,17 @@ def new(
         parties=cards,
         links=_links(net, pull or []),
         columns=columns,
-        questions=tuple(with_columns(question, list(said), columns) for question in asked),
-        missing=missing,  # type: ignore[arg-type]  # words are checked by Study
-        min_rows_party=min_rows,
+        questions=tuple(with_columns(question, list(said), columns) for question in questions),
         min_rows_total=min_rows_total,
-        rows_per_parameter=rows_per_parameter,
-        bits=bits,
-        recovery=recovery,  # type: ignore[arg-type]
-        masks=masks,  # type: ignore[arg-type]
-        k=k,
-        rounds=rounds,
-        solver=solver,
+        **conditions.given(),
+        **sums.given(),
     )
     _refuse_unread(study)
     _refuse_problems(_report(study))  # nobody could join it
     study.save(out, force=force)
-    if json:
-        show_json(
-            {"study": str(out), "digest": study.digest, "parties": list(study.network.parties)}
-        )
-    else:
-        show_pairs([("study", str(out)), ("digest", study.digest)])
+    made = {"study": str(out), "digest": study.digest}
+    answer = {**made, "parties": list(study.network.parties)}
+    give(answer, lambda: show_pairs(list(made.items())), json=json)
 
 
 @app.command()
@@ -131,10 +97,7 @@ def check(
     from titan.study import Study
 
     report = _report(Study.load(file))
-    if json:
-        show_json(_advised(report.as_dict()))
-    else:
-        _print(report)
+    give(_advised(report.as_dict()), lambda: _print(report), json=json)
     _refuse_problems(report)
 
 
@@ -173,7 +136,7 @@ def _refuse_unread(study: Study) -> None:
 def _links(network: Network, pull: list[str]) -> tuple[Link, ...]:
     from titan.study import Link
 
-    asked = {text: tuple(part.strip() for part in text.split(",")) for text in pull}
+    asked = {text: tuple(options.names_in(text)) for text in pull}
     for text, pair in asked.items():
         if pair not in network.edges:
             raise InputError(f"--pull {text}: there is no such link", hint="write it as from,to")

@@ -206,7 +206,7 @@ def _tell(shown: _Shown) -> None:
         f"Every hospital learned the pooled AᵀA ({n}×{n}), Aᵀb, bᵀb, {shown.pooled.nobs} rows; "
         f"nothing else:\nall that {_CURIOUS} saw, the masks it shared with its neighbours "
         "included, is as\nlikely for any other rows of the others with the same pooled sums.\n"
-        f"Cost: {options.cost_line(shown.pooled.cost)}."
+        f"{options.cost_line(shown.pooled.cost)}"
     )
 
 
