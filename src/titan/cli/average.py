@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.output import give, progress_bar
@@ -24,7 +24,7 @@ _CHECKED_UP_TO = 1000
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE",
             readable=False,
             help="One file per party: a number, numbers with commas, or one number a line.",
@@ -34,9 +34,7 @@ def command(
     network: options.NetworkName = None,
     tau: options.Tau = None,
     sums: options.Sums,
-    bound: Annotated[
-        str | None, typer.Option(help="A public bound on the numbers' magnitude.")
-    ] = None,
+    bound: Annotated[str | None, Option(help="A public bound on the numbers' magnitude.")] = None,
     engine: options.Engine = None,
     json: options.Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.output import check_save, give, show_rows, waiting
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE...",
             help="One CSV, Parquet or moments file per party; one alone needs no network.",
         ),
@@ -34,14 +34,14 @@ def command(
     *,
     modelled: options.Modelled,
     party: Annotated[
-        str | None, typer.Option(help="Divide one file among parties by this column.")
+        str | None, Option(help="Divide one file among parties by this column.")
     ] = None,
     missing: options.Missing = "refuse",
     cov_type: Annotated[
-        str, typer.Option(help="Standard errors: nonrobust, HC0, or cluster (by party).")
+        str, Option(help="Standard errors: nonrobust, HC0, or cluster (by party).")
     ] = "nonrobust",
     ridge: Annotated[
-        float | None, typer.Option(help="Penalise coefficients by this times their squares.")
+        float | None, Option(help="Penalise coefficients by this times their squares.")
     ] = None,
     decimal: options.Decimal = False,
     network: options.NetworkName = None,

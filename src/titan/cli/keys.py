@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from titan.cli import options
 from titan.cli.output import give, show_pairs
@@ -18,11 +19,11 @@ app = typer.Typer(help="Make a party's keys, look at a card.", no_args_is_help=T
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Option(help="What the party is called.")],
-    address: Annotated[str, typer.Option(help="Where it can be reached, host:port.")],
-    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(),
-    days: Annotated[int, typer.Option(help="How long the certificate is good.")] = 730,
-    force: Annotated[bool, typer.Option("--force", help="Replace keys that are there.")] = False,
+    name: Annotated[str, Option(help="What the party is called.")],
+    address: Annotated[str, Option(help="Where it can be reached, host:port.")],
+    out: Annotated[Path, Option(help="The folder to write to.")] = Path(),
+    days: Annotated[int, Option(help="How long the certificate is good.")] = 730,
+    force: Annotated[bool, Option("--force", help="Replace keys that are there.")] = False,
     json: options.Json = False,
 ) -> None:
     """Make a private key, which stays here, and a card, which goes to the others.
@@ -48,7 +49,7 @@ def new(
 
 @app.command()
 def show(
-    card: Annotated[Path, typer.Argument(metavar="CARD", help="A party's card.")],
+    card: Annotated[Path, Argument(metavar="CARD", help="A party's card.")],
     json: options.Json = False,
 ) -> None:
     """Show whose a card is; compare the fingerprint with that party, by telephone say.

@@ -8,7 +8,7 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import inputs, options
 from titan.cli.output import check_writable, give, refuse_inputs, show_rows, waiting
@@ -22,15 +22,12 @@ if TYPE_CHECKING:
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE...", help="CSV, Parquet or moments files; their rows are added."
-        ),
+        Argument(metavar="FILE...", help="CSV, Parquet or moments files; their rows are added."),
     ],
     *,
     modelled: options.Modelled,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Where to save. [default: like FILE, ending in .moments]"),
+        Path | None, Option(help="Where to save. [default: like FILE, ending in .moments]")
     ] = None,
     missing: options.Missing = "refuse",
     decimal: options.Decimal = False,
@@ -100,8 +97,7 @@ def _all_columns(source: Source) -> Model:
         raise InputError(f"{source.label} has only one column", hint="at least two are needed")
     if not may_be_shown(source.column_names):  # they would be the names in the file to be saved
         raise InputError(
-            f"{source.label} seems to have no column names",
-            hint=f"{NO_HEADER}; or give --columns",
+            f"{source.label} seems to have no column names", hint=f"{NO_HEADER}; or give --columns"
         )
     *explaining, response = source.column_names
     return Model.from_columns(response, explaining)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from titan.cli import networks, options
 from titan.cli.output import cell, give, refuse_overwriting, show_error, show_rows
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Look at a network, check it, design one.", no_args_is_help=True)
 
 _TOLD_BY_THE_ERROR = {"reason", "coalition"}
-NetworkArgument = Annotated[str, typer.Argument(metavar="NETWORK", help=networks.HELP_SIZED)]
+NetworkArgument = Annotated[str, Argument(metavar="NETWORK", help=networks.HELP_SIZED)]
 
 
 @app.command()
@@ -46,11 +47,11 @@ def show(network: NetworkArgument, json: options.Json = False) -> None:
 def check(
     network: NetworkArgument,
     tau: Annotated[
-        int | None, typer.Option(help="Fail unless this many curious parties learn nothing.")
+        int | None, Option(help="Fail unless this many curious parties learn nothing.")
     ] = None,
-    entries: Annotated[int, typer.Option(min=1, help="Length of the vector to be averaged.")] = 1,
-    bits: Annotated[int, typer.Option(help="Sums are taken modulo 2^bits.")] = 128,
-    recovery: Annotated[str, typer.Option(help=options.RECOVERIES)] = "auto",
+    entries: Annotated[int, Option(min=1, help="Length of the vector to be averaged.")] = 1,
+    bits: Annotated[int, Option(help="Sums are taken modulo 2^bits.")] = 128,
+    recovery: Annotated[str, Option(help=options.RECOVERIES)] = "auto",
     json: options.Json = False,
 ) -> None:
     """Is it strongly connected, how far across, how many curious parties does it tolerate?
@@ -78,10 +79,10 @@ def check(
 @app.command()
 def design(
     parties: Annotated[
-        str, typer.Argument(metavar="PARTIES", help="How many, or their names with commas.")
+        str, Argument(metavar="PARTIES", help="How many, or their names with commas.")
     ],
-    tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
-    out: Annotated[Path | None, typer.Option(help="Write the links to this CSV file.")] = None,
+    tau: Annotated[int, Option(help="How many curious parties must learn nothing.")],
+    out: Annotated[Path | None, Option(help="Write the links to this CSV file.")] = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:

@@ -9,7 +9,7 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from titan.cli import networks
 from titan.engines import ENGINES
@@ -26,39 +26,34 @@ if TYPE_CHECKING:
     from titan.release import Column
 
 RECOVERIES = f"{one_of(recovery_names())}."
-NetworkName = Annotated[str | None, typer.Option(help=f"{networks.HELP} [default: cycle]")]
-Tau = Annotated[
-    int | None, typer.Option(help="Refuse unless this many curious parties learn nothing.")
-]
-Engine = Annotated[str | None, typer.Option(help=f"{one_of(ENGINES)}. [default: local]")]
+NetworkName = Annotated[str | None, Option(help=f"{networks.HELP} [default: cycle]")]
+Tau = Annotated[int | None, Option(help="Refuse unless this many curious parties learn nothing.")]
+Engine = Annotated[str | None, Option(help=f"{one_of(ENGINES)}. [default: local]")]
 Solver = Annotated[
-    str | None, typer.Option(help="One party that solves and tells the others. [default: all do]")
+    str | None, Option(help="One party that solves and tells the others. [default: all do]")
 ]
 AllowSmall = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--allow-small",
         help="Release the answer however few rows it is of: without, at least 10 for every party "
         "and 3 for every parameter.",
     ),
 ]
-Formula = Annotated[
-    str | None, typer.Option(help='The model, as "y ~ a + b + C(site, levels=[1, 2])".')
-]
-Response = Annotated[str | None, typer.Option(help="Instead of a formula: the column explained.")]
+Formula = Annotated[str | None, Option(help='The model, as "y ~ a + b + C(site, levels=[1, 2])".')]
+Response = Annotated[str | None, Option(help="Instead of a formula: the column explained.")]
 Columns = Annotated[
-    str | None, typer.Option(help="Instead of a formula: the columns that explain, with commas.")
+    str | None, Option(help="Instead of a formula: the columns that explain, with commas.")
 ]
-NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Beside --columns.")]
-Weights = Annotated[str | None, typer.Option(help="A column of analytic weights.")]
-Missing = Annotated[str, typer.Option(help="refuse or drop rows with missing values.")]
+NoIntercept = Annotated[bool, Option("--no-intercept", help="Beside --columns.")]
+Weights = Annotated[str | None, Option(help="A column of analytic weights.")]
+Missing = Annotated[str, Option(help="refuse or drop rows with missing values.")]
 Decimal = Annotated[
-    bool,
-    typer.Option("--decimal", help="Read binary numbers in Parquet as their shortest decimals."),
+    bool, Option("--decimal", help="Read binary numbers in Parquet as their shortest decimals.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write over an existing file.")]
-Save = Annotated[Path | None, typer.Option(help="Write the JSON to this file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Force = Annotated[bool, Option("--force", help="Write over an existing file.")]
+Save = Annotated[Path | None, Option(help="Write the JSON to this file.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
 def names_in(text: str) -> list[str]:
@@ -100,19 +95,15 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 class Sums:
     """How private sums are made."""
 
-    recovery: Annotated[str | None, typer.Option(help=f"{RECOVERIES} [default: auto]")] = None
-    k: Annotated[int | None, typer.Option("-k", "--k", help="List length of topk.")] = None
-    rounds: Annotated[
-        int | None, typer.Option(help="An upper bound on the network's diameter.")
-    ] = None
+    recovery: Annotated[str | None, Option(help=f"{RECOVERIES} [default: auto]")] = None
+    k: Annotated[int | None, Option("-k", "--k", help="List length of topk.")] = None
+    rounds: Annotated[int | None, Option(help="An upper bound on the network's diameter.")] = None
     bits: Annotated[
         int | None,
-        typer.Option(
-            help="Sums are taken modulo 2^bits; one that finds scales, 2^512. [default: 128]"
-        ),
+        Option(help="Sums are taken modulo 2^bits; one that finds scales, 2^512. [default: 128]"),
     ] = None
     masks: Annotated[
-        str | None, typer.Option(help="sent, or seeded: 32 bytes for each. [default: sent]")
+        str | None, Option(help="sent, or seeded: 32 bytes for each. [default: sent]")
     ] = None
 
     def given(self, **further: Any) -> dict[str, Any]:
@@ -143,7 +134,7 @@ class Asked:
 
     ask: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="QUESTION",
             help="kind: what; key=value: such as 'regression: y ~ age + sex; cov_type=HC0; "
             "name=main', 'ridge: y ~ age; alpha=0.1,1', 'describe: age, sex', average, solve; "
@@ -151,31 +142,25 @@ class Asked:
         ),
     ] = None
     formula: Annotated[
-        str | None, typer.Option(help='Short for one regression, such as "y ~ a + b".')
+        str | None, Option(help='Short for one regression, such as "y ~ a + b".')
     ] = None
-    weights: Annotated[
-        str | None, typer.Option(help="With --formula: a column of analytic weights.")
-    ] = None
+    weights: Annotated[str | None, Option(help="With --formula: a column of analytic weights.")] = (
+        None
+    )
     release: Annotated[
-        str | None, typer.Option(help="With --formula: solution or inference. [default: inference]")
+        str | None, Option(help="With --formula: solution or inference. [default: inference]")
     ] = None
     range_: Annotated[
-        list[str] | None,
-        typer.Option("--range", help="age=0:120: values that may be; once per column."),
+        list[str] | None, Option("--range", help="age=0:120: values that may be; once per column.")
     ] = None
     step: Annotated[
-        list[str] | None,
-        typer.Option(help="age=1: its values are put on this grid; once per column."),
+        list[str] | None, Option(help="age=1: its values are put on this grid; once per column.")
     ] = None
     levels: Annotated[
-        list[str] | None, typer.Option(help="sex=f,m: what a category may be; once per column.")
+        list[str] | None, Option(help="sex=f,m: what a category may be; once per column.")
     ] = None
-    flag: Annotated[
-        list[str] | None, typer.Option(help="died: a column of 0 and 1; repeatable.")
-    ] = None
-    unit: Annotated[
-        list[str] | None, typer.Option(help="age=years, for people; once per column.")
-    ] = None
+    flag: Annotated[list[str] | None, Option(help="died: a column of 0 and 1; repeatable.")] = None
+    unit: Annotated[list[str] | None, Option(help="age=years, for people; once per column.")] = None
 
     def questions(self) -> list[Question]:
         """One regression by --formula, with what belongs to it, and whatever --ask says."""
@@ -213,17 +198,14 @@ class Conditions:
     """On what rows a study is made, and who solves."""
 
     missing: Annotated[
-        str | None, typer.Option(help="refuse or drop rows with missing values. [default: refuse]")
+        str | None, Option(help="refuse or drop rows with missing values. [default: refuse]")
     ] = None
     min_rows: Annotated[
-        int | None,
-        typer.Option(help=f"The fewest rows of a party. [default: {DEFAULT.rows_per_party}]"),
+        int | None, Option(help=f"The fewest rows of a party. [default: {DEFAULT.rows_per_party}]")
     ] = None
     rows_per_parameter: Annotated[
         int | None,
-        typer.Option(
-            help=f"The fewest rows per parameter. [default: {DEFAULT.rows_per_parameter}]"
-        ),
+        Option(help=f"The fewest rows per parameter. [default: {DEFAULT.rows_per_parameter}]"),
     ] = None
     solver: Solver = None
 

@@ -42,13 +42,8 @@ def fail(error: TitanError) -> NoReturn:
     sys.exit(error.exit_status)
 
 
-def as_json(answer: Mapping[str, Any]) -> str:
-    """JSON knows no infinity and nothing undefined: both are null."""
-    return json.dumps(finite(answer), indent=2, allow_nan=False)
-
-
 def show_json(answer: Mapping[str, Any]) -> None:
-    print(as_json(answer))
+    print(_as_json(answer))
 
 
 def give(
@@ -60,7 +55,12 @@ def give(
     else:
         as_text()
     if save is not None:
-        write_text(save, as_json(answer) + "\n")
+        write_text(save, _as_json(answer) + "\n")
+
+
+def _as_json(answer: Mapping[str, Any]) -> str:
+    """JSON knows no infinity and nothing undefined: both are null."""
+    return json.dumps(finite(answer), indent=2, allow_nan=False)
 
 
 def check_save(save: Path | None, inputs: Sequence[Path]) -> None:
@@ -156,20 +156,6 @@ def write_text(path: Path, text: str) -> None:
 # -- progress ---------------------------------------------------------------------------------
 
 
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal, nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
 @dataclass(frozen=True)
 class Waiting:
     """What to call for somebody who waits; both None where nobody watches."""
@@ -180,7 +166,14 @@ class Waiting:
 
 
 @contextmanager
-def waiting() -> Iterator[Waiting]:
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal, nothing in a pipe."""
+    with waiting(what) as wait:
+        yield wait.rounds
+
+
+@contextmanager
+def waiting(what: str = "") -> Iterator[Waiting]:
     """Rows are counted while they are read (how many there are nobody knows), rounds have a bar."""
     if not sys.stderr.isatty():
         yield Waiting()
@@ -189,8 +182,8 @@ def waiting() -> Iterator[Waiting]:
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        read = bar.add_task("rows", total=None)
-        rounds = bar.add_task("rounds", total=None, visible=False)
+        read = bar.add_task(what or "rows", total=None)
+        rounds = bar.add_task(what or "rounds", total=None, visible=False)
         so_far = 0
 
         def more_rows(rows: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import networks, options
 from titan.cli.added_commands import added
@@ -21,17 +21,17 @@ _NAMED = 12  # parties of a group that are named in text
 
 
 def command(
-    network: Annotated[str, typer.Argument(metavar="NETWORK", help=networks.HELP_SIZED)],
+    network: Annotated[str, Argument(metavar="NETWORK", help=networks.HELP_SIZED)],
     tau: Annotated[
         int | None,
-        typer.Option(help="Largest coalitions to look at. [default: the smallest dangerous ones]"),
+        Option(help="Largest coalitions to look at. [default: the smallest dangerous ones]"),
     ] = None,
     coalition: Annotated[
-        str | None, typer.Option(help="What these parties learn: names with commas.")
+        str | None, Option(help="What these parties learn: names with commas.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Dangerous coalitions to name.")] = 20,
+    limit: Annotated[int, Option(min=0, help="Dangerous coalitions to name.")] = 20,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the network, honest groups coloured, to this file.")
+        Path | None, Option(help="Draw the network, honest groups coloured, to this file.")
     ] = None,
     force: options.Force = False,
     json: options.Json = False,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import networks, options
 from titan.cli.output import check_save, give, show_results, show_rows, show_wrapped
@@ -17,7 +17,9 @@ from titan.errors import FileError, InputError
 from titan.listing import listing
 
 if TYPE_CHECKING:
+    from titan.joint.kinds import Question
     from titan.party.rehearsal import Rehearsal
+    from titan.release import Column
     from titan.results import Results
     from titan.study import Study
 
@@ -27,49 +29,45 @@ _TITLE = "a rehearsal"
 @options.grouped
 def command(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A study with --data, or rows with --party."),
+        Path, Argument(metavar="FILE", help="A study with --data, or rows with --party.")
     ],
     *,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Every party's rows: <party>.csv or <party>.parquet."),
+        Option(metavar="DIR", help="Every party's rows: <party>.csv or <party>.parquet."),
     ] = None,
     party: Annotated[
-        str | None, typer.Option(help="Divide one file of rows among parties by this column.")
+        str | None, Option(help="Divide one file of rows among parties by this column.")
     ] = None,
     asked: options.Asked,
     response: options.Response = None,
     columns: options.Columns = None,
     no_intercept: options.NoIntercept = False,
-    network: Annotated[
-        str | None, typer.Option(help=f"{networks.HELP_STUDY} [default: cycle]")
-    ] = None,
+    network: Annotated[str | None, Option(help=f"{networks.HELP_STUDY} [default: cycle]")] = None,
     tau: Annotated[
-        int | None, typer.Option(help="How many curious parties must learn nothing. [default: 1]")
+        int | None, Option(help="How many curious parties must learn nothing. [default: 1]")
     ] = None,
     sums: options.Sums,
     conditions: options.Conditions,
     allow_small: Annotated[
-        bool, typer.Option("--allow-small", help="Any number of rows will do.")
+        bool, Option("--allow-small", help="Any number of rows will do.")
     ] = False,
     keys: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The parties' keys, <party>.key; new ones without."),
+        Path | None, Option(metavar="DIR", help="The parties' keys, <party>.key; new ones without.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep study, keys, runs and transcripts in a new folder."),
+        Option(metavar="DIR", help="Keep study, keys, runs and transcripts in a new folder."),
     ] = None,
     keep_journal: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--keep-journal", help="With --out: leave the masks in the journals, for titan.view."
         ),
     ] = False,
     wait: Annotated[
         float | None,
-        typer.Option(min=0.1, help="Seconds to wait for a party. [default: 60, and 3 per party]"),
+        Option(min=0.1, help="Seconds to wait for a party. [default: 60, and 3 per party]"),
     ] = None,
     save: options.Save = None,
     json: options.Json = False,
@@ -97,6 +95,7 @@ def command(
     chosen = options.given(network=network, tau=tau, **vars(sums), **vars(conditions))
     _check_kind(file, data, party, options.given(**chosen, **vars(asked)))
     content = sums.given(tau=tau, **conditions.given())
+    questions, said = asked.questions(), asked.columns()
     from titan.party.rehearsal import rehearse, workplace
     from titan.party.run_results import load
 
@@ -106,7 +105,7 @@ def command(
         if data is not None:
             study, rows = _given(file, data)
         else:
-            content |= _content(file, str(party), asked)
+            content |= _content(file, str(party), questions, said)
             study, rows = _made(file, str(party), network or "cycle", keys, place, content)
         found = rehearse(
             study, rows, keys=keys, folder=place, wait=wait, keep_journal=keep_journal,
@@ -130,13 +129,10 @@ def _check_kind(
             hint="--data DIR for a study, --party COLUMN for one file of rows",
         )
     if data is None and party is None:
-        study = file.suffix == ".toml"
-        raise InputError(
-            f"{file.name} alone is not enough",
-            hint="--data DIR, with one file of rows per party"
-            if study
-            else "--party COLUMN, which names the party of each row",
-        )
+        of_study = "--data DIR, with one file of rows per party"
+        of_rows = "--party COLUMN, which names the party of each row"
+        hint = of_study if file.suffix == ".toml" else of_rows
+        raise InputError(f"{file.name} alone is not enough", hint=hint)
     if data is not None and choices:
         option = next(iter(choices)).strip("_").replace("_", "-")
         raise InputError(
@@ -159,7 +155,9 @@ def _given(file: Path, data: Path) -> tuple[Study, dict[str, Path]]:
     return study, rows
 
 
-def _content(file: Path, column: str, asked: options.Asked) -> dict[str, Any]:
+def _content(
+    file: Path, column: str, questions: Sequence[Question], said: Mapping[str, Column]
+) -> dict[str, Any]:
     """The questions, and what every column is: as it was said, or as the rows have it.
 
     Made up is only what a question must know that names columns without a formula.
@@ -169,7 +167,6 @@ def _content(file: Path, column: str, asked: options.Asked) -> dict[str, Any]:
     from titan.release.draft import draft
     from titan.study.asking import columns_named, names_columns, with_columns
 
-    questions, said = asked.questions(), asked.columns()
     source = open_source(file)
     names = [name for name in source.column_names if name != column]
     naming = [question for question in questions if names_columns(question)]

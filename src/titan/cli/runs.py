@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import options
 from titan.cli.output import give, refuse_failures, show_results, show_rows
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 def show(
     run: Annotated[
-        Path,
-        typer.Argument(metavar="RUN", help="A run's folder, a rehearsal's --out, or a saved file."),
+        Path, Argument(metavar="RUN", help="A run's folder, a rehearsal's --out, or a saved file.")
     ],
     json: options.Json = False,
 ) -> None:
@@ -38,7 +37,7 @@ def show(
 
 def audit(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run's folder, its journal or its transcript.")
+        Path, Argument(metavar="RUN", help="A run's folder, its journal or its transcript.")
     ],
     json: options.Json = False,
 ) -> None:
@@ -68,13 +67,13 @@ def audit(
 
 def verify(
     transcript: Annotated[
-        Path, typer.Argument(metavar="TRANSCRIPT", help="A transcript, or a run's folder.")
+        Path, Argument(metavar="TRANSCRIPT", help="A transcript, or a run's folder.")
     ],
     study: Annotated[
-        Path | None, typer.Option(help="The study's file, whose card the signer must have.")
+        Path | None, Option(help="The study's file, whose card the signer must have.")
     ] = None,
     pin: Annotated[
-        str | None, typer.Option(help="The fingerprint that the signer's certificate must have.")
+        str | None, Option(help="The fingerprint that the signer's certificate must have.")
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.output import give, show_rows, waiting
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE...", help="One CSV or Parquet file per party; one alone is solved alone."
         ),
     ],
     *,
     response: Annotated[
-        str | None, typer.Option(help="The column that is b. [default: the last]")
+        str | None, Option(help="The column that is b. [default: the last]")
     ] = None,
     header: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--header/--no-header",
             help="Whether a CSV begins with names. [default: if its first line has no number]",
         ),
