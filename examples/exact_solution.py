@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from titan import datasets
 from titan.moments import Model, collect, open_source
+from titan_lab import datasets
 from titan_lab.attacks.lattice import Equations, equations_from
 
 FORMULA = "thalach ~ age + sex + trestbps + exang"

@@ -1,7 +1,7 @@
-"""The laboratory: the paper's experiments, and the literature's methods beside TITAN.
+"""The laboratory: the paper's experiments, the literature's methods beside TITAN, the demo.
 
-It adds `titan compare` and `titan reproduce`. Nothing here is part of what an organisation runs
-with its own rows: `titan` works without it.
+It adds `titan compare`, `titan demo` and `titan reproduce`, and draws `titan privacy --plot`.
+Nothing here is part of what an organisation runs with its own rows: `titan` works without it.
 """
 
 # Rule 1: the laboratory imports titan; titan never imports the laboratory.

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import titan as library
-from titan import Network, datasets
+from titan import Network
+from titan_lab import datasets
 
 from .test_commands import answer, titan
 

@@ -15,13 +15,13 @@ import pytest
 
 import titan
 from tests.leastsquares.test_nist import EXACT_FITS, SETS, assert_agrees
-from titan import datasets
 from titan.engines import EngineName
 from titan.errors import DataError, FormulaError, InputError, NetworkError, PlanError, RankError
 from titan.leastsquares import Ball
 from titan.leastsquares.inference import compute
 from titan.moments import open_source, split_by
 from titan.protocol import RecoveryName
+from titan_lab import datasets
 
 small_fit = partial(titan.fit, allow_small=True)  # a few rows are easier to check; see test_limits
 

@@ -15,7 +15,7 @@ import flint
 from titan.leastsquares import PooledMoments, column_scales
 
 Rows = list[list[Fraction]]
-DATA = Path(__file__).parents[2] / "src" / "titan" / "datasets" / "data"
+DATA = Path(__file__).parents[2] / "src" / "titan_lab" / "datasets" / "data"
 
 
 @dataclass(frozen=True)

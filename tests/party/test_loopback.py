@@ -12,12 +12,13 @@ from pyarrow import parquet
 
 from tests.study.parties import NOW, identity
 from tests.study.studies import NAMES, regression, study
-from titan import Network, datasets
+from titan import Network
 from titan.errors import DataError, FileError, InputError
 from titan.moments import Model, collect, open_source, split_by
 from titan.party.loopback import divide, files_in, free_addresses, on_loopback, study_among
 from titan.study import Identity, Link, Study
 from titan.study.card import Card
+from titan_lab import datasets
 
 HEART = datasets.path("heart_disease")
 

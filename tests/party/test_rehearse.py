@@ -14,10 +14,10 @@ from pyarrow import parquet
 from tests.cli.test_commands import answer, titan
 from tests.study.parties import identity
 from tests.study.studies import study
-from titan import datasets
 from titan.study import Study
 from titan.study.addresses import on_loopback
 from titan.study.audit import audit
+from titan_lab import datasets
 
 HEART = datasets.path("heart_disease")
 FORMULA = "thalach ~ age + sex"

@@ -19,10 +19,10 @@ ROOT = Path(titan.__file__).parent
 LAB = Path(titan_lab.__file__).parent
 ORDER = [
     "errors", "decimals", "files", "listing", "canonical", "ring", "network", "protocol", "engines",
-    "privacy", "results", "moments", "leastsquares", "datasets", "release", "inputs", "joint",
+    "privacy", "results", "moments", "leastsquares", "release", "inputs", "joint",
     "matrices", "study", "fitting", "party", "joining", "cli", "__main__",
 ]  # fmt: skip
-LAB_ORDER = ["attacks", "compare", "experiments", "cli"]
+LAB_ORDER = ["attacks", "datasets", "pictures", "compare", "experiments", "cli"]
 ORDERS = pytest.mark.parametrize(
     ("root", "order"), [(ROOT, ORDER), (LAB, LAB_ORDER)], ids=["titan", "lab"]
 )

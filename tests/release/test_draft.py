@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from titan import datasets
 from titan.errors import DataError
 from titan.moments import Model, collect, open_source
 from titan.release import Category, Flag, Number
 from titan.release.draft import draft
+from titan_lab import datasets
 
 
 def drafted(**columns: Any) -> Any:

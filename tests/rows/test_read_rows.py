@@ -12,10 +12,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from titan import datasets
 from titan.errors import DataError
 from titan.moments.model import Model
 from titan.moments.rows import Batch, read_rows
+from titan_lab import datasets
 
 NAN, NONE = float("nan"), None
 GAPS: dict[str, Any] = {

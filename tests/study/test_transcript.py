@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 from tests.study.runs import STUDY, beginning, fixed, mask_frame, total_frame
 from tests.study.signing import ORDER, certificate, signer
-from titan.cli import audit as audit_command
-from titan.cli import verify as verify_command
+from titan.cli import runs as commands
 from titan.errors import FileError, InputError
 from titan.study import released
 from titan.study.audit import NOTHING_ELSE, audit
@@ -312,20 +311,20 @@ def test_whatever_a_result_holds_is_shown_safely(result: dict[str, Any], line: s
 
 
 def test_the_commands(file: Path) -> None:
-    shown = run(audit_command.command, file)
+    shown = run(commands.audit, file)
     assert shown.exit_code == 0
     assert "north -> east    1      1  total     60" in shown.stdout
     assert "3 messages (1 of them masks), 174 bytes" in shown.stdout
-    assert json.loads(run(audit_command.command, file, "--json").stdout)["bytes"] == 174
-    shown = run(verify_command.command, file)
+    assert json.loads(run(commands.audit, file, "--json").stdout)["bytes"] == 174
+    shown = run(commands.verify, file)
     assert shown.exit_code == 0
     assert "the signature is right" in shown.stdout
     assert "result from 740 rows of all parties together:\n" in shown.stdout
     assert "  age        -0.25\n" in shown.stdout
     assert "  Intercept  12.0\n" in shown.stdout
-    found = json.loads(run(verify_command.command, file, "--json").stdout)
+    found = json.loads(run(commands.verify, file, "--json").stdout)
     assert found["verified"] is True
     assert found["result"]["nobs"] == 740
-    assert run(verify_command.command, file, "--pin", found["fingerprint"].upper()).exit_code == 0
-    wrong = run(verify_command.command, file, "--pin", "00" * 32)
+    assert run(commands.verify, file, "--pin", found["fingerprint"].upper()).exit_code == 0
+    wrong = run(commands.verify, file, "--pin", "00" * 32)
     assert isinstance(wrong.exception, FileError)

@@ -7,9 +7,7 @@ import sys
 import typer
 
 from titan.cli import (
-    audit,
     average,
-    demo,
     fit,
     join,
     keys,
@@ -17,10 +15,9 @@ from titan.cli import (
     network,
     privacy,
     rehearse,
-    show,
+    runs,
     solve,
     study,
-    verify,
 )
 from titan.cli.added_commands import Commands
 from titan.cli.output import fail, speak_plainly
@@ -35,17 +32,16 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("audit")(audit.command)
+app.command("audit")(runs.audit)
 app.command("average")(average.command)
-app.command("demo")(demo.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
 app.command("privacy")(privacy.command)
 app.command("rehearse")(rehearse.command)
-app.command("show")(show.command)
+app.command("show")(runs.show)
 app.command("solve")(solve.command)
-app.command("verify")(verify.command)
+app.command("verify")(runs.verify)
 app.add_typer(keys.app, name="keys")
 app.add_typer(network.app, name="network")
 app.add_typer(study.app, name="study")

@@ -1,18 +1,21 @@
-"""Commands that other packages add: the laboratory's `titan compare` and `titan reproduce`."""
+"""What other packages add: the laboratory's commands, such as `titan demo`, and its pictures."""
 
 # Rule 1: nothing in titan imports such a package: its name stands here as text, and where it is
 #         not installed, titan has its own commands and no others.
-# Rule 2: it is loaded when all commands are listed, or when what was typed is not a command of
-#         titan's own: no command that reads an organisation's rows runs its code.
+# Rule 2: it is loaded when all commands are listed, when what was typed is not a command of
+#         titan's own, or for a picture: no command that reads an organisation's rows runs its code.
 # Rule 3: it cannot replace a command of titan's.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 from typer.core import TyperGroup
 from typer.main import get_group
+
+from titan.errors import InputError
 
 PACKAGES = ("titan_lab",)
 """Each has a module `cli` whose `app` holds its commands."""
@@ -31,17 +34,26 @@ class Commands(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def _add(self) -> None:
-        for package in PACKAGES:
-            for name, command in _commands(f"{package}.cli").items():
+        for module in _installed():
+            for name, command in get_group(module.app).commands.items():
                 self.commands.setdefault(name, command)
 
 
-def _commands(module: str) -> dict[str, Any]:
-    """By name; none if the package is not installed. Any other failure is its own error."""
-    try:
-        app = import_module(module).app
-    except ModuleNotFoundError as error:
-        if f"{module}.".startswith(f"{error.name}."):
-            return {}
-        raise
-    return dict(get_group(app).commands)
+def added(name: str, use: str) -> Any:
+    """A function that one of these packages offers beside its commands."""
+    for module in _installed():
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise InputError(
+        f"{use} needs the package {PACKAGES[0]}, which is not installed", hint=f"leave {use} out"
+    )
+
+
+def _installed() -> Iterator[Any]:
+    """A package that is not installed is passed over; any other failure is its own error."""
+    for module in (f"{package}.cli" for package in PACKAGES):
+        try:
+            yield import_module(module)
+        except ModuleNotFoundError as error:
+            if not f"{module}.".startswith(f"{error.name}."):
+                raise

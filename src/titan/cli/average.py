@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.output import give, progress_bar
@@ -19,67 +19,47 @@ if TYPE_CHECKING:
 
 _CHECKED_UP_TO = 1000
 
-_EXAMPLE = """\b
-Example:
-  echo 12.5 > north.txt; echo 7 > east.txt; echo 9.25 > south.txt
-  titan average north.txt east.txt south.txt --network cycle --tau 1
-"""
 
-
+@options.grouped
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE",
             readable=False,
             help="One file per party: a number, numbers with commas, or one number a line.",
         ),
     ],
+    *,
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    recovery: options.Recovery = None,
-    k: options.K = None,
-    rounds: options.Rounds = None,
-    bits: options.Bits = None,
-    bound: Annotated[
-        str | None, typer.Option(help="A public bound on the numbers' magnitude.")
-    ] = None,
-    masks: options.Masks = None,
+    sums: options.Sums,
+    bound: Annotated[str | None, Option(help="A public bound on the numbers' magnitude.")] = None,
     engine: options.Engine = None,
     json: options.Json = False,
 ) -> None:
-    """Average one number or vector per FILE, as if each file were held by another party."""
+    """Average one number or vector per FILE, as if each file were held by another party.
+
+    \b
+    Example:
+      echo 12.5 > north.txt; echo 7 > east.txt; echo 9.25 > south.txt
+      titan average north.txt east.txt south.txt --network cycle --tau 1
+    """
     from titan.joint.average import average
 
-    values = {party: _read(file) for party, file in inputs.by_party(files).items()}
-    _refuse_different_lengths(values)
-    net = networks.among(network or "cycle", list(values))
-    sums = options.given(
-        tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine,
-        bound=None if bound is None else _number(bound, "--bound"),
-    )  # fmt: skip
+    read = {party: _read(file) for party, file in inputs.by_party(files).items()}
+    _refuse_different_lengths(read)
+    net = networks.among(network or "cycle", list(read))
+    values = {party: x[0] if len(x) == 1 else x for party, x in read.items()}
+    most = None if bound is None else _number(bound, "--bound")
+    choices = sums.given(tau=tau, engine=engine, bound=most)
     with progress_bar("rounds") as progress:
-        out = average(values, net, progress=progress, **sums)
+        out = average(values, net, progress=progress, **choices)
     give(out.to_dict(), lambda: _print(out, net, tau), json=json)
 
 
-command.__doc__ = f"{command.__doc__}\n\n{_EXAMPLE}"
-
-
-def _read(file: Path) -> Any:
+def _read(file: Path) -> list[Fraction]:
     """One number, or a vector in one line with commas or with one number a line. Read exactly."""
-    import numpy as np
-
-    numbers = [_number(text, where) for text, where in _cells(file)]
-    if len(numbers) == 1:
-        return numbers[0]
-    vector = np.empty(len(numbers), object)
-    vector[:] = numbers
-    return vector
-
-
-def _cells(file: Path) -> list[tuple[str, str]]:
-    """Every field of the file and where it stands."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -87,16 +67,14 @@ def _cells(file: Path) -> list[tuple[str, str]]:
     lines = [(at, line) for at, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
         raise FileError(f"{file} holds no number", hint="one number, or numbers with commas")
-    if len(lines) > 1:
-        for at, line in lines:
-            if "," in line:
-                raise FileError(
-                    f"{file}, line {at}: a comma, and the file has several lines",
-                    hint="a vector is one line with commas or one number a line; "
-                    "decimals have a point",
-                )
+    for at, line in lines:
+        if "," in line and len(lines) > 1:
+            raise FileError(
+                f"{file}, line {at}: a comma, and the file has several lines",
+                hint="a vector is one line with commas or one number a line; decimals have a point",
+            )
     return [
-        (cell, f"{file}, line {at}, field {field}")
+        _number(cell, f"{file}, line {at}, field {field}")
         for at, line in lines
         for field, cell in enumerate(line.split(","), 1)
     ]
@@ -110,15 +88,12 @@ def _number(text: str, where: str) -> Fraction:
         raise FileError(f"{where}: {error}", hint="such as 12.5 or 1e-3") from None
 
 
-def _refuse_different_lengths(values: dict[str, Any]) -> None:
-    import numpy as np
-
-    lengths = {party: int(np.size(value)) for party, value in values.items()}
-    first, *others = lengths
-    for party in others:
-        if lengths[party] != lengths[first]:
+def _refuse_different_lengths(read: dict[str, list[Fraction]]) -> None:
+    first = next(iter(read))
+    for party, numbers in read.items():
+        if len(numbers) != len(read[first]):
             raise InputError(
-                f"{party!r} has {lengths[party]} numbers and {first!r} has {lengths[first]}",
+                f"{party!r} has {len(numbers)} numbers and {first!r} has {len(read[first])}",
                 hint="all parties need vectors of one length; decimals have a point, not a comma",
             )
 

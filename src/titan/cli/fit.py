@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.output import check_save, give, show_rows, waiting
 from titan.errors import DataError, FileError, InputError
 
 if TYPE_CHECKING:
-    from titan.leastsquares import PooledMoments, Regression, Ridge
+    from titan.leastsquares import Regression, Ridge
     from titan.moments import Model, Moments, Source
     from titan.network import Network
     from titan.privacy.limits import Limits
@@ -22,37 +22,31 @@ if TYPE_CHECKING:
     Part = Source | Moments
 
 
+@options.grouped
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE...",
             help="One CSV, Parquet or moments file per party; one alone needs no network.",
         ),
     ],
-    formula: options.Formula = None,
+    *,
+    modelled: options.Modelled,
     party: Annotated[
-        str | None, typer.Option(help="Divide one file among parties by this column.")
+        str | None, Option(help="Divide one file among parties by this column.")
     ] = None,
-    response: options.Response = None,
-    columns: options.Columns = None,
-    no_intercept: options.NoIntercept = False,
-    weights: options.Weights = None,
     missing: options.Missing = "refuse",
     cov_type: Annotated[
-        str, typer.Option(help="Standard errors: nonrobust, HC0, or cluster (by party).")
+        str, Option(help="Standard errors: nonrobust, HC0, or cluster (by party).")
     ] = "nonrobust",
     ridge: Annotated[
-        float | None, typer.Option(help="Penalise coefficients by this times their squares.")
+        float | None, Option(help="Penalise coefficients by this times their squares.")
     ] = None,
     decimal: options.Decimal = False,
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    recovery: options.Recovery = None,
-    k: options.K = None,
-    rounds: options.Rounds = None,
-    bits: options.Bits = None,
-    masks: options.Masks = None,
+    sums: options.Sums,
     engine: options.Engine = None,
     solver: options.Solver = None,
     allow_small: options.AllowSmall = False,
@@ -74,22 +68,19 @@ def command(
       titan fit huge.parquet --formula "y ~ poly(x, 3, raw=True)" --json
     """
     check_save(save, files)
-    model = options.model(formula, response, columns, no_intercept, weights)
-    sums = options.given(
-        tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine
-    )
-    reading = _Reading(model, missing, cov_type, ridge, allow_small)
+    reading = _Reading(modelled.model(), missing, cov_type, ridge, allow_small)
+    choices = sums.given(tau=tau, engine=engine, solver=solver)
     with waiting() as wait:
         parts = _parts(files, party, decimal, wait.rows)
         if len(files) == 1 and party is None:
-            further = options.given(network=network, solver=solver, allow_small=allow_small or None)
-            options.refuse_without_network(further | sums)
+            options.refuse_without_network(
+                network=network, allow_small=allow_small or None, **choices
+            )
             net, out = None, reading.alone(next(iter(parts.values())))
         else:
             net = networks.among(network or "cycle", list(parts))
-            sums |= options.given(solver=solver) | {"progress": wait.rounds}
-            out = reading.together(parts, net, sums)
-    give(_as_dict(out, net), lambda: _print(out, net, tau), json=json, save=save)
+            out = reading.together(parts, net, choices | {"progress": wait.rounds})
+    give(options.answer(out, net), lambda: _print(out, net, tau), json=json, save=save)
 
 
 # -- inputs -----------------------------------------------------------------------------------
@@ -99,32 +90,26 @@ def _parts(
     files: Sequence[Path], party: str | None, decimal: bool, watch: inputs.RowsRead | None
 ) -> dict[str, Part]:
     """Party → its rows or its moments."""
-    if party is not None:
-        return _divided(files, party, decimal, watch)
-    parts: dict[str, Part] = {}
-    for name, path in inputs.by_party(files).items():
-        parts[name] = inputs.load_moments(path) or inputs.open_rows(
-            path, decimal=decimal, watch=watch
-        )
-    return parts
-
-
-def _divided(
-    files: Sequence[Path], column: str, decimal: bool, watch: inputs.RowsRead | None
-) -> dict[str, Part]:
-    """One file's rows, by the party that a column names."""
-    from titan.moments import split_by
-
-    if len(files) != 1:
+    if party is not None and len(files) != 1:
         raise InputError(
             f"--party divides one file, and {len(files)} were given",
             hint="without --party every file is a party's",
         )
-    if inputs.load_moments(files[0]) is not None:
+    parts: dict[str, Part] = {
+        name: inputs.load_moments(path) or inputs.open_rows(path, decimal=decimal, watch=watch)
+        for name, path in inputs.by_party(files).items()
+    }
+    return parts if party is None else _divided(next(iter(parts.values())), files[0], party)
+
+
+def _divided(source: Part, file: Path, column: str) -> dict[str, Part]:
+    """One file's rows, by the party that a column names."""
+    from titan.moments import Moments, split_by
+
+    if isinstance(source, Moments):
         raise FileError(
-            f"{files[0].name} holds moments, which cannot be divided", hint="divide the rows"
+            f"{file.name} holds moments, which cannot be divided", hint="divide the rows"
         )
-    source = inputs.open_rows(files[0], decimal=decimal, watch=watch)
     parts: dict[str, Part] = {**split_by(source, column)}
     if not parts:
         raise DataError(f"{source.label} has no rows")
@@ -150,13 +135,15 @@ class _Reading:
     allow_small: bool
 
     def alone(self, part: Part) -> Regression | Ridge:
-        from titan import fitting
+        from titan.fitting import exact
+        from titan.leastsquares import fit_pooled
         from titan.moments import Moments
 
-        if isinstance(part, Moments):
-            chosen = self._selected(part)
-            return self._regression(fitting.exact(chosen), chosen)
-        return self._fitted(part, None, {})
+        if not isinstance(part, Moments):
+            return self._fitted(part, None, {})
+        chosen = self._selected(part)  # which says what gives the constant, and of weights
+        constant = dict.fromkeys(chosen.constant, 1) or None
+        return fit_pooled(exact(chosen), constant=constant, weighted=chosen.weights is not None)
 
     def together(
         self, parts: Mapping[str, Part], net: Network, sums: Mapping[str, Any]
@@ -216,33 +203,16 @@ class _Reading:
                 hint="give the files that the moments were made from",
             )
         if self.model is not None and self.model.weights != moments.weights:
+            of = moments.weights
+            made = "without weights" if of is None else f"with weights {of}"
             raise InputError(
-                f"the moments were made {_weights(moments)}",
+                f"the moments were made {made}",
                 hint="ask for the same weights, or leave --formula out",
             )
         return moments if self.model is None else moments.select(self.model.names)
 
-    def _regression(self, pooled: PooledMoments, moments: Moments) -> Regression:
-        """As the moments say: which columns give the constant, and whether rows had weights."""
-        from titan.leastsquares import fit_pooled
 
-        constant = dict.fromkeys(moments.constant, 1) or None
-        return fit_pooled(pooled, constant=constant, weighted=moments.weights is not None)
-
-
-def _weights(moments: Moments) -> str:
-    return "without weights" if moments.weights is None else f"with weights {moments.weights}"
-
-
-# -- answers ----------------------------------------------------------------------------------
-
-
-def _as_dict(out: Regression | Ridge, net: Network | None) -> dict[str, Any]:
-    return {
-        **out.to_dict(),
-        "parties": None if net is None else list(net.parties),
-        "cost": None if net is None else out.cost.as_dict(),
-    }
+# -- text -------------------------------------------------------------------------------------
 
 
 _ALSO_LEARNED = {
@@ -256,7 +226,8 @@ def _print(out: Regression | Ridge, net: Network | None, tau: int | None) -> Non
     from titan.leastsquares import Ridge
 
     if isinstance(out, Ridge):
-        show_rows([("", f"ridge, alpha {out.alpha:g}", "proven within"), *_ridge_rows(out)])
+        table = [(name, repr(x), f"{out.error_bound[name]:.1e}") for name, x in out.params.items()]
+        show_rows([("", f"ridge, alpha {out.alpha:g}", "proven within"), *table])
         rows, learned = out.rows, ""
     else:
         print(out.summary())
@@ -271,8 +242,4 @@ def _print(out: Regression | Ridge, net: Network | None, tau: int | None) -> Non
     )
     if not isinstance(out, Ridge) and out.cov_type == "cluster":
         print(f"Any {len(net) - 2} parties can tell the others' two vectors s, not whose is whose.")
-    print(f"Cost: {options.cost_line(out.cost)}.")
-
-
-def _ridge_rows(out: Ridge) -> list[tuple[str, ...]]:
-    return [(name, repr(x), f"{out.error_bound[name]:.1e}") for name, x in out.params.items()]
+    print(options.cost_line(out.cost))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from titan.errors import FileError, InputError
+from titan.files import attempt
 from titan.moments.sources import BATCH_ROWS, Block, Source
 
 if TYPE_CHECKING:
@@ -41,19 +42,14 @@ def load_moments(path: Path) -> Moments | None:
     from titan.moments import Moments
     from titan.moments.moments_file import MAGIC
 
-    if _start(path) != MAGIC and path.suffix != ".moments":
-        return None
-    return Moments.load(path)
+    of_moments = _start(path) == MAGIC or path.suffix == ".moments"
+    return Moments.load(path) if of_moments else None
 
 
 def _start(path: Path) -> bytes:
     """The first eight bytes, which tell what kind of file it is."""
-    try:
-        with path.open("rb") as file:
-            return file.read(8)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise FileError(f"{path} cannot be read: {reason}") from None
+    with attempt("read", path), path.open("rb") as file:
+        return file.read(8)
 
 
 class Watched(Source):

@@ -4,59 +4,69 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from titan.cli import answers, options
-from titan.cli.output import check_save, give, show_pairs, show_wrapped
+from titan.cli import options
+from titan.cli.output import (
+    check_save,
+    give,
+    refuse_failures,
+    show_pairs,
+    show_results,
+    show_wrapped,
+)
 from titan.errors import InputError, WaitError
 
 if TYPE_CHECKING:
     from titan.party.engine import Watch
     from titan.party.run_progress import RunProgress
+<<<<<<< HEAD
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
     from titan.protocol import Cost
+=======
+    from titan.party.taking_part import Outcome, Party
+>>>>>>> c-cli
     from titan.results import Results
     from titan.study import Identity, Report, Study
 
 
 def command(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study's file.")],
-    as_: Annotated[str, typer.Option("--as", help="Which of its parties this is.")],
+    study: Annotated[Path, Argument(metavar="STUDY", help="The study's file.")],
+    as_: Annotated[str, Option("--as", help="Which of its parties this is.")],
     data: Annotated[
         list[str],
-        typer.Option(
+        Option(
             metavar="FILE",
             help="This party's rows: CSV, Parquet or .npz; or NAME=FILE once for every question.",
         ),
     ],
-    key: Annotated[Path, typer.Option(help="This party's private key.")],
-    run: Annotated[int, typer.Option(help="Which run of the study, from 1.", min=1)] = 1,
+    key: Annotated[Path, Option(help="This party's private key.")],
+    run: Annotated[int, Option(help="Which run of the study, from 1.", min=1)] = 1,
     wait: Annotated[
-        float, typer.Option(help="Give up after so many seconds without news.", min=0.1)
+        float, Option(help="Give up after so many seconds without news.", min=0.1)
     ] = 3600.0,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
     save: options.Save = None,
     runs: Annotated[
-        Path | None, typer.Option(help="Where runs are kept; else runs/ beside the study.")
+        Path | None, Option(help="Where runs are kept; else runs/ beside the study.")
     ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="This party's ledger; else beside its key.")
-    ] = None,
+    ledger: Annotated[Path | None, Option(help="This party's ledger; else beside its key.")] = None,
     listen: Annotated[
-        str | None, typer.Option(help="host:port to listen at, if not as the study says.")
+        str | None, Option(help="host:port to listen at, if not as the study says.")
     ] = None,
     allow_differencing: Annotated[
-        bool, typer.Option(help="Take part though an earlier study differs by very little.")
+        bool, Option(help="Take part though an earlier study differs by very little.")
     ] = False,
     keep_journal: Annotated[
-        bool, typer.Option(help="For rehearsals: do not erase masks when the run is over.")
+        bool, Option(help="For rehearsals: do not erase masks when the run is over.")
     ] = False,
     json: options.Json = False,
 ) -> None:
@@ -71,8 +81,13 @@ def command(
       titan join study.toml --as north --data north.parquet --key north.key
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
+<<<<<<< HEAD
     from titan.party.engine import Watch
     from titan.party.taking_part import Choices, Party, run_folder
+=======
+    from titan.joining import rows_for
+    from titan.party.taking_part import Choices, Party, checked, run_folder
+>>>>>>> c-cli
     from titan.study import Identity, Study
     from titan.study.addresses import checked_address, on_loopback
 
@@ -102,20 +117,43 @@ def command(
         print(f"Nothing was sent{', but that ' + as_ + ' does not take part' if told else ''}.")
         raise typer.Exit(1)
     with _watching() as watch:
+<<<<<<< HEAD
         party = replace(party, watch=watch)
+=======
+        party = Party(
+            found,
+            identity,
+            rows_for(found, _files(found, data)),
+            run_folder(runs or study.parent / "runs", found, run, as_),
+            ledger or key.with_suffix(".ledger"),
+            Choices(run, wait, listen, keep_journal, allow_differencing),
+            watch,
+        )
+
+        def show(results: Results) -> None:
+            """As soon as the answer is certain, though this party may stay for others."""
+            if not json and len(results.errors) < len(results):
+                show_results(results)
+                print(f"\nAll parties have this answer; {as_} stays until they have all they need.")
+
+>>>>>>> c-cli
         try:
-            outcome = party.take_part(_shower(json, as_))
+            outcome = party.take_part(show)
         except KeyboardInterrupt:
             _tell("stopped; what was done is kept, and the same command continues from here")
             raise typer.Exit(WaitError.exit_status) from None
     give(_as_dict(party, outcome, report), lambda: None, json=json, save=save)
-    answers.refuse_failures(outcome.results)
+    refuse_failures(outcome.results)
     _tell(f"the run is in {outcome.folder}: titan show, audit and verify read it")
     for name in outcome.unconfirmed:
+<<<<<<< HEAD
         print(
             f"titan: {name} has not confirmed everything; if it asks, run the same command again",
             file=sys.stderr,
         )
+=======
+        _tell(f"{name} has not confirmed everything; if it asks, run the same command again")
+>>>>>>> c-cli
 
 
 def _files(study: Study, data: list[str]) -> Path | dict[str, Path]:
@@ -138,7 +176,7 @@ def _files(study: Study, data: list[str]) -> Path | dict[str, Path]:
 def _agrees(study: Study, report: Report, identity: Identity) -> bool:
     """What will leave this machine and to whom; nothing happens without a yes."""
     me = next(p for p in report.facts["parties"] if p["name"] == identity.name)
-    cost = report.cost
+    sent = f"{report.facts['bytes_sent'][identity.name]} bytes in the sums"
     print(study.title)
     for question in study.questions:
         show_wrapped("  ", f"{question.name}: {question}")
@@ -148,7 +186,7 @@ def _agrees(study: Study, report: Report, identity: Identity) -> bool:
             ("as", f"{identity.name}, {identity.card.fingerprint}"),
             ("sends to", ", ".join(me["sends_to"])),
             ("receives from", ", ".join(me["receives_from"])),
-            ("will send", _bytes(cost, identity.name)),
+            ("will send", f"{sent}, plus greetings, signatures and agreement"),
         ]
     )
     print("Masked sums leave this machine; no row does. Every party will learn:")
@@ -160,12 +198,6 @@ def _agrees(study: Study, report: Report, identity: Identity) -> bool:
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on", hint="--yes takes part without asking")
     return typer.confirm("Take part?")
-
-
-def _bytes(cost: Cost | None, name: str) -> str:
-    if cost is None:
-        return "-"
-    return f"{cost.bytes_sent[name]} bytes in the sums, plus greetings, signatures and agreement"
 
 
 # -- during -----------------------------------------------------------------------------------
@@ -183,7 +215,7 @@ def _watching() -> Iterator[Watch]:
             nonlocal last
             if str(progress) != last:
                 last = str(progress)
-                print(f"titan: {last}", file=sys.stderr, flush=True)
+                _tell(last)
 
         yield Watch(_tell, line)
         return
@@ -195,20 +227,6 @@ def _watching() -> Iterator[Watch]:
 
 def _tell(text: str) -> None:
     print(f"titan: {text}", file=sys.stderr, flush=True)
-
-
-# -- after ------------------------------------------------------------------------------------
-
-
-def _shower(json: bool, name: str) -> Callable[[Results], None]:
-    """The answer is shown as soon as it is certain, though this party may stay for others."""
-
-    def show(results: Results) -> None:
-        if not json and len(results.errors) < len(results):
-            answers.show(results)
-            print(f"\nAll parties have this answer; {name} stays until they have all they need.")
-
-    return show
 
 
 def _as_dict(party: Party, outcome: Outcome, report: Report) -> dict[str, Any]:

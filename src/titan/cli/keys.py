@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from titan.cli import options
-from titan.cli.output import show_json, show_pairs
+from titan.cli.output import give, show_pairs
 
 if TYPE_CHECKING:
     from titan.study import Card
@@ -18,11 +19,11 @@ app = typer.Typer(help="Make a party's keys, look at a card.", no_args_is_help=T
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Option(help="What the party is called.")],
-    address: Annotated[str, typer.Option(help="Where it can be reached, host:port.")],
-    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(),
-    days: Annotated[int, typer.Option(help="How long the certificate is good.")] = 730,
-    force: Annotated[bool, typer.Option("--force", help="Replace keys that are there.")] = False,
+    name: Annotated[str, Option(help="What the party is called.")],
+    address: Annotated[str, Option(help="Where it can be reached, host:port.")],
+    out: Annotated[Path, Option(help="The folder to write to.")] = Path(),
+    days: Annotated[int, Option(help="How long the certificate is good.")] = 730,
+    force: Annotated[bool, Option("--force", help="Replace keys that are there.")] = False,
     json: options.Json = False,
 ) -> None:
     """Make a private key, which stays here, and a card, which goes to the others.
@@ -37,19 +38,18 @@ def new(
 
     made = Identity.create(name, address, now=datetime.now(UTC), days=days)
     key, card = made.save(out, force=force)
-    if json:
-        show_json({"key": str(key), "card": str(card), **_facts(made.card)})
-        return
-    show_pairs([
+    rows = [
         ("private key", f"{key} (mode 600; it never leaves this machine)"),
         ("card", f"{card} (hand it to whoever gathers the study)"),
         *_rows(made.card),
-    ])  # fmt: skip
+    ]
+    answer = {"key": str(key), "card": str(card), **_facts(made.card)}
+    give(answer, lambda: show_pairs(rows), json=json)
 
 
 @app.command()
 def show(
-    card: Annotated[Path, typer.Argument(metavar="CARD", help="A party's card.")],
+    card: Annotated[Path, Argument(metavar="CARD", help="A party's card.")],
     json: options.Json = False,
 ) -> None:
     """Show whose a card is; compare the fingerprint with that party, by telephone say.
@@ -61,13 +61,10 @@ def show(
     from titan.study import Card
 
     found = Card.load(card)
-    if json:
-        show_json(_facts(found))
-    else:
-        show_pairs(_rows(found))
+    give(_facts(found), lambda: show_pairs(_rows(found)), json=json)
 
 
-def _facts(card: Card) -> dict[str, Any]:
+def _facts(card: Card) -> dict[str, str]:
     return {
         "name": card.name,
         "address": card.address,
@@ -77,9 +74,6 @@ def _facts(card: Card) -> dict[str, Any]:
 
 
 def _rows(card: Card) -> list[tuple[str, str]]:
-    return [
-        ("name", card.name),
-        ("address", card.address),
-        ("fingerprint", card.fingerprint),
-        ("good until", f"{card.not_after:%Y-%m-%d}"),
-    ]
+    facts = _facts(card)
+    until = facts.pop("valid_until")[:10]
+    return [*facts.items(), ("good until", until)]

@@ -3,47 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import inputs, options
-from titan.cli.output import check_writable, refuse_inputs, show_json, show_rows, waiting
+from titan.cli.output import check_writable, give, refuse_inputs, show_rows, waiting
 from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from titan.moments import Model, Moments, Source
 
 
-@dataclass(frozen=True)
-class _Made:
-    """What one file gave."""
-
-    file: Path
-    moments: Moments
-    dropped: int
-
-
+@options.grouped
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE...", help="CSV, Parquet or moments files; their rows are added."
-        ),
+        Argument(metavar="FILE...", help="CSV, Parquet or moments files; their rows are added."),
     ],
-    formula: options.Formula = None,
+    *,
+    modelled: options.Modelled,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Where to save. [default: like FILE, ending in .moments]"),
+        Path | None, Option(help="Where to save. [default: like FILE, ending in .moments]")
     ] = None,
-    response: options.Response = None,
-    columns: options.Columns = None,
-    no_intercept: options.NoIntercept = False,
-    weights: options.Weights = None,
     missing: options.Missing = "refuse",
     decimal: options.Decimal = False,
     json: options.Json = False,
@@ -60,26 +45,22 @@ def command(
       titan fit big.moments --response y --columns a,b
       titan moments big.parquet --formula "y ~ a + log(b)" --out log.moments
     """
-    model = options.model(formula, response, columns, no_intercept, weights)
+    model = modelled.model()
     target = _target(files, out)
     check_writable(target)
     with waiting() as wait:
-        made = [_read(file, model, missing, decimal, wait.rows) for file in files]
-    total = reduce(add, (one.moments for one in made))
+        made = [(file, *_read(file, model, missing, decimal, wait.rows)) for file in files]
+    total = reduce(add, (moments for _, moments, _ in made))
     total.save(target)
-    if json:
-        show_json(
-            {
-                "names": list(total.names),
-                "response": total.names[-1],
-                "rows": total.rows,
-                "dropped": sum(one.dropped for one in made),
-                "files": {str(one.file): one.moments.rows for one in made},
-                "out": str(target),
-            }
-        )
-    else:
-        _print(made, total, target)
+    answer = {
+        "names": list(total.names),
+        "response": total.names[-1],
+        "rows": total.rows,
+        "dropped": sum(dropped for _, _, dropped in made),
+        "files": {str(file): moments.rows for file, moments, _ in made},
+        "out": str(target),
+    }
+    give(answer, lambda: _print(made, total, target), json=json)
 
 
 def _target(files: Sequence[Path], out: Path | None) -> Path:
@@ -94,17 +75,17 @@ def _target(files: Sequence[Path], out: Path | None) -> Path:
 
 def _read(
     file: Path, model: Model | None, missing: str, decimal: bool, watch: inputs.RowsRead | None
-) -> _Made:
+) -> tuple[Moments, int]:
+    """What the file gives, and how many of its rows were dropped."""
     from titan.moments import collect
 
     moments = inputs.load_moments(file)
     if moments is not None:
-        return _Made(file, moments if model is None else moments.select(model.names), 0)
+        return moments if model is None else moments.select(model.names), 0
     source = inputs.open_rows(file, decimal=decimal, watch=watch)
-    if model is None:
-        model = _all_columns(source)
-    found = collect(source, model, missing=missing)  # type: ignore[arg-type]  # checked there
-    return _Made(file, found.moments, found.dropped)
+    chosen = model or _all_columns(source)
+    found = collect(source, chosen, missing=missing)  # type: ignore[arg-type]  # checked there
+    return found.moments, found.dropped
 
 
 def _all_columns(source: Source) -> Model:
@@ -116,22 +97,20 @@ def _all_columns(source: Source) -> Model:
         raise InputError(f"{source.label} has only one column", hint="at least two are needed")
     if not may_be_shown(source.column_names):  # they would be the names in the file to be saved
         raise InputError(
-            f"{source.label} seems to have no column names",
-            hint=f"{NO_HEADER}; or give --columns",
+            f"{source.label} seems to have no column names", hint=f"{NO_HEADER}; or give --columns"
         )
     *explaining, response = source.column_names
     return Model.from_columns(response, explaining)
 
 
-def _print(made: Sequence[_Made], total: Moments, target: Path) -> None:
+def _print(made: Sequence[tuple[Path, Moments, int]], total: Moments, target: Path) -> None:
     *explaining, response = total.names
-    rows = [(one.file.name, f"{one.moments.rows} rows", _dropped(one.dropped)) for one in made]
+    rows = [
+        (file.name, f"{moments.rows} rows", f"({dropped} incomplete dropped)" if dropped else "")
+        for file, moments, dropped in made
+    ]
     if len(made) > 1:
         rows.append(("together", f"{total.rows} rows", ""))
     show_rows(rows)
     print(f"  {response} on {', '.join(explaining)}")
     print(f"saved in {target}")
-
-
-def _dropped(rows: int) -> str:
-    return f"({rows} incomplete dropped)" if rows else ""

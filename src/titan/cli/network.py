@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from titan.cli import networks, options
-from titan.cli.output import cell, refuse_overwriting, show_error, show_json, show_rows
+from titan.cli.output import cell, give, refuse_overwriting, show_error, show_rows
 from titan.errors import InputError, NetworkError, NotPrivateError, TitanError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Look at a network, check it, design one.", no_args_is_help=True)
 
 _TOLD_BY_THE_ERROR = {"reason", "coalition"}
-NetworkArgument = Annotated[str, typer.Argument(metavar="NETWORK", help=networks.HELP_SIZED)]
+NetworkArgument = Annotated[str, Argument(metavar="NETWORK", help=networks.HELP_SIZED)]
 
 
 @app.command()
@@ -31,24 +32,26 @@ def show(network: NetworkArgument, json: options.Json = False) -> None:
       titan network show cycle:5
     """
     net = networks.sized(network)
-    if json:
-        show_json({"parties": list(net.parties), "edges": [list(edge) for edge in net.edges]})
-        return
-    print(f"{len(net)} parties, {len(net.edges)} links")
-    for i, party in enumerate(net.parties):
-        receivers = ", ".join(_name(net.parties[j]) for j in net.out_neighbours(i))
-        print(f"  {_name(party)} -> {receivers or '(nobody)'}")
+
+    def as_text() -> None:
+        print(f"{len(net)} parties, {len(net.edges)} links")
+        for i, party in enumerate(net.parties):
+            receivers = ", ".join(_name(net.parties[j]) for j in net.out_neighbours(i))
+            print(f"  {_name(party)} -> {receivers or '(nobody)'}")
+
+    edges = [list(edge) for edge in net.edges]
+    give({"parties": list(net.parties), "edges": edges}, as_text, json=json)
 
 
 @app.command()
 def check(
     network: NetworkArgument,
     tau: Annotated[
-        int | None, typer.Option(help="Fail unless this many curious parties learn nothing.")
+        int | None, Option(help="Fail unless this many curious parties learn nothing.")
     ] = None,
-    entries: Annotated[int, typer.Option(min=1, help="Length of the vector to be averaged.")] = 1,
-    bits: Annotated[int, typer.Option(help="Sums are taken modulo 2^bits.")] = 128,
-    recovery: Annotated[str, typer.Option(help=options.RECOVERIES)] = "auto",
+    entries: Annotated[int, Option(min=1, help="Length of the vector to be averaged.")] = 1,
+    bits: Annotated[int, Option(help="Sums are taken modulo 2^bits.")] = 128,
+    recovery: Annotated[str, Option(help=options.RECOVERIES)] = "auto",
     json: options.Json = False,
 ) -> None:
     """Is it strongly connected, how far across, how many curious parties does it tolerate?
@@ -66,11 +69,8 @@ def check(
         found |= _predictions(net, entries, bits, recovery)
     found |= {"tau": tau, "ok": failure is None, "reason": failure.message if failure else None}
     found["coalition"] = sorted(failure.cut) if isinstance(failure, NotPrivateError) else None
-    if json:
-        show_json(found)
-    else:
-        told = {name: value for name, value in found.items() if name not in _TOLD_BY_THE_ERROR}
-        show_rows([(name.replace("_", " "), cell(value)) for name, value in told.items()])
+    told = {name: value for name, value in found.items() if name not in _TOLD_BY_THE_ERROR}
+    give(found, lambda: _show(told), json=json)
     if failure is not None:
         show_error(failure)
         raise typer.Exit(1)
@@ -79,10 +79,10 @@ def check(
 @app.command()
 def design(
     parties: Annotated[
-        str, typer.Argument(metavar="PARTIES", help="How many, or their names with commas.")
+        str, Argument(metavar="PARTIES", help="How many, or their names with commas.")
     ],
-    tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
-    out: Annotated[Path | None, typer.Option(help="Write the links to this CSV file.")] = None,
+    tau: Annotated[int, Option(help="How many curious parties must learn nothing.")],
+    out: Annotated[Path | None, Option(help="Write the links to this CSV file.")] = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -100,20 +100,22 @@ def design(
     if out is not None:
         net.to_csv(out)
         print(f"{len(net.edges)} links written to {out}", file=sys.stderr)
-    if json:
-        show_json(_properties(net) | {"edges": [list(edge) for edge in net.edges]})
-    elif out is None:
-        lines = csv.writer(sys.stdout, lineterminator="\n")
-        lines.writerows([("from", "to"), *net.edges])
-    else:
-        show_rows([(name.replace("_", " "), cell(v)) for name, v in _properties(net).items()])
+    answer = _properties(net) | {"edges": [list(edge) for edge in net.edges]}
+
+    def as_text() -> None:
+        if out is None:
+            csv.writer(sys.stdout, lineterminator="\n").writerows([("from", "to"), *net.edges])
+        else:
+            _show(_properties(net))
+
+    give(answer, as_text, json=json)
 
 
 def _parties(text: str) -> int | list[str]:
     """A number of parties, or their names with commas."""
     if text.isascii() and text.isdecimal():
         return int(text)
-    names = [name.strip() for name in text.split(",")]
+    names = options.names_in(text)
     if len(names) == 1:
         raise InputError(
             f"{text!r} is neither a whole number nor names with commas",
@@ -146,6 +148,10 @@ def _predictions(net: Network, entries: int, bits: int, recovery: str) -> dict[s
         "most_bytes_sent": plan.cost.bytes_sent.largest,
         "total_bytes_sent": plan.cost.bytes_sent.total,
     }
+
+
+def _show(properties: dict[str, Any]) -> None:
+    show_rows([(name.replace("_", " "), cell(value)) for name, value in properties.items()])
 
 
 def _failure(net: Network, tau: int | None) -> TitanError | None:

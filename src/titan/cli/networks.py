@@ -33,17 +33,11 @@ def among(name: str, parties: Sequence[str]) -> Network:
     network = _from_file(name)
     unknown = sorted(set(network.parties) - set(parties))
     absent = sorted(set(parties) - set(network.parties))
-    if unknown or absent:
+    differences = {"no input for": unknown, "no link of": absent}
+    said = [f"{what} {', '.join(names)}" for what, names in differences.items() if names]
+    if said:
         raise InputError(
-            f"{name} and the inputs name different parties: "
-            + "; ".join(
-                text
-                for text in (
-                    unknown and f"no input for {', '.join(unknown)}",
-                    absent and f"no link of {', '.join(absent)}",
-                )
-                if text
-            ),
+            f"{name} and the inputs name different parties: {'; '.join(said)}",
             hint="a party is called like its file, without the ending",
         )
     return network

@@ -1,16 +1,21 @@
-"""Options that several commands share: those of the private sums, and those of a model."""
+"""Options that several commands share, alone or in groups."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from titan.cli import networks
 from titan.engines import ENGINES
 from titan.errors import InputError
 from titan.listing import one_of
+from titan.privacy.limits import DEFAULT
 from titan.protocol.recovery import recovery_names
 
 if TYPE_CHECKING:
@@ -20,73 +25,40 @@ if TYPE_CHECKING:
     from titan.protocol import Cost
     from titan.release import Column
 
-NetworkName = Annotated[str | None, typer.Option(help=f"{networks.HELP} [default: cycle]")]
-Tau = Annotated[
-    int | None, typer.Option(help="Refuse unless this many curious parties learn nothing.")
-]
 RECOVERIES = f"{one_of(recovery_names())}."
-Recovery = Annotated[str | None, typer.Option(help=f"{RECOVERIES} [default: auto]")]
-K = Annotated[int | None, typer.Option("-k", "--k", help="List length of topk.")]
-Rounds = Annotated[int | None, typer.Option(help="An upper bound on the network's diameter.")]
-Bits = Annotated[
-    int | None,
-    typer.Option(help="Sums are taken modulo 2^bits; one that finds scales, 2^512. [default: 128]"),
-]
-Masks = Annotated[
-    str | None, typer.Option(help="sent, or seeded: 32 bytes for each. [default: sent]")
-]
-Engine = Annotated[str | None, typer.Option(help=f"{one_of(ENGINES)}. [default: local]")]
+NetworkName = Annotated[str | None, Option(help=f"{networks.HELP} [default: cycle]")]
+Tau = Annotated[int | None, Option(help="Refuse unless this many curious parties learn nothing.")]
+Engine = Annotated[str | None, Option(help=f"{one_of(ENGINES)}. [default: local]")]
 Solver = Annotated[
-    str | None, typer.Option(help="One party that solves and tells the others. [default: all do]")
+    str | None, Option(help="One party that solves and tells the others. [default: all do]")
 ]
 AllowSmall = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--allow-small",
         help="Release the answer however few rows it is of: without, at least 10 for every party "
         "and 3 for every parameter.",
     ),
 ]
-
-Formula = Annotated[
-    str | None, typer.Option(help='The model, as "y ~ a + b + C(site, levels=[1, 2])".')
-]
-Response = Annotated[str | None, typer.Option(help="Instead of a formula: the column explained.")]
+Formula = Annotated[str | None, Option(help='The model, as "y ~ a + b + C(site, levels=[1, 2])".')]
+Response = Annotated[str | None, Option(help="Instead of a formula: the column explained.")]
 Columns = Annotated[
-    str | None, typer.Option(help="Instead of a formula: the columns that explain, with commas.")
+    str | None, Option(help="Instead of a formula: the columns that explain, with commas.")
 ]
-NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Beside --columns.")]
-Weights = Annotated[str | None, typer.Option(help="A column of analytic weights.")]
-Missing = Annotated[str, typer.Option(help="refuse or drop rows with missing values.")]
+NoIntercept = Annotated[bool, Option("--no-intercept", help="Beside --columns.")]
+Weights = Annotated[str | None, Option(help="A column of analytic weights.")]
+Missing = Annotated[str, Option(help="refuse or drop rows with missing values.")]
 Decimal = Annotated[
-    bool,
-    typer.Option("--decimal", help="Read binary numbers in Parquet as their shortest decimals."),
+    bool, Option("--decimal", help="Read binary numbers in Parquet as their shortest decimals.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write over an existing file.")]
-Save = Annotated[Path | None, typer.Option(help="Write the JSON to this file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Force = Annotated[bool, Option("--force", help="Write over an existing file.")]
+Save = Annotated[Path | None, Option(help="Write the JSON to this file.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
-Ask = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="QUESTION",
-        help="kind: what; key=value: such as 'regression: y ~ age + sex; cov_type=HC0; name=main', "
-        "'ridge: y ~ age; alpha=0.1,1', 'describe: age, sex', average, solve; repeatable.",
-    ),
-]
-Range = Annotated[
-    list[str] | None,
-    typer.Option("--range", help="age=0:120: values that may be; once per column."),
-]
-Step = Annotated[
-    list[str] | None, typer.Option(help="age=1: its values are put on this grid; once per column.")
-]
-Levels = Annotated[
-    list[str] | None, typer.Option(help="sex=f,m: what a category may be; once per column.")
-]
-Flag = Annotated[list[str] | None, typer.Option(help="died: a column of 0 and 1; repeatable.")]
-Unit = Annotated[list[str] | None, typer.Option(help="age=years, for people; once per column.")]
+def names_in(text: str) -> list[str]:
+    """Names between commas."""
+    return [name.strip() for name in text.split(",")]
 
 
 def given(**choices: Any) -> dict[str, Any]:
@@ -94,9 +66,174 @@ def given(**choices: Any) -> dict[str, Any]:
     return {name: value for name, value in choices.items() if value is not None}
 
 
-def columns_named(text: str | None) -> list[str] | None:
-    """Names between commas."""
-    return None if text is None else [name.strip() for name in text.split(",")]
+# -- groups -----------------------------------------------------------------------------------
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """For typer: a parameter that is one of the groups below is taken apart into its options."""
+    own = signature(command, eval_str=True).parameters
+    types: dict[str, Any] = {name: parameter.annotation for name, parameter in own.items()}
+    groups = {
+        name: signature(types[name], eval_str=True).parameters
+        for name in own
+        if is_dataclass(types[name])
+    }
+
+    @wraps(command)
+    def put_together(**chosen: Any) -> None:
+        for name, parts in groups.items():
+            chosen[name] = types[name](**{part: chosen.pop(part) for part in parts})
+        command(**chosen)
+
+    apart = [one for name in own for one in groups.get(name, {name: own[name]}).values()]
+    shown = Signature([one.replace(kind=Parameter.KEYWORD_ONLY) for one in apart])
+    put_together.__signature__ = shown  # type: ignore[attr-defined]
+    return put_together
+
+
+@dataclass(frozen=True)
+class Sums:
+    """How private sums are made."""
+
+    recovery: Annotated[str | None, Option(help=f"{RECOVERIES} [default: auto]")] = None
+    k: Annotated[int | None, Option("-k", "--k", help="List length of topk.")] = None
+    rounds: Annotated[int | None, Option(help="An upper bound on the network's diameter.")] = None
+    bits: Annotated[
+        int | None,
+        Option(help="Sums are taken modulo 2^bits; one that finds scales, 2^512. [default: 128]"),
+    ] = None
+    masks: Annotated[
+        str | None, Option(help="sent, or seeded: 32 bytes for each. [default: sent]")
+    ] = None
+
+    def given(self, **further: Any) -> dict[str, Any]:
+        return given(**further, **vars(self))
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A model: a formula, or the columns that it is made of."""
+
+    formula: Formula = None
+    response: Response = None
+    columns: Columns = None
+    no_intercept: NoIntercept = False
+    weights: Weights = None
+
+    def model(self) -> Model | None:
+        """None where none was asked for."""
+        from titan.moments import Model
+
+        text = formula_of(self.formula, self.response, self.columns, self.no_intercept)
+        return None if text is None else Model(text, weights=self.weights)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a study asks, and of which columns."""
+
+    ask: Annotated[
+        list[str] | None,
+        Option(
+            metavar="QUESTION",
+            help="kind: what; key=value: such as 'regression: y ~ age + sex; cov_type=HC0; "
+            "name=main', 'ridge: y ~ age; alpha=0.1,1', 'describe: age, sex', average, solve; "
+            "repeatable.",
+        ),
+    ] = None
+    formula: Annotated[
+        str | None, Option(help='Short for one regression, such as "y ~ a + b".')
+    ] = None
+    weights: Annotated[str | None, Option(help="With --formula: a column of analytic weights.")] = (
+        None
+    )
+    release: Annotated[
+        str | None, Option(help="With --formula: solution or inference. [default: inference]")
+    ] = None
+    range_: Annotated[
+        list[str] | None, Option("--range", help="age=0:120: values that may be; once per column.")
+    ] = None
+    step: Annotated[
+        list[str] | None, Option(help="age=1: its values are put on this grid; once per column.")
+    ] = None
+    levels: Annotated[
+        list[str] | None, Option(help="sex=f,m: what a category may be; once per column.")
+    ] = None
+    flag: Annotated[list[str] | None, Option(help="died: a column of 0 and 1; repeatable.")] = None
+    unit: Annotated[list[str] | None, Option(help="age=years, for people; once per column.")] = None
+
+    def questions(self) -> list[Question]:
+        """One regression by --formula, with what belongs to it, and whatever --ask says."""
+        from titan.joint.kinds import Question
+        from titan.study.asking import read_question
+
+        beside = given(weights=self.weights, release=self.release)
+        if self.formula is None and beside:
+            option = next(iter(beside))
+            said = f"{option}={beside[option]}"
+            raise InputError(
+                f"--{option} goes with --formula",
+                hint=f"or say it in the question: --ask 'regression: y ~ a; {said}'",
+            )
+        asked = [read_question(text) for text in self.ask or []]
+        if self.formula is None:
+            return asked
+        return [Question("regression", "", (("formula", self.formula), *beside.items())), *asked]
+
+    def columns(self) -> dict[str, Column]:
+        """What the options say of columns."""
+        from titan.study.asking import read_columns
+
+        return read_columns(
+            ranges=self.range_ or [],
+            steps=self.step or [],
+            levels=self.levels or [],
+            flags=self.flag or [],
+            units=self.unit or [],
+        )
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """On what rows a study is made, and who solves."""
+
+    missing: Annotated[
+        str | None, Option(help="refuse or drop rows with missing values. [default: refuse]")
+    ] = None
+    min_rows: Annotated[
+        int | None, Option(help=f"The fewest rows of a party. [default: {DEFAULT.rows_per_party}]")
+    ] = None
+    rows_per_parameter: Annotated[
+        int | None,
+        Option(help=f"The fewest rows per parameter. [default: {DEFAULT.rows_per_parameter}]"),
+    ] = None
+    solver: Solver = None
+
+    def given(self) -> dict[str, Any]:
+        """By the names that a study has for them."""
+        return given(min_rows_party=self.min_rows, **{**vars(self), "min_rows": None})
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+def formula_of(
+    formula: str | None, response: str | None, columns: str | None, no_intercept: bool
+) -> str | None:
+    """The formula, or that of the columns that were named; None where nothing was."""
+    from titan.moments import Model
+
+    if formula is not None and no_intercept:
+        raise InputError("--no-intercept cannot go with a formula", hint='write "y ~ x - 1"')
+    if response is None and columns is None and not no_intercept:
+        return formula
+    if formula is None and response is not None and columns is not None:
+        chosen = Model.from_columns(response, names_in(columns), intercept=not no_intercept)
+        return chosen.formula
+    raise InputError(
+        "the model is not clear",
+        hint='give --formula "y ~ a + b" alone, or --response y and --columns a,b',
+    )
 
 
 def no_model(further: str = "") -> InputError:
@@ -105,86 +242,21 @@ def no_model(further: str = "") -> InputError:
     )
 
 
-def model(
-    formula: str | None,
-    response: str | None,
-    columns: str | None,
-    no_intercept: bool,
-    weights: str | None,
-) -> Model | None:
-    """The model that was asked for; None where none was."""
-    from titan.moments import Model
-
-    found = formula_of(formula, response, columns, no_intercept)
-    return None if found is None else Model(found, weights=weights)
+# -- answers ----------------------------------------------------------------------------------
 
 
-def formula_of(
-    formula: str | None, response: str | None, columns: str | None, no_intercept: bool
-) -> str | None:
-    """The formula, or that of the columns that were named."""
-    from titan.moments import Model
-
-    named = columns_named(columns)
-    if formula is not None and no_intercept:
-        raise InputError("--no-intercept cannot go with a formula", hint='write "y ~ x - 1"')
-    if formula is not None and response is None and named is None:
-        return formula
-    if formula is None and response is not None and named is not None:
-        return Model.from_columns(response, named, intercept=not no_intercept).formula
-    if formula is None and response is None and named is None and not no_intercept:
-        return None
-    raise InputError(
-        "the model is not clear",
-        hint='give --formula "y ~ a + b" alone, or --response y and --columns a,b',
-    )
+def answer(out: Any, network: Network | None) -> dict[str, Any]:
+    """A result's own fields; and who took part and what it cost, if it was not one party alone."""
+    parties = None if network is None else list(network.parties)
+    return {**out.to_dict(), "parties": parties, "cost": parties and out.cost.as_dict()}
 
 
-def questions(
-    ask: list[str] | None, formula: str | None, weights: str | None, release: str | None
-) -> list[Question]:
-    """One regression by --formula, with what belongs to it, and whatever --ask says."""
-    from titan.joint.kinds import Question
-    from titan.study.asking import read_question
-
-    beside = given(weights=weights, release=release)
-    if formula is None and beside:
-        option = next(iter(beside))
-        raise InputError(
-            f"--{option} goes with --formula",
-            hint=f"or say it in the question: --ask 'regression: y ~ a; {option}={beside[option]}'",
-        )
-    short = [] if formula is None else [{"formula": formula} | beside]
-    regressions = [Question("regression", "", tuple(options.items())) for options in short]
-    return [*regressions, *map(read_question, ask or [])]
-
-
-def columns_said(
-    range_: list[str] | None,
-    step: list[str] | None,
-    levels: list[str] | None,
-    flag: list[str] | None,
-    unit: list[str] | None,
-) -> dict[str, Column]:
-    """What the options say of columns."""
-    from titan.study.asking import read_columns
-
-    return read_columns(
-        ranges=range_ or [],
-        steps=step or [],
-        levels=levels or [],
-        flags=flag or [],
-        units=unit or [],
-    )
-
-
-def refuse_without_network(choices: dict[str, Any]) -> None:
+def refuse_without_network(**choices: Any) -> None:
     """One party alone makes no sums: nothing that was asked of them may be passed over."""
-    if choices:
-        named = ", ".join(f"--{name.replace('_', '-')}" for name in choices)
+    if asked := given(**choices):
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in asked)
         raise InputError(
-            f"{named} has no meaning for one party alone",
-            hint="give one file per party",
+            f"{named} has no meaning for one party alone", hint="give one file per party"
         )
 
 
@@ -201,6 +273,6 @@ def privacy(network: Network, tau: int | None) -> str:
 
 def cost_line(cost: Cost) -> str:
     return (
-        f"{len(cost.bytes_sent)} parties, {cost.rounds} rounds, {cost.messages} messages, "
-        f"at most {cost.bytes_sent.largest} bytes sent by a party"
+        f"Cost: {len(cost.bytes_sent)} parties, {cost.rounds} rounds, {cost.messages} messages, "
+        f"at most {cost.bytes_sent.largest} bytes sent by a party."
     )

@@ -20,6 +20,7 @@ from titan.listing import aligned
 
 if TYPE_CHECKING:
     from titan.errors import TitanError
+    from titan.results import Results
 
 
 def speak_plainly() -> None:
@@ -41,13 +42,8 @@ def fail(error: TitanError) -> NoReturn:
     sys.exit(error.exit_status)
 
 
-def as_json(answer: Mapping[str, Any]) -> str:
-    """JSON knows no infinity and nothing undefined: both are null."""
-    return json.dumps(finite(answer), indent=2, allow_nan=False)
-
-
 def show_json(answer: Mapping[str, Any]) -> None:
-    print(as_json(answer))
+    print(_as_json(answer))
 
 
 def give(
@@ -59,7 +55,12 @@ def give(
     else:
         as_text()
     if save is not None:
-        write_text(save, as_json(answer) + "\n")
+        write_text(save, _as_json(answer) + "\n")
+
+
+def _as_json(answer: Mapping[str, Any]) -> str:
+    """JSON knows no infinity and nothing undefined: both are null."""
+    return json.dumps(finite(answer), indent=2, allow_nan=False)
 
 
 def check_save(save: Path | None, inputs: Sequence[Path]) -> None:
@@ -105,6 +106,33 @@ def show_wrapped(before: str, text: str) -> None:
     print(textwrap.fill(before + text, 98, subsequent_indent=" " * len(before)))
 
 
+# -- results of a run -------------------------------------------------------------------------
+
+
+def show_results(results: Results) -> None:
+    """Every answer as the library prints it, under the question's name where there are several."""
+    several = len(results) > 1
+    for entry in results.entries:
+        if entry.name in results.errors:
+            continue
+        if several:
+            print(f"-- {entry.name} " + "-" * max(0, 75 - len(entry.name)))
+        print(entry.summary, flush=True)
+        if several:
+            print()
+
+
+def refuse_failures(results: Results) -> None:
+    """Say which questions have no answer; the last one's error is the command's."""
+    errors = results.errors
+    for at, (name, error) in enumerate(errors.items(), 1):
+        if len(results) > 1:
+            error.message = f"{name}: {error.message}"
+        if at == len(errors):
+            raise error
+        show_error(error)
+
+
 # -- files ------------------------------------------------------------------------------------
 
 
@@ -128,20 +156,6 @@ def write_text(path: Path, text: str) -> None:
 # -- progress ---------------------------------------------------------------------------------
 
 
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal, nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
 @dataclass(frozen=True)
 class Waiting:
     """What to call for somebody who waits; both None where nobody watches."""
@@ -152,7 +166,14 @@ class Waiting:
 
 
 @contextmanager
-def waiting() -> Iterator[Waiting]:
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal, nothing in a pipe."""
+    with waiting(what) as wait:
+        yield wait.rounds
+
+
+@contextmanager
+def waiting(what: str = "") -> Iterator[Waiting]:
     """Rows are counted while they are read (how many there are nobody knows), rounds have a bar."""
     if not sys.stderr.isatty():
         yield Waiting()
@@ -161,8 +182,8 @@ def waiting() -> Iterator[Waiting]:
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        read = bar.add_task("rows", total=None)
-        rounds = bar.add_task("rounds", total=None, visible=False)
+        read = bar.add_task(what or "rows", total=None)
+        rounds = bar.add_task(what or "rounds", total=None, visible=False)
         so_far = 0
 
         def more_rows(rows: int) -> None:

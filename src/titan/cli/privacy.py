@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import networks, options
-from titan.cli.output import check_writable, refuse_overwriting, show_json
+from titan.cli.added_commands import added
+from titan.cli.output import check_writable, give, refuse_overwriting
 from titan.errors import InputError
 from titan.listing import listing
 
@@ -20,17 +21,17 @@ _NAMED = 12  # parties of a group that are named in text
 
 
 def command(
-    network: Annotated[str, typer.Argument(metavar="NETWORK", help=networks.HELP_SIZED)],
+    network: Annotated[str, Argument(metavar="NETWORK", help=networks.HELP_SIZED)],
     tau: Annotated[
         int | None,
-        typer.Option(help="Largest coalitions to look at. [default: the smallest dangerous ones]"),
+        Option(help="Largest coalitions to look at. [default: the smallest dangerous ones]"),
     ] = None,
     coalition: Annotated[
-        str | None, typer.Option(help="What these parties learn: names with commas.")
+        str | None, Option(help="What these parties learn: names with commas.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Dangerous coalitions to name.")] = 20,
+    limit: Annotated[int, Option(min=0, help="Dangerous coalitions to name.")] = 20,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the network, honest groups coloured, to this file.")
+        Path | None, Option(help="Draw the network, honest groups coloured, to this file.")
     ] = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -45,38 +46,34 @@ def command(
     from titan.privacy.audit import audit, infer
 
     net = networks.sized(network)
+    draw = None
     if plot is not None:
         refuse_overwriting(plot, force)
         check_writable(plot)
+        draw = added("draw_network", "--plot")
     learned = None if coalition is None else infer(net, _members(net, coalition))
     audited = audit(net, tau, limit=limit) if coalition is None or tau is not None else None
-    if plot is not None:
-        _draw(net, learned, audited, plot)
-    if json:
-        show_json(_as_dict(net, learned, audited))
-        return
-    if learned is not None:
-        _print_coalition(learned)
-    if audited is not None:
-        _print_audit(net, audited)
+    if draw is not None:
+        worst = audited.dangerous[0] if audited is not None and audited.dangerous else None
+        draw(net, learned or worst, plot)
+
+    def as_text() -> None:
+        if learned is not None:
+            _print_coalition(learned)
+        if audited is not None:
+            _print_audit(net, audited)
+
+    give(_as_dict(net, learned, audited), as_text, json=json)
 
 
 def _members(net: Network, text: str) -> list[str]:
     """Names between commas; a name that holds a comma itself is taken whole."""
     if text in net.parties:
         return [text]
-    names = [name.strip() for name in text.split(",")]
+    names = options.names_in(text)
     if not all(names):
         raise InputError(f"--coalition {text!r} has an empty name", hint="for example north,east")
     return names
-
-
-def _draw(net: Network, learned: Inference | None, audited: Audit | None, file: Path) -> None:
-    from titan.privacy.picture import draw
-
-    if learned is None and audited is not None and audited.dangerous:
-        learned = audited.dangerous[0]
-    draw(net, learned, file)
 
 
 # -- JSON -------------------------------------------------------------------------------------
@@ -113,7 +110,8 @@ def _print_coalition(learned: Inference) -> None:
     who = listing(learned.coalition, _NAMED)
     if learned.harmless:
         print(f"{who}: harmless")
-        print(f"  learns the pooled sum and nothing else of {_counted(learned.components[0])}")
+        others = len(learned.components[0])
+        print(f"  learns the pooled sum and nothing else of the other {others} parties")
         return
     print(f"{who}: not harmless")
     for group in learned.components:
@@ -123,7 +121,8 @@ def _print_coalition(learned: Inference) -> None:
 
 def _print_audit(net: Network, audited: Audit) -> None:
     if not audited.harmless:
-        print(f"{len(net)} parties: nothing hides one's input from " + _the_other(net))
+        others = "the other" if len(net) == 2 else "all others together"
+        print(f"{len(net)} parties: nothing hides one's input from {others}")
         return
     for size, harmless in audited.harmless.items():
         what = "party learns" if size == 1 else "parties together learn"
@@ -137,11 +136,3 @@ def _print_audit(net: Network, audited: Audit) -> None:
         print(f"  {listing(each.coalition, _NAMED)}: {groups}")
     if audited.more:
         print("  and there are more (--limit)")
-
-
-def _the_other(net: Network) -> str:
-    return "the other" if len(net) == 2 else "all others together"
-
-
-def _counted(group: tuple[str, ...]) -> str:
-    return f"the other {len(group)} parties"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from titan.cli import answers, networks, options
-from titan.cli.output import check_save, give, show_rows, show_wrapped
+from titan.cli import networks, options
+from titan.cli.output import check_save, give, show_results, show_rows, show_wrapped
 from titan.errors import FileError, InputError
 from titan.listing import listing
 
@@ -25,73 +26,48 @@ if TYPE_CHECKING:
 _TITLE = "a rehearsal"
 
 
+@options.grouped
 def command(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A study with --data, or rows with --party."),
+        Path, Argument(metavar="FILE", help="A study with --data, or rows with --party.")
     ],
+    *,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Every party's rows: <party>.csv or <party>.parquet."),
+        Option(metavar="DIR", help="Every party's rows: <party>.csv or <party>.parquet."),
     ] = None,
     party: Annotated[
-        str | None, typer.Option(help="Divide one file of rows among parties by this column.")
+        str | None, Option(help="Divide one file of rows among parties by this column.")
     ] = None,
-    ask: options.Ask = None,
-    formula: options.Formula = None,
+    asked: options.Asked,
     response: options.Response = None,
     columns: options.Columns = None,
     no_intercept: options.NoIntercept = False,
-    weights: options.Weights = None,
-    range_: options.Range = None,
-    step: options.Step = None,
-    levels: options.Levels = None,
-    flag: options.Flag = None,
-    unit: options.Unit = None,
-    missing: Annotated[
-        str | None, typer.Option(help="refuse or drop rows with missing values. [default: refuse]")
-    ] = None,
-    network: Annotated[
-        str | None, typer.Option(help=f"{networks.HELP_STUDY} [default: cycle]")
-    ] = None,
+    network: Annotated[str | None, Option(help=f"{networks.HELP_STUDY} [default: cycle]")] = None,
     tau: Annotated[
-        int | None, typer.Option(help="How many curious parties must learn nothing. [default: 1]")
+        int | None, Option(help="How many curious parties must learn nothing. [default: 1]")
     ] = None,
-    release: Annotated[
-        str | None, typer.Option(help="solution or inference. [default: inference]")
-    ] = None,
-    recovery: options.Recovery = None,
-    k: options.K = None,
-    rounds: options.Rounds = None,
-    bits: options.Bits = None,
-    masks: options.Masks = None,
-    solver: options.Solver = None,
-    min_rows: Annotated[
-        int | None, typer.Option(help="The fewest rows of a party. [default: 10]")
-    ] = None,
-    rows_per_parameter: Annotated[
-        int | None, typer.Option(help="The fewest rows per parameter. [default: 3]")
-    ] = None,
+    sums: options.Sums,
+    conditions: options.Conditions,
     allow_small: Annotated[
-        bool, typer.Option("--allow-small", help="Any number of rows will do.")
+        bool, Option("--allow-small", help="Any number of rows will do.")
     ] = False,
     keys: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The parties' keys, <party>.key; new ones without."),
+        Path | None, Option(metavar="DIR", help="The parties' keys, <party>.key; new ones without.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep study, keys, runs and transcripts in a new folder."),
+        Option(metavar="DIR", help="Keep study, keys, runs and transcripts in a new folder."),
     ] = None,
     keep_journal: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--keep-journal", help="With --out: leave the masks in the journals, for titan.view."
         ),
     ] = False,
     wait: Annotated[
         float | None,
-        typer.Option(min=0.1, help="Seconds to wait for a party. [default: 60, and 3 per party]"),
+        Option(min=0.1, help="Seconds to wait for a party. [default: 60, and 3 per party]"),
     ] = None,
     save: options.Save = None,
     json: options.Json = False,
@@ -114,22 +90,18 @@ def command(
     check_save(save, [file])
     if keep_journal and out is None:
         raise InputError("--keep-journal without --out keeps nothing", hint="--out DIR")
-    formula = options.formula_of(formula, response, columns, no_intercept)
-    content = options.given(
-        missing=missing, tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks,
-        solver=solver, min_rows_party=min_rows, rows_per_parameter=rows_per_parameter,
-    )  # fmt: skip
-    asked = options.given(
-        ask=ask, formula=formula, weights=weights, release=release, range=range_, step=step,
-        levels=levels, flag=flag, unit=unit,
-    )  # fmt: skip
-    _check_kind(file, data, party, options.given(network=network, **content, **asked))
-    questions = options.questions(ask, formula, weights, release)
-    said = options.columns_said(range_, step, levels, flag, unit)
+    formula = options.formula_of(asked.formula, response, columns, no_intercept)
+    asked = replace(asked, formula=formula)
+    chosen = options.given(network=network, tau=tau, **vars(sums), **vars(conditions))
+    _check_kind(file, data, party, options.given(**chosen, **vars(asked)))
+    content = sums.given(tau=tau, **conditions.given())
+    questions, said = asked.questions(), asked.columns()
     from titan.party.rehearsal import rehearse, workplace
     from titan.party.run_results import load
 
-    with workplace(_new(out)) as place, _live_line() as progress:
+    if out is not None and out.is_dir() and any(out.iterdir()):
+        raise FileError(f"{out} is not empty", hint="name a new folder")
+    with workplace(out) as place, _live_line() as progress:
         if data is not None:
             study, rows = _given(file, data)
         else:
@@ -157,27 +129,18 @@ def _check_kind(
             hint="--data DIR for a study, --party COLUMN for one file of rows",
         )
     if data is None and party is None:
-        study = file.suffix == ".toml"
-        raise InputError(
-            f"{file.name} alone is not enough",
-            hint="--data DIR, with one file of rows per party"
-            if study
-            else "--party COLUMN, which names the party of each row",
-        )
+        of_study = "--data DIR, with one file of rows per party"
+        of_rows = "--party COLUMN, which names the party of each row"
+        hint = of_study if file.suffix == ".toml" else of_rows
+        raise InputError(f"{file.name} alone is not enough", hint=hint)
     if data is not None and choices:
-        option = next(iter(choices)).replace("min_rows_party", "min_rows").replace("_", "-")
+        option = next(iter(choices)).strip("_").replace("_", "-")
         raise InputError(
             f"--{option} cannot go with a study, which says that itself",
             hint="leave it out, or make another study",
         )
     if party is not None and "formula" not in choices and "ask" not in choices:
         raise options.no_model("; or --ask with a question")
-
-
-def _new(out: Path | None) -> Path | None:
-    if out is not None and out.is_dir() and any(out.iterdir()):
-        raise FileError(f"{out} is not empty", hint="name a new folder")
-    return out
 
 
 def _given(file: Path, data: Path) -> tuple[Study, dict[str, Path]]:
@@ -206,9 +169,9 @@ def _content(
 
     source = open_source(file)
     names = [name for name in source.column_names if name != column]
-    asking = [question for question in questions if names_columns(question)]
-    needed = {name for question in asking for name in columns_named(question, names)}
-    lenient = any("columns" not in question.options for question in asking)
+    naming = [question for question in questions if names_columns(question)]
+    needed = {name for question in naming for name in columns_named(question, names)}
+    lenient = any("columns" not in question.options for question in naming)
     missing = sorted(needed - set(said))
     columns = Dictionary.of({**draft([source], missing, lenient=lenient), **said})
     return {
@@ -253,7 +216,7 @@ def _print(found: Rehearsal, results: Results, out: Path | None) -> None:
 
     from titan.study import check
 
-    answers.show(results)
+    show_results(results)
     study, cost = found.study, found.answer["cost"]
     print("\nEvery party learned:")
     for item in check(study, datetime.now(UTC)).learned:

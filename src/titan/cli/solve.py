@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.output import give, show_rows, waiting
@@ -19,22 +19,23 @@ if TYPE_CHECKING:
     from titan.leastsquares import Solution
     from titan.moments import Moments, Source
     from titan.network import Network
-    from titan.privacy.limits import Limits
 
 
+@options.grouped
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE...", help="One CSV or Parquet file per party; one alone is solved alone."
         ),
     ],
+    *,
     response: Annotated[
-        str | None, typer.Option(help="The column that is b. [default: the last]")
+        str | None, Option(help="The column that is b. [default: the last]")
     ] = None,
     header: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--header/--no-header",
             help="Whether a CSV begins with names. [default: if its first line has no number]",
         ),
@@ -42,11 +43,7 @@ def command(
     decimal: options.Decimal = False,
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    recovery: options.Recovery = None,
-    k: options.K = None,
-    rounds: options.Rounds = None,
-    bits: options.Bits = None,
-    masks: options.Masks = None,
+    sums: options.Sums,
     engine: options.Engine = None,
     solver: options.Solver = None,
     allow_small: options.AllowSmall = False,
@@ -61,9 +58,11 @@ def command(
     Example:
       titan solve north.csv east.csv south.csv --network cycle --tau 1
     """
-    sums = options.given(
-        tau=tau, recovery=recovery, k=k, rounds=rounds, bits=bits, masks=masks, engine=engine
-    )
+    from titan.fitting import exact, solve_moments
+    from titan.joint import SumSettings
+    from titan.leastsquares import solve_pooled
+
+    choices = sums.given(tau=tau, engine=engine)
     paths = inputs.by_party(files)
     with waiting() as wait:
         sources = {
@@ -71,33 +70,18 @@ def command(
             for party, path in paths.items()
         }
         if len(files) == 1:
-            further = options.given(network=network, solver=solver, allow_small=allow_small or None)
-            options.refuse_without_network(further | sums)
-            net = None
+            options.refuse_without_network(
+                network=network, solver=solver, allow_small=allow_small or None, **choices
+            )
+            net, out = None, solve_pooled(exact(_moments(next(iter(sources.values())), response)))
         else:
             net = networks.among(network or "cycle", list(paths))
-            sums["progress"] = wait.rounds
-        out = _solve(sources, response, net, solver, limits_for(allow_small), sums)
-    give(_as_dict(out, net), lambda: _print(out, net, tau), json=json)
-
-
-def _solve(
-    sources: dict[str, Source],
-    response: str | None,
-    net: Network | None,
-    solver: str | None,
-    limits: Limits,
-    sums: dict[str, Any],
-) -> Solution:
-    from titan.fitting import exact, solve_moments
-    from titan.joint import SumSettings
-    from titan.leastsquares import solve_pooled
-
-    if net is None:
-        return solve_pooled(exact(_moments(next(iter(sources.values())), response)))
-    _same_columns(sources)
-    secrets = [_moments(sources[party], response) for party in net.parties]
-    return solve_moments(secrets, SumSettings(net, **sums), solver=solver, limits=limits)
+            _same_columns(sources)
+            secrets = [_moments(sources[party], response) for party in net.parties]
+            settings = SumSettings(net, progress=wait.rounds, **choices)
+            limits = limits_for(allow_small)
+            out = solve_moments(secrets, settings, solver=solver, limits=limits)
+    give(options.answer(out, net), lambda: _print(out, net, tau), json=json)
 
 
 def _same_columns(sources: dict[str, Source]) -> None:
@@ -138,14 +122,6 @@ def _moments(source: Source, response: str | None) -> Moments:
     return collect(source, model).moments
 
 
-def _as_dict(out: Solution, net: Network | None) -> dict[str, Any]:
-    return {
-        **out.to_dict(),
-        "parties": None if net is None else list(net.parties),
-        "cost": None if net is None else out.cost.as_dict(),
-    }
-
-
 def _print(out: Solution, net: Network | None, tau: int | None) -> None:
     from titan.leastsquares.balls import at_most
 
@@ -161,6 +137,5 @@ def _print(out: Solution, net: Network | None, tau: int | None) -> None:
     if net is not None:
         print(
             f"Every party learned: pooled AᵀA ({n}×{n}), Aᵀb, {out.rows} rows; "
-            f"{options.privacy(net, tau)}.\n"
-            f"Cost: {options.cost_line(out.cost)}."
+            f"{options.privacy(net, tau)}.\n{options.cost_line(out.cost)}"
         )

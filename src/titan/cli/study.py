@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from titan.cli import networks, options
 from titan.cli.advice import typed, typed_hint
-from titan.cli.output import cell, show_error, show_json, show_pairs, show_wrapped
+from titan.cli.output import cell, give, show_error, show_pairs, show_wrapped
 from titan.errors import InputError
 from titan.listing import listing
-from titan.privacy.limits import DEFAULT
 
 if TYPE_CHECKING:
     from titan.joint.explanations import Item
@@ -24,48 +24,24 @@ app = typer.Typer(help="Gather a study, check one before taking part.", no_args_
 
 
 @app.command()
+@options.grouped
 def new(
-    card: Annotated[list[Path], typer.Option(help="A party's card; once for every party.")],
-    tau: Annotated[int, typer.Option(help="How many curious parties must learn nothing.")],
-    out: Annotated[Path, typer.Option(help="The file to write.")],
-    ask: options.Ask = None,
-    formula: Annotated[
-        str | None, typer.Option(help='Short for one regression, such as "y ~ a + b".')
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="With --formula: a column of analytic weights.")
-    ] = None,
-    release: Annotated[
-        str | None, typer.Option(help="With --formula: solution or inference.")
-    ] = None,
-    range_: options.Range = None,
-    step: options.Step = None,
-    levels: options.Levels = None,
-    flag: options.Flag = None,
-    unit: options.Unit = None,
-    network: Annotated[str, typer.Option(help=networks.HELP_STUDY)] = "design",
-    title: Annotated[str, typer.Option(help="What the study is about.")] = "a study",
-    missing: Annotated[str, typer.Option(help="refuse or drop rows with gaps.")] = "refuse",
-    min_rows: Annotated[
-        int, typer.Option(help="The fewest rows of a party.")
-    ] = DEFAULT.rows_per_party,
+    card: Annotated[list[Path], Option(help="A party's card; once for every party.")],
+    tau: Annotated[int, Option(help="How many curious parties must learn nothing.")],
+    out: Annotated[Path, Option(help="The file to write.")],
+    *,
+    asked: options.Asked,
+    network: Annotated[str, Option(help=networks.HELP_STUDY)] = "design",
+    title: Annotated[str, Option(help="What the study is about.")] = "a study",
+    conditions: options.Conditions,
     min_rows_total: Annotated[
-        int | None, typer.Option(help="The fewest rows in all; --min-rows for every party.")
+        int | None, Option(help="The fewest rows in all; --min-rows for every party.")
     ] = None,
-    rows_per_parameter: Annotated[
-        int, typer.Option(help="The fewest rows per parameter.")
-    ] = DEFAULT.rows_per_parameter,
     pull: Annotated[
-        list[str] | None,
-        typer.Option(help="from,to: on this link the receiver dials, not the sender."),
+        list[str] | None, Option(help="from,to: on this link the receiver dials, not the sender.")
     ] = None,
-    bits: Annotated[int, typer.Option(help="The second sum is taken modulo 2^bits.")] = 128,
-    recovery: Annotated[str, typer.Option(help=options.RECOVERIES)] = "auto",
-    k: options.K = None,
-    rounds: Annotated[int | None, typer.Option(help="A bound on the diameter.")] = None,
-    masks: Annotated[str, typer.Option(help="sent or seeded.")] = "sent",
-    solver: Annotated[str | None, typer.Option(help="One party that solves for all.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    sums: options.Sums,
+    force: Annotated[bool, Option("--force", help="Replace the file.")] = False,
     json: options.Json = False,
 ) -> None:
     """Gather cards, links, columns and questions into one file, which all then check and join.
@@ -79,10 +55,11 @@ def new(
     from titan.release import Dictionary
     from titan.study import Card, Study
     from titan.study.asking import with_columns
+    from titan.study.preflight import unread_columns
 
-    said = options.columns_said(range_, step, levels, flag, unit)
-    columns, asked = Dictionary.of(said), options.questions(ask, formula, weights, release)
-    if not asked:
+    said = asked.columns()
+    columns, questions = Dictionary.of(said), asked.questions()
+    if not questions:
         raise InputError("nothing is asked", hint='--formula "y ~ a + b", or --ask with a question')
     cards = tuple(Card.load(path) for path in card)
     net = networks.for_study(network, [card.name for card in cards], tau)
@@ -92,32 +69,23 @@ def new(
         parties=cards,
         links=_links(net, pull or []),
         columns=columns,
-        questions=tuple(with_columns(question, list(said), columns) for question in asked),
-        missing=missing,  # type: ignore[arg-type]  # words are checked by Study
-        min_rows_party=min_rows,
+        questions=tuple(with_columns(question, list(said), columns) for question in questions),
         min_rows_total=min_rows_total,
-        rows_per_parameter=rows_per_parameter,
-        bits=bits,
-        recovery=recovery,  # type: ignore[arg-type]
-        masks=masks,  # type: ignore[arg-type]
-        k=k,
-        rounds=rounds,
-        solver=solver,
+        **conditions.given(),
+        **sums.given(),
     )
-    _refuse_unread(study)
+    for name in unread_columns(study):  # what was typed about it is misspelt
+        raise InputError(f"{name!r} is not a column that a question reads")
     _refuse_problems(_report(study))  # nobody could join it
     study.save(out, force=force)
-    if json:
-        show_json(
-            {"study": str(out), "digest": study.digest, "parties": list(study.network.parties)}
-        )
-    else:
-        show_pairs([("study", str(out)), ("digest", study.digest)])
+    made = {"study": str(out), "digest": study.digest}
+    answer = {**made, "parties": list(study.network.parties)}
+    give(answer, lambda: show_pairs(list(made.items())), json=json)
 
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(metavar="STUDY", help="The study's file.")],
+    file: Annotated[Path, Argument(metavar="STUDY", help="The study's file.")],
     json: options.Json = False,
 ) -> None:
     """Is it sound and private, what will it cost, and what will everybody learn?
@@ -131,10 +99,7 @@ def check(
     from titan.study import Study
 
     report = _report(Study.load(file))
-    if json:
-        show_json(_advised(report.as_dict()))
-    else:
-        _print(report)
+    give(_advised(report.as_dict()), lambda: _print(report), json=json)
     _refuse_problems(report)
 
 
@@ -159,21 +124,13 @@ def _refuse_problems(report: Report) -> None:
         raise typer.Exit(1)
 
 
-def _refuse_unread(study: Study) -> None:
-    """What was typed about a column that nobody reads is a misspelling."""
-    from titan.study.preflight import unread_columns
-
-    for name in unread_columns(study):
-        raise InputError(f"{name!r} is not a column that a question reads")
-
-
 # -- reading options --------------------------------------------------------------------------
 
 
 def _links(network: Network, pull: list[str]) -> tuple[Link, ...]:
     from titan.study import Link
 
-    asked = {text: tuple(part.strip() for part in text.split(",")) for text in pull}
+    asked = {text: tuple(options.names_in(text)) for text in pull}
     for text, pair in asked.items():
         if pair not in network.edges:
             raise InputError(f"--pull {text}: there is no such link", hint="write it as from,to")
@@ -191,16 +148,17 @@ _COUNTED = (
 
 
 def _print(report: Report) -> None:
-    facts, cost = report.facts, report.cost
+    facts, sent, received = report.facts, report.facts["bytes_sent"], report.facts["bytes_received"]
     print(facts["title"])
     show_pairs([(name, cell(value)) for name, value in _overview(facts).items()])
     for party in facts["parties"]:
         print(f"{party['name']}, {party['address']}, good until {party['valid_until'][:10]}")
-        show_pairs(_of_party(party))
-        if cost is not None:
-            sent, received = cost.bytes_sent[party["name"]], cost.bytes_received[party["name"]]
-            print(f"  sends {sent} and receives {received} bytes inside the sums")
-    if cost is not None:
+        linked = {key: ", ".join(party[key]) or "nobody" for key in _LINKED}
+        show_pairs([("fingerprint", party["fingerprint"]), *_in_words(linked).items()])
+        if sent is not None:
+            there, here = sent[party["name"]], received[party["name"]]
+            print(f"  sends {there} and receives {here} bytes inside the sums")
+    if sent is not None:
         show_wrapped("  ", _COUNTED)
     _print_learned(report)
     safe = facts["strongly_connected"] and facts["tolerates_tau"]
@@ -227,26 +185,24 @@ def _print_items(items: Sequence[Item]) -> None:
         show_wrapped("  - ", item.sentence)
 
 
-def _of_party(party: Any) -> list[tuple[str, str]]:
-    return [
-        ("fingerprint", party["fingerprint"]),
-        *(
-            (key.replace("_", " "), ", ".join(party[key]) or "nobody")
-            for key in ("sends_to", "receives_from", "dials", "is_dialled_by")
-        ),
-    ]
+_SHOWN = (
+    "digest", "links", "strongly_connected", "diameter", "weak_connectivity", "tau",
+    "tolerates_tau", "parameters", "rows_needed_party", "rows_needed_total", "rounds", "messages",
+)  # fmt: skip
+_LINKED = ("sends_to", "receives_from", "dials", "is_dialled_by")
+
+
+def _in_words(facts: dict[str, Any]) -> dict[str, Any]:
+    return {key.replace("_", " "): value for key, value in facts.items()}
 
 
 def _overview(facts: Any) -> dict[str, Any]:
-    shown = ("digest", "links", "strongly_connected", "diameter", "weak_connectivity", "tau",
-             "tolerates_tau", "parameters", "rows_needed_party", "rows_needed_total", "rounds",
-             "messages")  # fmt: skip
-    recoveries = ", ".join(s["recovery"] for s in facts["sums"]) or None
+    of_level = facts["rows_needed_level"]  # where levels are counted: categories, and no weights
     return {
         "parties": len(facts["parties"]),
-        **{key.replace("_", " "): facts[key] for key in shown},
-        **_of_levels(facts["rows_needed_level"]),
-        "recovery of each sum": recoveries,
+        **_in_words({key: facts[key] for key in _SHOWN}),
+        **({} if of_level is None else {"rows needed of a level that occurs": of_level}),
+        "recovery of each sum": ", ".join(s["recovery"] for s in facts["sums"]) or None,
         "bits of each sum": ", ".join(str(s["bits"]) for s in facts["sums"]) or None,
         "masks": _MASKS[facts["masks"]],
         "missing values": _MISSING[facts["missing"]],
@@ -254,6 +210,7 @@ def _overview(facts: Any) -> dict[str, Any]:
     }
 
 
+_NOT_DESCRIBED = "not described: any number may stand in a column"
 _MASKS = {
     "sent": "sent: as many bytes as what they hide",
     "seeded": "seeded: seeds travel, from which both sides compute the masks",
@@ -262,14 +219,6 @@ _MISSING = {
     "refuse": "refuse: a party whose rows have gaps cannot take part",
     "drop": "drop: rows with gaps are left out",
 }
-
-
-def _of_levels(needed: int | None) -> dict[str, int]:
-    """Only where levels are counted: the model has categories, and no weights."""
-    return {} if needed is None else {"rows needed of a level that occurs": needed}
-
-
-_NOT_DESCRIBED = "not described: any number may stand in a column"
 
 
 def _column(described: tuple[str, Any]) -> str:

@@ -9,15 +9,16 @@ of a component can be added until each component has one party left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from titan.errors import InputError, NetworkError, PlanError
+from titan.errors import NetworkError, PlanError
 from titan.network import Network
 from titan.network.names import Party
 from titan.network.refusals import checked_tau
 from titan.privacy.cuts import minimal_cuts, neighbours
+from titan.privacy.view import members_of
 from titan.ring.whole import whole_number
 
 
@@ -51,13 +52,9 @@ class Audit:
 
 def infer(network: Network, coalition: Iterable[Party]) -> Inference:
     """What these parties learn together."""
-    coalition = coalition if isinstance(coalition, str) else list(coalition)
     network.check_strongly_connected()
-    components = network.honest_components(coalition)
-    members = sorted({network.index(party) for party in coalition})
-    if not members:
-        raise InputError("there is nobody in the coalition", hint="name at least one party")
-    return Inference(tuple(network.parties[i] for i in members), tuple(components))
+    members = tuple(network.parties[i] for i in members_of(network, coalition))
+    return Inference(members, tuple(network.honest_components(members)))
 
 
 def audit(network: Network, tau: int | None = None, *, limit: int = 20) -> Audit:
@@ -66,28 +63,23 @@ def audit(network: Network, tau: int | None = None, *, limit: int = 20) -> Audit
     limit = whole_number("limit", limit)
     if limit < 0:
         raise PlanError(f"limit={limit} is below 0", hint="it is the number of coalitions to name")
-    tau = _checked(network, tau)
+    tau = (
+        min(network.weak_connectivity, len(network) - 2) if tau is None else _checked(network, tau)
+    )
     safe = network.tolerates(tau)
     kappa = tau + 1 if safe else network.weak_connectivity
     harmless = {size: size < kappa for size in range(1, tau + 1)}
     if safe:
         return Audit(tau, harmless, (), more=False)
-    found = [infer(network, cut) for cut in islice(_dangerous(network, kappa, tau), limit + 1)]
+    graph = neighbours(network)
+    cuts = (cut for size in range(kappa, tau + 1) for cut in minimal_cuts(graph, size))
+    named = ([network.parties[i] for i in cut] for cut in cuts)
+    found = [infer(network, coalition) for coalition in islice(named, limit + 1)]
     return Audit(tau, harmless, tuple(found[:limit]), more=len(found) > limit)
 
 
-def _dangerous(network: Network, kappa: int, tau: int) -> Iterator[list[str]]:
-    graph = neighbours(network)
-    for size in range(kappa, tau + 1):
-        for cut in minimal_cuts(graph, size):
-            yield [network.parties[i] for i in cut]
-
-
-def _checked(network: Network, tau: int | None) -> int:
-    m = len(network)
-    if tau is None:
-        return min(network.weak_connectivity, m - 2)
-    tau = checked_tau(tau)
+def _checked(network: Network, tau: int) -> int:
+    m, tau = len(network), checked_tau(tau)
     if tau >= m - 1:
         raise NetworkError(
             f"τ = {tau} of {m} parties leaves at most one honest party, which nothing can hide",

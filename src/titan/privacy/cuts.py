@@ -9,22 +9,24 @@ j > k+1, and S separates v_j from X = {v₁ … v_{j-1}}, of which it cannot hol
     all cuts of at most k parties  =  ∪ separators of two of v₁ … v_{k+1}, and of v_j and X_j.
 
 The separators of w and X with at most k parties: take a shortest path from w to X. S must hold one
-of its parties: the first, or not the first but the second, … (a party that is ruled out is *kept*).
-Each choice shortens the budget by one. A choice is followed only while a flow shows that some
-separator exists, so no branch is in vain and nothing is found twice.
+of its parties: the first, or not the first but the second, … A party that is ruled out is from then
+on a *source* as w is. Each choice shortens the budget by one. A choice is followed only while a
+flow shows that some separator exists, so no branch is in vain and nothing is found twice. (S
+separates w from one party v exactly when, without v, it separates w from v's neighbours.)
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from titan.network import Network
 
 Neighbours = list[tuple[int, ...]]
 Cut = tuple[int, ...]
-_NOBODY: frozenset[int] = frozenset()
+Step = tuple[int, int]
 
 
 def neighbours(network: Network) -> Neighbours:
@@ -64,128 +66,88 @@ def _cuts(graph: Neighbours, k: int) -> Iterator[Cut]:
     for j, w in enumerate(base):
         for v in base[:j]:
             if v not in graph[w]:
-                yield from _separators(graph, w, frozenset([v]), k, kept=frozenset([v]))
+                yield from _Separators(graph, graph[v], avoid=v).found(frozenset([w]), k)
     inside = set(base)
     for w in rest:
         if sum(v in inside for v in graph[w]) <= k:  # or each of them would have to be in S
-            yield from _separators(graph, w, inside, k)
+            yield from _Separators(graph, inside).found(frozenset([w]), k)
         inside.add(w)
 
 
 def _order(graph: Neighbours) -> list[int]:
     """Always next a party with most links to those before: then X is near, and paths short."""
-    links, order, placed = [0] * len(graph), [], [False] * len(graph)
-    heap = [(0, -len(around), v) for v, around in enumerate(graph)]
-    heap.sort()
+    links, order = [0] * len(graph), dict[int, None]()
+    heap = sorted((0, -len(around), v) for v, around in enumerate(graph))
     while heap:
-        count, _, v = heappop(heap)
-        if placed[v] or -count != links[v]:
-            continue
-        placed[v] = True
-        order.append(v)
-        for u in graph[v]:
-            if not placed[u]:
-                links[u] += 1
-                heappush(heap, (-links[u], -len(graph[u]), u))
-    return order
+        _, _, v = heappop(heap)  # the first that comes of v counts all its links
+        for u in graph[v] if v not in order else ():
+            links[u] += 1
+            heappush(heap, (-links[u], -len(graph[u]), u))
+        order[v] = None
+    return list(order)
 
 
-def _separators(
-    graph: Neighbours,
-    w: int,
-    ends: Collection[int],
-    k: int,
-    *,
-    gone: frozenset[int] = _NOBODY,
-    kept: frozenset[int] = _NOBODY,
-) -> Iterator[Cut]:
-    """Sets of at most k more parties, none of them kept, that block all ways from w to the ends."""
-    path = _path(graph, w, ends, gone)
-    if path is None:
-        yield tuple(sorted(gone))
-        return
-    if not _flow_at_most(graph, w, ends, k, gone, kept):
-        return
-    for v in path:
-        if v not in kept:
-            yield from _separators(graph, w, ends, k - 1, gone=gone | {v}, kept=kept)
-            kept = kept | {v}
+@dataclass(frozen=True)
+class _Separators:
+    """Sets of parties that block all ways to the ends, none of them through `avoid`."""
+
+    graph: Neighbours
+    ends: Collection[int]
+    avoid: int = -1
+
+    def found(
+        self, sources: frozenset[int], k: int, gone: frozenset[int] = frozenset()
+    ) -> Iterator[Cut]:
+        """`gone` with at most k more parties, none a source: all that block the sources."""
+        used: set[Step] = set()
+        path = self._augment(sources, gone, used)
+        if path is None:
+            yield tuple(sorted(gone))
+            return
+        if all(self._augment(sources, gone, used) for _ in range(k)):
+            return  # k + 1 disjoint paths: no k parties block them
+        for v in path:
+            yield from self.found(sources, k - 1, gone | {v})
+            sources = sources | {v}
+
+    def _augment(
+        self, sources: frozenset[int], gone: frozenset[int], used: set[Step]
+    ) -> list[int] | None:
+        """One path more beside those in use, as the parties after its source; None: there is none.
+
+        Every party v is split into 2v (in) and 2v + 1 (out); `used` holds the steps of the paths.
+        """
+        before = {2 * w + 1: -1 for w in sources}
+        queue = deque(before)
+        while queue:
+            half = queue.popleft()
+            v = half >> 1
+            if half & 1:
+                if v in self.ends:
+                    return _taken(before, half, used)
+                steps = [2 * u for u in self.graph[v] if u not in gone and u != self.avoid]
+                if (2 * v, half) in used:
+                    steps.append(2 * v)
+            else:
+                steps = [2 * u + 1 for u in self.graph[v] if (2 * u + 1, half) in used]
+                if (half, half + 1) not in used:
+                    steps.append(half + 1)
+            for step in steps:
+                if step not in before:
+                    before[step] = half
+                    queue.append(step)
+        return None
 
 
-def _path(
-    graph: Neighbours, w: int, ends: Collection[int], gone: frozenset[int]
-) -> list[int] | None:
-    """The parties after w on a shortest way to the ends."""
-    before, queue = {w: w}, deque([w])
-    while queue:
-        u = queue.popleft()
-        for v in graph[u]:
-            if v in before or v in gone:
-                continue
-            before[v] = u
-            if v in ends:
-                path = [v]
-                while before[path[-1]] != w:
-                    path.append(before[path[-1]])
-                return path[::-1]
-            queue.append(v)
-    return None
-
-
-def _flow_at_most(
-    graph: Neighbours,
-    w: int,
-    ends: Collection[int],
-    k: int,
-    gone: frozenset[int],
-    kept: frozenset[int],
-) -> bool:
-    """Whether at most k parties can block w from the ends: no k + 1 paths, disjoint but for `kept`.
-
-    Halves of a split party v are 2v (in) and 2v + 1 (out); `used` counts paths along each step.
-    """
-    used: dict[tuple[int, int], int] = {}
-    return not all(_augment(graph, w, ends, gone, kept, used) for _ in range(k + 1))
-
-
-def _augment(
-    graph: Neighbours,
-    w: int,
-    ends: Collection[int],
-    gone: frozenset[int],
-    kept: frozenset[int],
-    used: dict[tuple[int, int], int],
-) -> bool:
-    """One path more in the residual graph; False if there is none."""
-    start = 2 * w + 1
-    before, queue = {start: start}, deque([start])
-    while queue:
-        half = queue.popleft()
-        v = half >> 1
+def _taken(before: dict[int, int], half: int, used: set[Step]) -> list[int]:
+    """Take the path that the search found; a step against one in use takes that one back."""
+    path = []
+    while (previous := before[half]) >= 0:
+        if (half, previous) in used:
+            used.remove((half, previous))
+        else:
+            used.add((previous, half))
         if half & 1:
-            if v in ends:
-                _take(before, half, start, used)
-                return True
-            steps = [2 * u for u in graph[v] if u not in gone and u != w]
-            if v != w and used.get((2 * v, half), 0):
-                steps.append(2 * v)
-        else:
-            steps = [2 * u + 1 for u in graph[v] if used.get((2 * u + 1, half), 0)]
-            if v in kept or not used.get((half, half + 1), 0):
-                steps.append(half + 1)
-        for step in steps:
-            if step not in before:
-                before[step] = half
-                queue.append(step)
-    return False
-
-
-def _take(before: dict[int, int], half: int, start: int, used: dict[tuple[int, int], int]) -> None:
-    """Count the path that the search found; a step against one in use takes that one back."""
-    while half != start:
-        previous = before[half]
-        if used.get((half, previous), 0):
-            used[half, previous] -= 1
-        else:
-            used[previous, half] = used.get((previous, half), 0) + 1
+            path.append(half >> 1)
         half = previous
+    return path[::-1]

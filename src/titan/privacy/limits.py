@@ -57,61 +57,49 @@ class Limits:
 
         Rows of weight zero add nothing to any sum, so that nobody hides behind them.
         """
-        if rows - weightless < self.rows_per_party:
-            without = f" without {weightless} of weight zero" if weightless else ""
-            raise ReleaseError(
-                f"{party!r} has {_counted(rows - weightless)}{without}, and a party needs at least "
-                f"{self.rows_per_party}",
-                hint=f"use more rows, or {self.otherwise}",
-            )
+        own, without = rows - weightless, f" without {weightless} of weight zero"
+        found = f"{party!r} has {_counted(own)}{without if weightless else ''}"
+        needed = f"a party needs at least {self.rows_per_party}"
+        self._refuse(own < self.rows_per_party, f"{found}, and {needed}", "use more rows")
 
     def check_pooled(self, rows: int, parameters: int, parties: int) -> None:
         """Between the sums: refuse too few rows in all, or too few for so many parameters."""
-        needed = self._rows_in_all(parties)
-        if rows < needed:
-            raise ReleaseError(
-                f"{_counted(rows)} in all, and {parties} parties need at least {needed} together",
-                hint=f"use more rows, or {self.otherwise}",
-            )
-        if rows < self.rows_per_parameter * parameters:
-            raise ReleaseError(
-                f"{_counted(rows)} in all for {_counted(parameters, 'parameter')}, where at least "
-                f"{self.rows_per_parameter * parameters} are needed, {self.rows_per_parameter} "
-                "for each",
-                hint=f"name fewer columns, use more rows, or {self.otherwise}",
-            )
+        found, least = f"{_counted(rows)} in all", self._rows_in_all(parties)
+        together = f"{parties} parties need at least {least} together"
+        self._refuse(rows < least, f"{found}, and {together}", "use more rows")
+        each, least = self.rows_per_parameter, self.rows_per_parameter * parameters
+        found += f" for {_counted(parameters, 'parameter')}"
+        needed = f"at least {least} are needed, {each} for each"
+        advice = "name fewer columns, use more rows"
+        self._refuse(rows < least, f"{found}, where {needed}", advice)
 
     def check_levels(self, counts: Mapping[str, int]) -> None:
         """Between the sums: refuse a level of a category that few rows have; none is no matter."""
+        needed = f"one that occurs needs at least {self.rows_per_level}"
+        advice = "merge it with another level, leave the column out"
         for level, rows in counts.items():
-            if 0 < rows < self.rows_per_level:
-                raise ReleaseError(
-                    f"{level} is the level of {_counted(rows)} in all, and one that occurs needs "
-                    f"at least {self.rows_per_level}",
-                    hint=f"merge it with another level, leave the column out, or {self.otherwise}",
-                )
+            found = f"{level} is the level of {_counted(rows)} in all"
+            self._refuse(0 < rows < self.rows_per_level, f"{found}, and {needed}", advice)
 
     def check_cells(self, counts: Mapping[str, int]) -> None:
         """Between the sums: refuse a cell of a table that few rows are in; none is no matter."""
+        needed = f"what occurs needs at least {self.rows_per_level}"
+        advice = "merge levels or choose wider cells, leave the column out"
         for cell, rows in counts.items():
-            if 0 < rows < self.rows_per_level:
-                raise ReleaseError(
-                    f"{cell} holds for {_counted(rows)} in all, and what occurs needs at least "
-                    f"{self.rows_per_level}",
-                    hint="merge levels or choose wider cells, leave the column out, or "
-                    f"{self.otherwise}",
-                )
+            found = f"{cell} holds for {_counted(rows)} in all"
+            self._refuse(0 < rows < self.rows_per_level, f"{found}, and {needed}", advice)
 
     def check_values(self, values: int, column: str) -> None:
-        """Between the sums: refuse the mean and standard deviation of few values; none is no
-        matter."""
-        needed = max(self.rows_per_level, 2 * self.rows_per_parameter)
-        if 0 < values < needed:
-            raise ReleaseError(
-                f"{column} has {_counted(values, 'value')} in all, and a mean and a standard "
-                f"deviation need at least {needed}",
-                hint=f"leave the column out, use more rows, or {self.otherwise}",
-            )
+        """Between the sums: refuse mean and standard deviation of few values; none is no matter."""
+        least = max(self.rows_per_level, 2 * self.rows_per_parameter)
+        found = f"{column} has {_counted(values, 'value')} in all"
+        needed = f"a mean and a standard deviation need at least {least}"
+        advice = "leave the column out, use more rows"
+        self._refuse(0 < values < least, f"{found}, and {needed}", advice)
+
+    def _refuse(self, too_few: bool, message: str, advice: str) -> None:
+        if too_few:
+            raise ReleaseError(message, hint=f"{advice}, or {self.otherwise}")
 
 
 DEFAULT = Limits()

@@ -91,8 +91,7 @@ class Message:
         if self._plan is None:
             return np.frombuffer(self.payload, "<f8").astype(object)
         x = self.residues
-        flat = self._plan.ring.to_ints(x.reshape(x.shape[0], -1))
-        return np.array([*flat, None], object)[:-1].reshape(x.shape[1:])
+        return integers(self._plan.ring, x.reshape(x.shape[0], -1)).reshape(x.shape[1:])
 
     @cached_property
     def origins(self) -> npt.NDArray[np.object_]:
@@ -155,27 +154,25 @@ class View:
     def received_by(self, party: Party) -> tuple[Message, ...]:
         """What one member received."""
         name = self._member(party)
-        return tuple(message for message in self.messages if message.receiver == name)
+        return tuple(message for message in self if message.receiver == name)
 
     def sent_by(self, party: Party) -> tuple[Message, ...]:
         """What one member sent."""
         name = self._member(party)
-        return tuple(message for message in self.messages if message.sender == name)
+        return tuple(message for message in self if message.sender == name)
 
     def _member(self, party: Party) -> str:
         name = self.network.parties[self.network.index(party)]
         if name not in self.coalition:
+            seers = listing(self.coalition)
             raise InputError(
-                f"this is not the view of {name!r}", hint=f"it is the view of {self._listed}"
+                f"this is not the view of {name!r}", hint=f"it is the view of {{{seers}}}"
             )
         return name
 
-    @property
-    def _listed(self) -> str:
-        return f"{{{listing(self.coalition)}}}"
-
     def __repr__(self) -> str:
-        return f"<View of {self._listed}: {len(self)} messages in {len(self.sums)} sums>"
+        seers = listing(self.coalition)
+        return f"<View of {{{seers}}}: {len(self)} messages in {len(self.sums)} sums>"
 
 
 # -- recording --------------------------------------------------------------------------------

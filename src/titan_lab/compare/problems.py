@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from titan import datasets
 from titan.errors import InputError
+from titan_lab import datasets
 from titan_lab.compare.problem import Floats, Problem
 
 _DEVIATION = np.sqrt(2.0)  # entries of variance 2

@@ -11,9 +11,9 @@ import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from titan import datasets
 from titan.errors import InputError
 from titan.network import Network
+from titan_lab import datasets
 from titan_lab.compare import Method, Problem, problem
 from titan_lab.compare.problems import dominant
 

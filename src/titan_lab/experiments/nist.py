@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from titan import datasets
-from titan.datasets import Certified
+from titan_lab import datasets
+from titan_lab.datasets import Certified
 from titan_lab.experiments import rivals
 from titan_lab.experiments.digits import certified_digits, correct_digits, worst_digits
 from titan_lab.experiments.report import versions

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from titan import Network, datasets
-from titan_lab import compare
+from titan import Network
+from titan_lab import compare, datasets
 from titan_lab.compare import METHODS, Problem, named
 from titan_lab.compare.problems import gaussian
 

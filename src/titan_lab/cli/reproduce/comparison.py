@@ -53,7 +53,7 @@ def command(
     from titan_lab.experiments.comparison_table import answer
 
     prepare(out)
-    chosen = options.columns_named(methods), options.columns_named(problems)
+    chosen = [None if text is None else options.names_in(text) for text in (methods, problems)]
     with progress_bar("runs") as progress:
         result = comparison.run(chosen[1], chosen[0], budget=budget, seeds=seeds, progress=progress)
     found: dict[str, Any] = {"rows": [answer(row) for row in result.rows]}

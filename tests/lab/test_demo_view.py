@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from tests.cli.test_commands import titan
-from titan.cli.demo import _run as run_demo
-from titan.cli.demo_view import masked_vectors, sight
-from titan.privacy.heatmaps import Sight
+from titan_lab.cli.demo import _run as run_demo
+from titan_lab.cli.demo_view import masked_vectors, sight
+from titan_lab.pictures.heatmaps import Sight
 
 PNG, SVG = b"\x89PNG", b"<?xml"
 

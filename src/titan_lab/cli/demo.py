@@ -70,7 +70,7 @@ def command(
 
 def _check(picture: Path, force: bool) -> None:
     """What would stop the picture is found before anything runs."""
-    from titan.privacy.picture import plotting
+    from titan_lab.pictures.network import plotting
 
     refuse_overwriting(picture, force)
     check_writable(picture)
@@ -78,8 +78,8 @@ def _check(picture: Path, force: bool) -> None:
 
 
 def _draw(shown: _Shown, picture: Path) -> None:
-    from titan.cli.demo_view import sight
-    from titan.privacy.heatmaps import draw_sight
+    from titan_lab.cli.demo_view import sight
+    from titan_lab.pictures.heatmaps import draw_sight
 
     draw_sight(sight(shown.view, shown.moments, shown.model.names), picture)
 
@@ -122,11 +122,12 @@ class _Shown:
 
 
 def _run() -> _Shown:
-    from titan import Network, datasets
-    from titan.cli.demo_view import masked_vectors
+    from titan import Network
     from titan.fitting import fit, fit_moments
     from titan.joint import SumSettings
     from titan.moments import Model, collect, open_source, split_by
+    from titan_lab import datasets
+    from titan_lab.cli.demo_view import masked_vectors
 
     facts, source = datasets.facts("heart_disease"), open_source(datasets.path("heart_disease"))
     model = Model.from_columns(facts["response"], facts["predictors"])
@@ -148,7 +149,7 @@ def _lstsq(model: Model) -> dict[str, float]:
     """The same model by numpy on all rows in one place, from the file itself."""
     import csv
 
-    from titan import datasets
+    from titan_lab import datasets
 
     with datasets.path("heart_disease").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
@@ -205,7 +206,7 @@ def _tell(shown: _Shown) -> None:
         f"Every hospital learned the pooled AᵀA ({n}×{n}), Aᵀb, bᵀb, {shown.pooled.nobs} rows; "
         f"nothing else:\nall that {_CURIOUS} saw, the masks it shared with its neighbours "
         "included, is as\nlikely for any other rows of the others with the same pooled sums.\n"
-        f"Cost: {options.cost_line(shown.pooled.cost)}."
+        f"{options.cost_line(shown.pooled.cost)}"
     )
 
 

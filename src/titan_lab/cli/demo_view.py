@@ -12,8 +12,8 @@ from titan.leastsquares import column_scales
 
 if TYPE_CHECKING:
     from titan.moments import Moments
-    from titan.privacy.heatmaps import Matrix, Sight
     from titan.privacy.view import View
+    from titan_lab.pictures.heatmaps import Matrix, Sight
 
 Vector = list[int]
 
@@ -30,7 +30,7 @@ def masked_vectors(view: View, sum_: int) -> dict[str, Vector]:
 
 def sight(view: View, moments: Mapping[str, Moments], names: Sequence[str]) -> Sight:
     """What `view` shows of all parties' normal equations, and what it all adds up to."""
-    from titan.privacy.heatmaps import Seen, Sight
+    from titan_lab.pictures.heatmaps import Seen, Sight
 
     (curious,) = view.coalition
     *columns, _ = names

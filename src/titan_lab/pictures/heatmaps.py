@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.privacy.picture import picture
+from titan_lab.pictures.network import picture
 
 Matrix = npt.NDArray[np.float64]
 _COLOURS = "viridis"

@@ -6,8 +6,8 @@ import csv
 
 import pytest
 
-from titan import datasets
 from titan.errors import InputError
+from titan_lab import datasets
 
 
 def test_all_sets_are_there() -> None:

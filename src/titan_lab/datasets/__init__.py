@@ -1,10 +1,10 @@
 """Data that come with TITAN; `SOURCES.md` beside this file says from where, and on what terms.
 
-titan.datasets.names()                     what there is
-titan.datasets.path("heart_disease")       its CSV file
-titan.datasets.facts("heart_disease")      what is known about it: origin, licence, reference fit
-titan.datasets.nist("Filip")               CSV and certified values
-titan.datasets.power("ieee14", "meters")   one table of a power network
+titan_lab.datasets.names()                 what there is
+titan_lab.datasets.path("heart_disease")   its CSV file
+titan_lab.datasets.facts("heart_disease")  what is known about it: origin, licence, reference fit
+titan_lab.datasets.nist("Filip")           CSV and certified values
+titan_lab.datasets.power("ieee14", "meters")   one table of a power network
 """
 
 from __future__ import annotations

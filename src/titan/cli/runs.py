@@ -1,29 +1,79 @@
-"""titan verify: check a transcript offline."""
+"""titan show, audit and verify: what a run left behind."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from titan.cli import options
-from titan.cli.output import show_json
+from titan.cli.output import give, refuse_failures, show_results, show_rows
 from titan.errors import FileError
 
 if TYPE_CHECKING:
     from titan.study.transcript import Facts
 
 
-def command(
+def show(
+    run: Annotated[
+        Path, Argument(metavar="RUN", help="A run's folder, a rehearsal's --out, or a saved file.")
+    ],
+    json: options.Json = False,
+) -> None:
+    """Print what titan join printed, from the file that the run left.
+
+    \b
+    Example:
+      titan show runs/3f2a9c0d1e4b-run1-north
+      titan show kept --json
+    """
+    from titan.joining import load
+
+    results = load(run)
+    give(results.to_dict(), lambda: show_results(results), json=json)
+    refuse_failures(results)
+
+
+def audit(
+    run: Annotated[
+        Path, Argument(metavar="RUN", help="A run's folder, its journal or its transcript.")
+    ],
+    json: options.Json = False,
+) -> None:
+    """Show every message that left this machine in a run: its link, round and size.
+
+    A folder's journal is looked at, which also knows a run that is not over; where there is none,
+    its transcript is, after its signature has been checked.
+
+    \b
+    Example:
+      titan audit runs/3f2a9c0d1e4b-run1-north
+      titan audit transcript.json --json
+    """
+    from titan.study.audit import audit
+
+    found = audit(run)
+
+    def as_text() -> None:
+        show_rows(found.rows())
+        print(found.summary())
+
+    give(found.as_dict(), as_text, json=json)
+
+
+# -- verify -----------------------------------------------------------------------------------
+
+
+def verify(
     transcript: Annotated[
-        Path, typer.Argument(metavar="TRANSCRIPT", help="A transcript, or a run's folder.")
+        Path, Argument(metavar="TRANSCRIPT", help="A transcript, or a run's folder.")
     ],
     study: Annotated[
-        Path | None, typer.Option(help="The study's file, whose card the signer must have.")
+        Path | None, Option(help="The study's file, whose card the signer must have.")
     ] = None,
     pin: Annotated[
-        str | None, typer.Option(help="The fingerprint that the signer's certificate must have.")
+        str | None, Option(help="The fingerprint that the signer's certificate must have.")
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -48,14 +98,12 @@ def command(
             f"{transcript} is signed with the certificate {facts.fingerprint}, not {pin.lower()}",
             hint="somebody else signed it; do not rely on it",
         )
-    if json:
-        show_json(facts.as_dict())
-        return
-    print(facts)
+    said = str(facts)
     if study is not None:
-        print(f"that is the certificate of {facts.transcript.party} in {study}")
+        said += f"\nthat is the certificate of {facts.transcript.party} in {study}"
     elif pin is None:
-        print("compare it with the study's card of that party: --study study.toml, or --pin")
+        said += "\ncompare it with the study's card of that party: --study study.toml, or --pin"
+    give(facts.as_dict(), lambda: print(said), json=json)
 
 
 def _check_study(path: Path, facts: Facts, file: Path) -> None:
