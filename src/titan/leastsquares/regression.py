@@ -376,7 +376,9 @@ class Regression(Result, kind="regression"):
             constant=constant,
             weighted=canonical.flag(found["weighted"]),
         )
-        robust = found["robust"] and Robust.from_state(found["robust"], fit.certificate)
+        robust = found["robust"] and Robust.from_state(
+            found["robust"], fit.certificate, fit.residual_sum
+        )
         if (robust is None) != (cov_type == "nonrobust" or fit.exact_fit):
             raise ValueError("its standard errors are not of the kind it says")
         dropped = {n: canonical.whole(k) for n, k in canonical.mapping(found["dropped"]).items()}

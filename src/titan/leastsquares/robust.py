@@ -101,14 +101,25 @@ class Robust:
         }
 
     @classmethod
-    def from_state(cls, state: object, certificate: Certificate) -> Robust:
+    def from_state(cls, state: object, certificate: Certificate, residual_sum: Ball) -> Robust:
         found = canonical.keys(state, ("scales", "meat", "fraction_bits", "clusters"))
         n, clusters = len(certificate.moments.names), found["clusters"]
+        scales = canonical.exponents(found["scales"], n)
+        expected = meat_scales(
+            certificate, residual_sum, agreed_solution(certificate, residual_sum)
+        )
+        # one more or less: another machine's BLAS may have found ‖e‖² on the other side of 4^t
+        if any(abs(s - t) > 1 for s, t in zip(scales, expected, strict=True)):
+            raise ValueError("the scales of its robust errors do not follow from its moments")
+        meat = symmetric(n, canonical.read_triangle(found["meat"], n))
+        bits = canonical.whole(found["fraction_bits"], 0, canonical.MOST_EXPONENT)
+        if np.abs(meat).max() >> bits > 1:
+            raise ValueError("its robust errors are beyond their scales")
         return cls(
             certificate,
-            canonical.exponents(found["scales"], n),
-            symmetric(n, canonical.read_triangle(found["meat"], n)),
-            canonical.whole(found["fraction_bits"], 0, canonical.MOST_EXPONENT),
+            scales,
+            meat,
+            bits,
             None if clusters is None else canonical.whole(clusters, 2),
         )
 
@@ -141,8 +152,10 @@ class Robust:
         return [[int(product[j, k]) * unit for k in range(n)] for j in range(n)]
 
     def standard_error(self, j: int) -> float:
+        """An infinity beyond the largest double."""
         variance = max(self.scaled[j][j], Fraction(0))
-        return math.ldexp(math.sqrt(nearest(variance)), self._shifts[j])
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(math.sqrt(nearest(variance)), self._shifts[j]))
 
     def covariance(self) -> Floats:
         """V in the units of the columns."""
