@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from titan.leastsquares.balls import bits_of
 from titan.leastsquares.bounds import Floats, raised, upper
 from titan.leastsquares.pooled import Integers, PooledMoments, integers
 
@@ -67,7 +68,7 @@ class System:
         else:
             largest = Fraction(int(np.abs(self.moments.gram).max()), self.moments.denominator)
             growth = n * n * largest * inverse
-            wanted = _EXACT_BITS + _bits(growth) - math.frexp(smallest or 1.0)[1]
+            wanted = _EXACT_BITS + bits_of(growth) - math.frexp(smallest or 1.0)[1]
         return max(wanted, 0)
 
 
@@ -95,11 +96,6 @@ class Approximation:
     def absolute_residual(self) -> Floats:
         unit = self.residual_unit
         return raised(np.array([_ratio_up(abs(int(r)), unit) for r in self.residual]), 0)
-
-
-def _bits(number: Fraction) -> int:
-    """log2 of a positive number, rounded up; 0 below one."""
-    return max(0, number.numerator.bit_length() - number.denominator.bit_length() + 1)
 
 
 def _ratio_up(numerator: int, denominator: int) -> float:

@@ -126,11 +126,8 @@ def _defect_rows(inverse: Floats, start: int, split: Split) -> tuple[Floats, Flo
     rest = (r1 * unit) @ split.third + (r2 * unit**2) @ split.low + r3 @ split.whole
     head = np.eye(count, n, start) / scale
     tail = -rest
-    for left, right, power in (
-        (r1, split.first, 2),
-        (r1, split.second, 3),
-        (r2, split.first, 3),
-    ):
+    exact = (r1, split.first, 2), (r1, split.second, 3), (r2, split.first, 3)
+    for left, right, power in exact:
         head, error = _two_sum(head, (left @ right) * -(unit**power))
         tail += error
     magnitude = np.abs(head) + np.abs(tail) + np.abs(rest)
@@ -151,7 +148,8 @@ def _refine(
     """x̃ = X · 2^-q with its exact residual: X += R̃ρ, ρ −= G̃ΔX until nothing changes."""
     system, n = System.of(moments), len(moments.names)
     shift = _shift(system, inverse, slices)
-    mantissa, exponent = _float_of(system.factor)
+    exponent = system.factor.bit_length()
+    mantissa = system.factor / (1 << exponent)
     x, residual = integers([0] * n), system.target << shift
     for _ in range(_SWEEPS):
         top = max(residual.max(), -residual.min()).bit_length()
@@ -174,9 +172,8 @@ def _shift(system: System, inverse: Floats, slices: Slices) -> int:
     rhs = np.array([nearest(g * scale) for g in system.moments.rhs])
     guess = np.abs(inverse @ rhs)
     least = float(guess[guess > 0].min(initial=1.0))
-    return system.shift_for(
-        float(guess.sum()), least, Fraction(float(np.abs(inverse).max())) * scale
-    )
+    largest = Fraction(float(np.abs(inverse).max())) * scale
+    return system.shift_for(float(guess.sum()), least, largest)
 
 
 def _whole(move: Floats, exponent: int, slices: Slices) -> tuple[npt.NDArray[np.int64], int]:
@@ -187,12 +184,6 @@ def _whole(move: Floats, exponent: int, slices: Slices) -> tuple[npt.NDArray[np.
         return np.zeros(len(move), np.int64), 0
     whole = np.rint(np.ldexp(move, keep - top)).astype(np.int64)
     return whole, top + exponent - keep
-
-
-def _float_of(number: int) -> tuple[float, int]:
-    """number ≈ mantissa · 2^exponent, the mantissa in [1/2, 1]."""
-    exponent = number.bit_length()
-    return number / (1 << exponent), exponent
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +201,8 @@ class FastInverse:
     ratio: Fraction
 
     def floats(self) -> Floats:
-        return self._newton() * float(self.ratio)
+        sharpened: Floats = self.inverse + self.defect @ self.inverse
+        return sharpened * float(self.ratio)
 
     def middle(self, j: int, k: int) -> Fraction:
         step = float(self.defect[j] @ self.inverse[:, k])
@@ -223,7 +215,3 @@ class FastInverse:
         rounding = (n + 4) * _UNIT * (np.abs(self.defect) @ size) + 8 * _UNIT * (size + away)
         missed = self.bound @ away + self.defect_error @ size + encoding + rounding
         return raised(missed, 3 * n)
-
-    def _newton(self) -> Floats:
-        sharpened: Floats = self.inverse + self.defect @ self.inverse
-        return sharpened
