@@ -296,6 +296,13 @@ def assert_lasso(fit: Regression, X: Floats, y: Floats, at: list[int]) -> None:
         )
 
 
+def test_the_lasso_of_an_intercept_alone_is_the_mean() -> None:
+    mean = Problem(("Intercept",), [[Fraction(1)]] * 4, [Fraction(b) for b in (1, 2, 3, 6)])
+    path = fit_pooled(mean.pooled(), constant="Intercept").lasso_path(count=3)
+    assert path.coefs.tolist() == [[3.0]] * 3
+    assert path.violation == 0
+
+
 def test_lasso_as_scikit_learn(fit: Regression, rows: Any) -> None:
     assert_lasso(fit, rows[0][:, 1:], rows[1], [1, 30, 70, 99])
 

@@ -254,6 +254,11 @@ def integers(numbers: Sequence[Any]) -> Integers:
     return array
 
 
+def bit_length(numbers: Integers) -> int:
+    """Bits of the largest magnitude."""
+    return int(max(numbers.max(), -numbers.min())).bit_length()
+
+
 def symmetric(n: int, lower: Sequence[int]) -> Integers:
     """The matrix of which this is the lower triangle, row after row."""
     matrix = integers([[0] * n] * n)

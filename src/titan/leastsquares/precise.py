@@ -18,8 +18,7 @@ import numpy as np
 from titan.leastsquares.approximation import Approximation, System
 from titan.leastsquares.balls import bits_of, fraction_of, to_arb
 from titan.leastsquares.bounds import Floats, raised
-from titan.leastsquares.pooled import Integers, PooledMoments, integers
-from titan.leastsquares.slices import bit_length
+from titan.leastsquares.pooled import Integers, PooledMoments, bit_length, integers
 from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
