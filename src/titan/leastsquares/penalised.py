@@ -205,10 +205,8 @@ def lasso_path(
     pairs = zip(grid, points, strict=True)
     worst = max((violation(gram, rhs, weights, a, z) for a, z in pairs), default=0.0)
     if worst > KKT_TOLERANCE * max(largest, float(grid.max())):
-        raise InputError(
-            "the lasso's optimality conditions were not met in float64",
-            hint="drop nearly dependent columns, or use ridge",
-        )
+        hint = "drop nearly dependent columns, or use ridge"
+        raise InputError("the lasso's optimality conditions were not met in float64", hint=hint)
     coefs = np.zeros((len(grid), len(moments.names)))
     coefs[:, penalised] = points / norms
     if at is not None:
@@ -231,9 +229,7 @@ def _centred(moments: PooledMoments, at: int | None) -> tuple[Floats, Floats, Fl
     With an intercept both are taken about the mean: the Schur complement of the intercept, formed
     exactly, since in float64 the subtraction would cancel.
     """
-    gram, rhs = moments.gram, list(moments.rhs)
-    scales = np.array(moments.scales)
-    unit = Fraction(1, moments.denominator)
+    gram, rhs, unit = moments.gram, list(moments.rhs), Fraction(1, moments.denominator)
     keep = [j for j in range(len(rhs)) if j != at]
     if at is not None:
         pivot, row = int(gram[at, at]), gram[at]
@@ -242,16 +238,15 @@ def _centred(moments: PooledMoments, at: int | None) -> tuple[Floats, Floats, Fl
         rhs = [g - Fraction(int(row[j]), pivot) * rhs[at] for j, g in enumerate(rhs)]
         gram = gram * pivot - np.multiply.outer(row, row)
         unit = unit / pivot
-    diagonal = [Fraction(int(gram[j, j])) * unit for j in keep]
-    for j, square in zip(keep, diagonal, strict=True):
-        if square <= 0:
-            raise InputError(
-                f"column {moments.names[j]!r} does not vary", hint="leave it out of the model"
-            )
-    norms = np.sqrt(np.array([float(square) for square in diagonal]))
+    for j in keep:
+        if gram[j, j] <= 0:
+            hint = "leave it out of the model"
+            raise InputError(f"column {moments.names[j]!r} does not vary", hint=hint)
+    norms = np.sqrt(np.array([float(int(gram[j, j]) * unit) for j in keep]))
     inner = (gram[np.ix_(keep, keep)] / unit.denominator).astype(np.float64) * unit.numerator
     scaled = np.array([float(rhs[j]) for j in keep])
-    return inner / norms[:, None] / norms, scaled / norms, np.ldexp(norms, scales[keep])
+    scales = np.array(moments.scales)[keep]
+    return inner / norms[:, None] / norms, scaled / norms, np.ldexp(norms, scales)
 
 
 def _intercepts(moments: PooledMoments, at: int, coefs: Floats) -> Floats:

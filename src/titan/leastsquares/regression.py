@@ -84,8 +84,9 @@ def fit_pooled(
     return fit
 
 
-def _statistic(name: str) -> Any:
-    return property(lambda fit: float(fit.statistics[name]))
+def _statistic(name: str) -> float:
+    """A property; its type is what readers of the attribute get."""
+    return property(lambda fit: float(fit.statistics[name]))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False)

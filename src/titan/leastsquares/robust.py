@@ -141,7 +141,7 @@ class Robust:
         """V in the units of the columns."""
         units = integers([Fraction(2) ** shift for shift in self._shifts])
         whole = integers(self.scaled) * np.multiply.outer(units, units)
-        return np.vectorize(nearest, otypes=[np.float64])(whole)
+        return np.array([[nearest(v) for v in row] for row in whole])
 
     # -- Wald's test that all coefficients but the constant are zero -------------------------------
 
