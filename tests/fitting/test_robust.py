@@ -22,6 +22,7 @@ from titan.leastsquares import Regression
 from titan.leastsquares.robust import agreed_solution, meat_scales
 from titan.moments import Model, collect
 from titan.moments.residuals import scores, summed_score
+from titan.results import decode, encode
 from titan_lab import datasets
 
 api = import_module("statsmodels.api")
@@ -295,3 +296,14 @@ def test_dropped_rows_are_dropped_again() -> None:
     fit = titan.fit(with_gap, formula="y ~ a + b", cov_type="HC0", missing="drop")
     assert isinstance(fit, Regression)
     assert dict(fit.bse) == dict(titan.fit(data, formula="y ~ a + b", cov_type="HC0").bse)
+
+
+def test_errors_beyond_the_largest_double_are_infinite() -> None:
+    """As the coefficient itself: what is shown of it is null, and the file holds it."""
+    table = {"y": [1e200, 2e200, 5e200, 4e200], "a": [1e-200, 2e-200, 3e-200, 4e-200]}
+    fit = titan.fit(table, formula="y ~ a", cov_type="HC0")
+    assert math.isinf(fit.params["a"])
+    assert math.isinf(fit.bse["a"])
+    assert math.isfinite(fit.bse["Intercept"])
+    assert fit.to_dict()["bse"]["a"] is None
+    assert decode(encode(fit))[0].to_dict() == fit.to_dict()

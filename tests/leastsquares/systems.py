@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +14,7 @@ from typing import Any
 import flint
 
 from titan.leastsquares import PooledMoments, column_scales
+from titan.leastsquares.pooled import integers
 
 Rows = list[list[Fraction]]
 DATA = Path(__file__).parents[2] / "src" / "titan_lab" / "datasets" / "data"
@@ -40,13 +42,9 @@ class Problem:
         return Problem(self.names, self.A[i::parties], self.b[i::parties])
 
     def exact(self, response: str = "y") -> PooledMoments:
-        return PooledMoments.of_exact(
-            self.names,
-            self.gram(),
-            self.rhs(),
-            rows=len(self.A),
-            bb=self.bb(),
-            response=response,
+        rows, bb = len(self.A), self.bb()
+        return exact_moments(
+            self.names, self.gram(), self.rhs(), rows=rows, bb=bb, response=response
         )
 
     def pooled(self, *, parties: int = 3, bits: int = 128) -> PooledMoments:
@@ -78,6 +76,32 @@ class Problem:
         gram = flint.fmpq_mat(n, n, [_fmpq(v) for row in self.gram() for v in row])
         rhs = flint.fmpq_mat(n, 1, [_fmpq(v) for v in self.rhs()])
         return [Fraction(int(x.p), int(x.q)) for x in gram.solve(rhs).entries()]
+
+
+def exact_moments(
+    names: Sequence[str],
+    gram: Sequence[Sequence[int | Fraction]],
+    rhs: Sequence[int | Fraction],
+    *,
+    rows: int,
+    bb: int | Fraction | None = None,
+    response: str = "y",
+) -> PooledMoments:
+    """AᵀA and Aᵀb as they are, in any unit; nothing rounded."""
+    scales = column_scales([row[j] for j, row in enumerate(gram)])
+    two, at = Fraction(2), range(len(names))
+    scaled = [[gram[j][k] / two ** (scales[j] + scales[k]) for k in at] for j in at]
+    denominator = math.lcm(*(entry.denominator for row in scaled for entry in row))
+    return PooledMoments(
+        names=tuple(names),
+        response=response,
+        rows=rows,
+        scales=scales,
+        gram=integers([[int(entry * denominator) for entry in row] for row in scaled]),
+        denominator=denominator,
+        rhs=tuple(g / two**s for g, s in zip(rhs, scales, strict=True)),
+        bb=None if bb is None else Fraction(bb),
+    )
 
 
 def _dot(u: Sequence[Fraction], v: Sequence[Fraction]) -> Fraction:

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from titan.leastsquares.balls import Ball, up
 from titan.leastsquares.bounds import Perturbation, contract, raised, settled
-from titan.leastsquares.fast import Split, _approximate_inverse, _defect
+from titan.leastsquares.fast import Slices, Split, _approximate_inverse, _defect, exact_width
 from titan.leastsquares.pooled import column_scales, integers
 from titan.leastsquares.precise import PreciseInverse
-from titan.leastsquares.slices import Slices, exact_width
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

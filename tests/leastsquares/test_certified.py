@@ -15,7 +15,7 @@ from titan.leastsquares import PooledMoments, Solution, fit_pooled, solve_pooled
 from titan.leastsquares.certified import certify
 from titan.leastsquares.pooled import integers
 
-from .systems import Problem, hilbert
+from .systems import Problem, exact_moments, hilbert
 
 
 def assert_contains(solution: Solution, exact: list[Fraction]) -> None:
@@ -179,7 +179,7 @@ def test_beyond_float64_falls_back_and_says_so() -> None:
 
 def test_the_answer_is_correctly_rounded() -> None:
     """One tenth: the nearest double, and a bound that covers its distance."""
-    solution = solve_pooled(PooledMoments.of_exact(["x"], [[Fraction(10)]], [Fraction(1)], rows=10))
+    solution = solve_pooled(exact_moments(["x"], [[Fraction(10)]], [Fraction(1)], rows=10))
     assert solution.x[0] == 0.1
     assert abs(Fraction(0.1) - Fraction(1, 10)) <= Fraction(float(solution.error_bound[0]))
     assert solution.error_bound[0] < 1e-16

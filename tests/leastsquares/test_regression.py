@@ -21,7 +21,7 @@ from titan.leastsquares.inference import quantile, residual_sum, two_sided, uppe
 from titan.leastsquares.penalised import ridge
 from titan.leastsquares.pooled import integers
 
-from .systems import Problem, heart
+from .systems import Problem, exact_moments, heart
 
 Floats = npt.NDArray[np.float64]
 
@@ -296,6 +296,13 @@ def assert_lasso(fit: Regression, X: Floats, y: Floats, at: list[int]) -> None:
         )
 
 
+def test_the_lasso_of_an_intercept_alone_is_the_mean() -> None:
+    mean = Problem(("Intercept",), [[Fraction(1)]] * 4, [Fraction(b) for b in (1, 2, 3, 6)])
+    path = fit_pooled(mean.pooled(), constant="Intercept").lasso_path(count=3)
+    assert path.coefs.tolist() == [[3.0]] * 3
+    assert path.violation == 0
+
+
 def test_lasso_as_scikit_learn(fit: Regression, rows: Any) -> None:
     assert_lasso(fit, rows[0][:, 1:], rows[1], [1, 30, 70, 99])
 
@@ -426,7 +433,7 @@ def test_the_residual_needs_its_second_order_term() -> None:
 def test_the_error_of_the_response_counts() -> None:
     """G = g = 1 exactly and bᵀb = 2 ± 1/2: the residual sum of squares is 1 ± 1/2, no better."""
     moments = dataclasses.replace(
-        PooledMoments.of_exact(["x"], [[1]], [1], rows=3, bb=2), bb_error=Fraction(1, 2)
+        exact_moments(["x"], [[1]], [1], rows=3, bb=2), bb_error=Fraction(1, 2)
     )
     fit = fit_pooled(moments)
     for residual in (Fraction(1, 2), Fraction(3, 2)):

@@ -167,6 +167,24 @@ def test_a_state_without_an_answer_is_refused(data: bytes) -> None:
     refused(sealed(changed(whole, ("results", 0, "state", "moments", "gram"), singular)))
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("scales", [1 << 19, 1 << 19], "scales of its robust errors do not follow"),
+        ("scales", [-(1 << 19), 0], "scales of its robust errors do not follow"),
+        ("meat", ["1" + "0" * 400, "0 1"], "beyond their scales"),
+        ("fraction_bits", 3, "beyond their scales"),
+    ],
+)
+def test_robust_errors_of_absurd_size_are_refused(field: str, value: Any, reason: str) -> None:
+    """They would be beyond float64, and no fit has them."""
+    table = {"y": [1.0, 2, 5, 4, 7], "a": [1.0, 2, 3, 4, 5]}
+    whole = json.loads(encode(titan.fit(table, formula="y ~ a", cov_type="HC0")))
+    assert encode(decode(sealed(whole))) == sealed(whole)
+    with pytest.raises(FileError, match=reason):
+        decode(sealed(changed(whole, ("results", 0, "state", "robust", field), value)))
+
+
 def test_a_kind_that_is_not_known_here(data: bytes) -> None:
     with pytest.raises(FileError, match="'survival': import the module that defines it"):
         decode(sealed(changed(json.loads(data), ("results", 0, "kind"), "survival")))

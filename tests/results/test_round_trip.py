@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 import titan
 from titan.errors import DataError, FileError, InputError, RankError
-from titan.leastsquares import PooledMoments, Regression, fit_pooled, ridge_pooled, solve_pooled
+from titan.leastsquares import Regression, fit_pooled, ridge_pooled, solve_pooled
 from titan.results import Entry, Result, Results, decode, encode, save
 from titan.results.results import Outcome
 
-from ..leastsquares.systems import Problem, heart, hilbert, nist
+from ..leastsquares.systems import Problem, exact_moments, heart, hilbert, nist
 from .fits import fits, random_fit
 
 
@@ -157,8 +157,8 @@ def test_ridge_and_solutions(n: int, alpha: Fraction, bits: int | None, seed: in
 def test_solutions_out_of_the_range_of_float64() -> None:
     """What is infinite is null in `result` and itself in the state."""
     tiny = Fraction(1, 2**1000)
-    moments = PooledMoments.of_exact(["x"], [[tiny * tiny]], [tiny], rows=3)
-    huge = PooledMoments.of_exact(["x"], [[tiny]], [2**60], rows=3)
+    moments = exact_moments(["x"], [[tiny * tiny]], [tiny], rows=3)
+    huge = exact_moments(["x"], [[tiny]], [2**60], rows=3)
     for each in (moments, huge):
         solution = solve_pooled(each)
         loaded = again(solution)

@@ -27,13 +27,8 @@ from titan.errors import InputError, WaitError
 if TYPE_CHECKING:
     from titan.party.engine import Watch
     from titan.party.run_progress import RunProgress
-<<<<<<< HEAD
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
-    from titan.protocol import Cost
-=======
-    from titan.party.taking_part import Outcome, Party
->>>>>>> c-cli
     from titan.results import Results
     from titan.study import Identity, Report, Study
 
@@ -81,13 +76,8 @@ def command(
       titan join study.toml --as north --data north.parquet --key north.key
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
-<<<<<<< HEAD
     from titan.party.engine import Watch
     from titan.party.taking_part import Choices, Party, run_folder
-=======
-    from titan.joining import rows_for
-    from titan.party.taking_part import Choices, Party, checked, run_folder
->>>>>>> c-cli
     from titan.study import Identity, Study
     from titan.study.addresses import checked_address, on_loopback
 
@@ -117,18 +107,7 @@ def command(
         print(f"Nothing was sent{', but that ' + as_ + ' does not take part' if told else ''}.")
         raise typer.Exit(1)
     with _watching() as watch:
-<<<<<<< HEAD
         party = replace(party, watch=watch)
-=======
-        party = Party(
-            found,
-            identity,
-            rows_for(found, _files(found, data)),
-            run_folder(runs or study.parent / "runs", found, run, as_),
-            ledger or key.with_suffix(".ledger"),
-            Choices(run, wait, listen, keep_journal, allow_differencing),
-            watch,
-        )
 
         def show(results: Results) -> None:
             """As soon as the answer is certain, though this party may stay for others."""
@@ -136,7 +115,6 @@ def command(
                 show_results(results)
                 print(f"\nAll parties have this answer; {as_} stays until they have all they need.")
 
->>>>>>> c-cli
         try:
             outcome = party.take_part(show)
         except KeyboardInterrupt:
@@ -146,14 +124,7 @@ def command(
     refuse_failures(outcome.results)
     _tell(f"the run is in {outcome.folder}: titan show, audit and verify read it")
     for name in outcome.unconfirmed:
-<<<<<<< HEAD
-        print(
-            f"titan: {name} has not confirmed everything; if it asks, run the same command again",
-            file=sys.stderr,
-        )
-=======
         _tell(f"{name} has not confirmed everything; if it asks, run the same command again")
->>>>>>> c-cli
 
 
 def _files(study: Study, data: list[str]) -> Path | dict[str, Path]:

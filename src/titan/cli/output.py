@@ -123,14 +123,18 @@ def show_results(results: Results) -> None:
 
 
 def refuse_failures(results: Results) -> None:
-    """Say which questions have no answer; the last one's error is the command's."""
-    errors = results.errors
-    for at, (name, error) in enumerate(errors.items(), 1):
-        if len(results) > 1:
-            error.message = f"{name}: {error.message}"
-        if at == len(errors):
-            raise error
+    """Say which questions have no answer; the last one's error is the command's.
+
+    What ended the whole run is the error of all its questions, and said once.
+    """
+    errors = list(results.errors.items())
+    if len(errors) == len(results) and len({str(error) for _, error in errors}) == 1:
+        raise errors[0][1]
+    named = [type(error)(f"{name}: {error.message}", hint=error.hint) for name, error in errors]
+    for error in named[:-1]:
         show_error(error)
+    if named:
+        raise named[-1]
 
 
 # -- files ------------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ from titan.errors import DataError
 from titan.joint.computation import Sum
 from titan.joint.equations import Equations, Opened, SecretMoments
 from titan.joint.explanations import Explanation, explain_model
-from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales, symmetric
+from titan.leastsquares.pooled import symmetric
+from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales
 from titan.moments import Collected, Model, Moments, Source
 from titan.moments.collecting import CollectMoments
 from titan.moments.reading import read

@@ -5,30 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from titan.leastsquares.balls import bits_of
 from titan.leastsquares.bounds import Floats, raised, upper
 from titan.leastsquares.pooled import Integers, PooledMoments, integers
+
+if TYPE_CHECKING:
+    from titan.leastsquares.fast import FastInverse
+    from titan.leastsquares.precise import PreciseInverse
 
 _SPARE_BITS = 30
 """x̃ is refined until its own residual counts for less than 2^-30 of the encoding's error."""
 
 _EXACT_BITS = 192
 """Bits of x̃ that are right where the moments are exact, relative to its least nonzero entry."""
-
-
-class Inverse(Protocol):
-    """An approximation of G̃⁻¹ that may be better than the R̃ of the certificate."""
-
-    def middle(self, j: int, k: int) -> Fraction: ...
-
-    def floats(self) -> Floats:
-        """All middles, rounded to float64."""
-
-    def slack(self, true_inverse: Floats, encoding: Floats) -> Floats:
-        """Bounds of |G⁻¹ − middle|, given those of |G⁻¹| and of |R̃|Ē|G⁻¹|."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +56,10 @@ class System:
         n = len(self.moments.names)
         error = float(self.moments.gram_error) * size + max(map(float, self.moments.rhs_error))
         if error > 0:
-            wanted = _SPARE_BITS + n.bit_length() - math.frexp(error)[1]
-        else:
-            largest = Fraction(int(np.abs(self.moments.gram).max()), self.moments.denominator)
-            growth = n * n * largest * inverse
-            wanted = _EXACT_BITS + _bits(growth) - math.frexp(smallest or 1.0)[1]
-        return max(wanted, 0)
+            return max(0, _SPARE_BITS + n.bit_length() - math.frexp(error)[1])
+        largest = Fraction(int(np.abs(self.moments.gram).max()), self.moments.denominator)
+        wanted = _EXACT_BITS + bits_of(n * n * largest * inverse)
+        return max(0, wanted - math.frexp(smallest or 1.0)[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +75,9 @@ class Approximation:
     """Bounds of |R̃|."""
     defect: Floats | None
     """Bounds of |I − R̃G̃|, or None where R̃ is the inverse itself."""
-    best: Inverse
+    best: FastInverse | PreciseInverse
+    """An approximation of G̃⁻¹ that may be better than R̃: its `middle(j, k)`, all `floats()`, and
+    `slack`, bounds of |G⁻¹ − middle| given those of |G⁻¹| and of |R̃|Ē|G⁻¹|."""
     norm: float
     """‖G̃‖₁, roughly."""
     method: str
@@ -95,11 +88,6 @@ class Approximation:
     def absolute_residual(self) -> Floats:
         unit = self.residual_unit
         return raised(np.array([_ratio_up(abs(int(r)), unit) for r in self.residual]), 0)
-
-
-def _bits(number: Fraction) -> int:
-    """log2 of a positive number, rounded up; 0 below one."""
-    return max(0, number.numerator.bit_length() - number.denominator.bit_length() + 1)
 
 
 def _ratio_up(numerator: int, denominator: int) -> float:

@@ -33,10 +33,8 @@ class Ball:
     def upper(self) -> Fraction:
         return self.mid + self.rad
 
-    def __contains__(self, number: object) -> bool:
-        return isinstance(number, int | float | Fraction) and abs(self.mid - Fraction(number)) <= (
-            self.rad
-        )
+    def __contains__(self, number: int | float | Fraction) -> bool:
+        return abs(self.mid - Fraction(number)) <= self.rad
 
     def __float__(self) -> float:
         """The double nearest to the middle; an infinity beyond the largest."""
@@ -55,8 +53,7 @@ class Ball:
             return MOST_DIGITS
         if self.mid == 0:
             return 0
-        leading = _exponent(self.mid)
-        room = Fraction(1, 2) * Fraction(10) ** leading / self.rad
+        room = Fraction(10) ** _exponent(self.mid) / self.rad / 2
         return 0 if room < 1 else min(MOST_DIGITS, _exponent(room) + 1)
 
     @property
@@ -90,8 +87,14 @@ class Ball:
         import flint
 
         with working_precision(precision):
-            mid = flint.arb(flint.fmpq(self.mid.numerator, self.mid.denominator))
-            return mid + flint.arb(0, _up_arb(self.rad))
+            return to_arb(self.mid) + flint.arb(0, to_arb(self.rad).abs_upper())
+
+
+def to_arb(number: Fraction) -> arb:
+    """A fraction in a ball of the working precision."""
+    import flint
+
+    return flint.arb(flint.fmpq(number.numerator, number.denominator))
 
 
 def of_arb(number: arb) -> Ball:
@@ -128,19 +131,14 @@ def at_most(number: Fraction) -> str:
     return f"{bound:.1e}"
 
 
-def _up_arb(number: Fraction) -> arb:
-    import flint
-
-    return flint.arb(flint.fmpq(number.numerator, number.denominator)).abs_upper()
+def bits_of(number: Fraction) -> int:
+    """log2 of a positive number, rounded up; 0 below one."""
+    return max(0, number.numerator.bit_length() - number.denominator.bit_length() + 1)
 
 
 def _exponent(number: Fraction) -> int:
     """⌊log10 |number|⌋, exactly; number ≠ 0."""
-    number = abs(number)
-    guess = math.floor(
-        (number.numerator.bit_length() - number.denominator.bit_length()) * math.log10(2)
-    )
-    for exponent in (guess + 1, guess):
-        if Fraction(10) ** exponent <= number:
-            return exponent
-    return guess - 1
+    bits = number.numerator.bit_length() - number.denominator.bit_length()
+    guess = math.floor(bits * math.log10(2))
+    fits = (e for e in (guess + 1, guess) if Fraction(10) ** e <= abs(number))
+    return next(fits, guess - 1)

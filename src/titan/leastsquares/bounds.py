@@ -26,6 +26,7 @@ columns of |R| are bounded in the same way.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -59,7 +60,7 @@ def settled(bound: Floats) -> Floats:
     return rounded
 
 
-def upper(numbers: list[Fraction] | tuple[Fraction, ...]) -> Floats:
+def upper(numbers: Iterable[Fraction]) -> Floats:
     """Nonnegative fractions as floats, rounded up."""
     return raised(np.array([up(number) for number in numbers], np.float64), 0)
 
@@ -74,11 +75,8 @@ class Perturbation:
 
     @classmethod
     def of(cls, moments: PooledMoments) -> Perturbation:
-        return cls(
-            float(upper([moments.gram_error])[0]),
-            upper(moments.diagonal_error),
-            upper(moments.rhs_error),
-        )
+        (off_diagonal,) = upper([moments.gram_error]).tolist()
+        return cls(off_diagonal, upper(moments.diagonal_error), upper(moments.rhs_error))
 
     def times(self, w: Floats) -> Floats:
         """Ēw, or slightly more; w is a vector or a matrix of columns."""
@@ -97,36 +95,28 @@ class Contraction:
     weight: Floats
     theta: float
 
-    def times(self, w: Floats) -> Floats:
-        """Mw, or slightly more."""
-        return _times(self.inverse, self.defect, self.perturbation, w)
-
     def enclose(self, v: Floats) -> Floats:
         """An upper bound of every |δ| with |δ| ≤ v + M|δ|; v a vector or a matrix of columns."""
-        w, image = self.weight, self.times(self.weight)
+        w = self.weight
+        image = _times(self.inverse, self.defect, self.perturbation, w)
         if v.ndim > 1:
             w, image = w[:, None], image[:, None]
         with np.errstate(all="ignore"):
             reach = (v / w).max(axis=0) / _one_minus(self.theta)
             bound = raised(v + image * reach, 6)
             if v.ndim == 1 and (v > 0).all():
-                own = _theta(self.times(v), v)
+                own = _theta(_times(self.inverse, self.defect, self.perturbation, v), v)
                 if own < 1:
                     bound = np.minimum(bound, raised(v / _one_minus(own), 4))
         return np.where(np.isnan(bound), np.inf, bound)
-
-    def true_inverse(self) -> Floats:
-        """An upper bound of |G⁻¹|."""
-        return self.enclose(self.inverse)
 
 
 def contract(
     inverse: Floats, defect: Floats | None, perturbation: Perturbation
 ) -> tuple[Contraction | None, float]:
     """The proof of full rank, or None; and θ, which is infinite where it cannot be computed."""
-    n = len(inverse)
-    best, weight = np.inf, np.ones(n)
-    w = np.ones(n)
+    best, w = np.inf, np.ones(len(inverse))
+    weight = w
     with np.errstate(all="ignore"):
         for _ in range(4):  # power iteration: w approaches the Perron vector of M
             image = _times(inverse, defect, perturbation, w)
@@ -143,6 +133,7 @@ def contract(
 
 
 def _times(inverse: Floats, defect: Floats | None, error: Perturbation, w: Floats) -> Floats:
+    """Mw, or slightly more."""
     with np.errstate(all="ignore"):
         image = inverse @ error.times(w)
         if defect is not None:

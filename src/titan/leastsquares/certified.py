@@ -39,9 +39,9 @@ class Solution(Result, kind="solution"):
     """The least squares solution with a proven bound for every coefficient."""
 
     names: tuple[str, ...]
-    x: Floats
+    x: Floats = field(init=False)
     """The nearest doubles to the middles of the enclosures."""
-    error_bound: Floats
+    error_bound: Floats = field(init=False)
     """|x − truth| is at most this, the rounding to float64 included."""
     enclosures: tuple[Ball, ...] = field(repr=False)
     """The truth lies in these; they hold more digits than a double does."""
@@ -54,27 +54,10 @@ class Solution(Result, kind="solution"):
     """What the sums cost, where there were any."""
     record: Recorded | None = field(default=None, repr=False)
 
-    @classmethod
-    def of(
-        cls,
-        names: tuple[str, ...],
-        enclosures: tuple[Ball, ...],
-        *,
-        condition: float,
-        rows: int,
-        method: str,
-        cost: Any = None,
-    ) -> Solution:
-        return cls(
-            names=names,
-            x=np.array([float(ball) for ball in enclosures]),
-            error_bound=np.array([ball.error for ball in enclosures]),
-            enclosures=enclosures,
-            condition=condition,
-            rows=rows,
-            method=method,
-            cost=cost,
-        )
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", np.array([float(ball) for ball in self.enclosures]))
+        bounds = np.array([ball.error for ball in self.enclosures])
+        object.__setattr__(self, "error_bound", bounds)
 
     @cached_property
     def params(self) -> Named:
@@ -101,7 +84,7 @@ class Solution(Result, kind="solution"):
         return {
             "params": dict(self.params),
             "nobs": self.nobs,
-            "x": dict(zip(self.names, self.x.tolist(), strict=True)),
+            "x": dict(self.params),
             "error_bound": dict(zip(self.names, self.error_bound.tolist(), strict=True)),
             "digits": dict(zip(self.names, self.digits, strict=True)),
             "condition": self.condition,
@@ -122,13 +105,13 @@ class Solution(Result, kind="solution"):
     def from_state(cls, state: object, cost: Any = None) -> Solution:
         found = canonical.keys(state, ("names", "enclosures", "condition", "rows", "method"))
         names = canonical.names(found["names"])
-        return cls.of(
+        return cls(
             names,
             tuple(map(Ball.from_state, canonical.listed(found["enclosures"], len(names)))),
-            condition=canonical.read_float(found["condition"]),
-            rows=canonical.whole(found["rows"]),
-            method=canonical.text(found["method"]),
-            cost=cost,
+            canonical.read_float(found["condition"]),
+            canonical.whole(found["rows"]),
+            canonical.text(found["method"]),
+            cost,
         )
 
 
@@ -147,19 +130,17 @@ class Certificate:
     @cached_property
     def enclosures(self) -> tuple[Ball, ...]:
         """The coefficients in the units of the columns."""
-        shift = self.approximation.shift
-        balls = []
-        for x, rad, scale in zip(
-            self.approximation.numerators, self.deviation, self.moments.scales, strict=True
-        ):
-            unit = Fraction(2) ** scale
-            balls.append(Ball(Fraction(int(x), 1 << shift) / unit, Fraction(float(rad)) / unit))
-        return tuple(balls)
+        found, one = self.approximation, 1 << self.approximation.shift
+        units = [Fraction(2) ** scale for scale in self.moments.scales]
+        return tuple(
+            Ball(Fraction(int(x), one) / unit, Fraction(float(rad)) / unit)
+            for x, rad, unit in zip(found.numerators, self.deviation, units, strict=True)
+        )
 
     @cached_property
     def inverse_slack(self) -> Floats:
         """Bounds of |G⁻¹ − best inverse|, in scaled units."""
-        true_inverse = self.contraction.true_inverse()
+        true_inverse = self.contraction.enclose(self.contraction.inverse)
         error = self.contraction.perturbation.times(true_inverse)
         encoding = raised(self.contraction.inverse @ error, len(error))
         return settled(self.approximation.best.slack(true_inverse, encoding))
@@ -183,13 +164,8 @@ class Certificate:
         return many and self.approximation.method == HIGH_PRECISION
 
     def solution(self) -> Solution:
-        return Solution.of(
-            self.moments.names,
-            self.enclosures,
-            condition=self.condition,
-            rows=self.moments.rows,
-            method=self.approximation.method,
-        )
+        moments, method = self.moments, self.approximation.method
+        return Solution(moments.names, self.enclosures, self.condition, moments.rows, method)
 
 
 def solve_pooled(moments: PooledMoments) -> Solution:
@@ -227,20 +203,12 @@ def _approximations(moments: PooledMoments, fast: bool | None) -> Iterator[Appro
     if fast or (fast is None and len(moments.names) >= FAST_FROM):
         yield solve_fast(moments)
     if not fast:
-        if len(moments.names) > MANY:
-            _refuse_dependent(moments)
+        few = suspects(moments) if len(moments.names) > MANY else ()
+        if 0 < len(few) < len(moments.names):
+            # What is not proven for some of the columns is not proven for all: asking the few
+            # first (RankError) spares many columns a long calculation that must fail.
+            certify(moments.subset(few))
         yield solve_precisely(moments)
-
-
-def _refuse_dependent(moments: PooledMoments) -> None:
-    """Raise RankError where a few columns alone are not provably independent.
-
-    What is not proven for some of the columns is not proven for all; asking the few first spares
-    many columns a long calculation that must fail.
-    """
-    few = suspects(moments)
-    if few and len(few) < len(moments.names):
-        certify(moments.subset(few))
 
 
 def _certificate(

@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from titan.errors import RankError
-from titan.leastsquares.balls import Ball
+from titan.leastsquares.balls import Ball, bits_of
 from titan.leastsquares.pooled import Integers, PooledMoments, integers
 from titan.leastsquares.precise import singular
 from titan.listing import listing
@@ -51,22 +51,16 @@ class Dependence:
 
 def rank_error(moments: PooledMoments) -> RankError:
     """The error for a pooled system that is not provably of full rank."""
-    zero = [
-        name
-        for j, name in enumerate(moments.names)
-        if moments.gram[j, j] <= moments.diagonal_error[j] * moments.denominator
-    ]
+    sizes = zip(moments.names, np.diagonal(moments.gram), moments.diagonal_error, strict=True)
+    zero = [name for name, size, error in sizes if size <= error * moments.denominator]
     if zero:
-        return RankError(
-            f"{_columns(zero)} {'is' if len(zero) == 1 else 'are'} zero in all rows of all parties",
-            columns=zero,
-            hint="leave it out" if len(zero) == 1 else "leave them out",
-        )
+        are, them = ("is", "it") if len(zero) == 1 else ("are", "them")
+        message = f"{_columns(zero)} {are} zero in all rows of all parties"
+        return RankError(message, columns=zero, hint=f"leave {them} out")
     few = suspects(moments) if len(moments.names) > MANY else ()
     found = find(moments.subset(few) if few else moments)
-    return RankError(
-        _message(moments, found), columns=found.columns, bits=found.bits, hint=_hint(found)
-    )
+    message, hint = _message(moments, found), _hint(found)
+    return RankError(message, columns=found.columns, bits=found.bits, hint=hint)
 
 
 def unproven_residual(moments: PooledMoments, residual: Ball, tiny: Fraction) -> RankError:
@@ -76,12 +70,9 @@ def unproven_residual(moments: PooledMoments, residual: Ball, tiny: Fraction) ->
         message = f"the response {moments.response!r} is zero in all rows, or too small to tell"
     if moments.bits is None or moments.bb_error * 2 >= tiny:
         return RankError(message, hint="give the response in a smaller unit, or fewer columns")
-    ratio = residual.upper / tiny
-    short = max(0, ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1)
-    bits = 64 * math.ceil((moments.bits + short + 1) / 64)
-    return RankError(
-        f"{message}, as far as {moments.bits} bits can tell", bits=bits, hint=f"try bits={bits}"
-    )
+    bits = 64 * math.ceil((moments.bits + bits_of(residual.upper / tiny) + 1) / 64)
+    message += f", as far as {moments.bits} bits can tell"
+    return RankError(message, bits=bits, hint=f"try bits={bits}")
 
 
 def _message(moments: PooledMoments, found: Dependence) -> str:
@@ -101,9 +92,8 @@ def _hint(found: Dependence) -> str:
     if found.bits is None:
         return hint
     if found.cliff:
-        return (
-            f"{hint}; if no exact dependence is known, bits={found.bits} may still tell them apart"
-        )
+        maybe = f"bits={found.bits} may still tell them apart"
+        return f"{hint}; if no exact dependence is known, {maybe}"
     return f"try bits={found.bits}; or {hint}"
 
 
@@ -113,17 +103,18 @@ def _columns(names: Sequence[str]) -> str:
 
 def find(moments: PooledMoments) -> Dependence:
     """The first dependence in the order of the columns."""
-    n = len(moments.names)
-    digits = _working_bits(moments)
-    noise = _noise(moments, n)
+    n, digits = len(moments.names), max(256, 3 * moments.denominator.bit_length())
+    noise = _noise(moments, digits)
     correlation = _unit_diagonal(moments, digits)
     expansion = integers(np.eye(n, dtype=int).tolist()) * (1 << digits)
     pivots: list[float] = []
     for j in range(n):
         pivot = int(correlation[j, j])
         pivots.append(_log2(pivot, digits))
-        if pivots[-1] <= noise + _growth(expansion[j], digits) or j == n - 1:
-            return _dependence(moments, pivots, expansion[j], noise, digits)
+        # a rounding of every entry may move cᵀGc by as much as ‖c‖₁² of them
+        below = noise + 2 * _log2(int(np.abs(expansion[j]).sum()), digits)
+        if pivots[-1] <= below or j == n - 1:
+            return _dependence(moments, pivots[:-1], expansion[j], below)
         for i in range(j + 1, n):
             factor = (int(correlation[i, j]) << digits) // pivot
             correlation[i, j:] -= (factor * correlation[j, j:]) >> digits
@@ -147,31 +138,19 @@ def suspects(moments: PooledMoments) -> tuple[str, ...]:
     return ()
 
 
-def _working_bits(moments: PooledMoments) -> int:
-    return max(256, 3 * moments.denominator.bit_length())
-
-
-def _noise(moments: PooledMoments, n: int) -> float:
+def _noise(moments: PooledMoments, digits: int) -> float:
     """log2 of the rounding of one entry; far below everything where nothing was rounded."""
     error = max(moments.gram_error, *moments.diagonal_error)
     if not error:
-        return -_working_bits(moments) / 2
+        return -digits / 2
     return math.log2(error.numerator) - math.log2(error.denominator)
-
-
-def _growth(expansion: Integers, digits: int) -> float:
-    """log2 of how much a rounding of every entry may move cᵀGc: ‖c‖₁²."""
-    return 2 * _log2(int(np.abs(expansion).sum()), digits)
 
 
 def _unit_diagonal(moments: PooledMoments, digits: int) -> Integers:
     """G̃_jk / √(G̃_jj G̃_kk) in fixed point."""
-    roots = [math.isqrt(int(v) << (2 * digits)) for v in np.diagonal(moments.gram)]
-    rows = [
-        [(int(v) << (3 * digits)) // (roots[j] * roots[k]) for k, v in enumerate(row)]
-        for j, row in enumerate(moments.gram)
-    ]
-    return integers(rows)
+    roots = integers([math.isqrt(int(v) << (2 * digits)) for v in np.diagonal(moments.gram)])
+    scaled: Integers = (moments.gram << (3 * digits)) // np.multiply.outer(roots, roots)
+    return scaled
 
 
 def _log2(fixed: int, digits: int) -> float:
@@ -179,23 +158,20 @@ def _log2(fixed: int, digits: int) -> float:
 
 
 def _dependence(
-    moments: PooledMoments, pivots: list[float], expansion: Integers, noise: float, digits: int
+    moments: PooledMoments, seen: list[float], expansion: Integers, below: float
 ) -> Dependence:
-    limit = int(np.abs(expansion).max()) >> _SMALL_BITS
-    columns = tuple(
-        name for name, c in zip(moments.names, expansion, strict=True) if abs(c) > limit
-    )
+    """Of the columns in an expansion whose pivot, after those `seen`, is not above `below`."""
+    used = np.abs(expansion) > int(np.abs(expansion).max()) >> _SMALL_BITS
+    columns, n = tuple(np.array(moments.names, object)[used]), len(moments.names)
     if moments.exact:
         return Dependence(columns, cliff=singular(moments), bits=None)
-    seen, expected = pivots[:-1], _extrapolate(pivots[:-1], len(moments.names))
-    fall = noise + _growth(expansion, digits)
-    cliff = bool(seen) and _extrapolate(seen, len(seen) + 1) > fall + _CLIFF_BITS
+    cliff = bool(seen) and _extrapolate(seen, len(seen) + 1) > below + _CLIFF_BITS
     if moments.bits is None:
         return Dependence(columns, cliff, None)
     if cliff:
         return Dependence(columns, cliff, 64 * math.ceil(moments.bits / 32))
-    short = max(0.0, fall - expected)
-    wanted = moments.bits + short + _MARGIN_BITS + len(moments.names).bit_length()
+    short = max(0.0, below - _extrapolate(seen, n))
+    wanted = moments.bits + short + _MARGIN_BITS + n.bit_length()
     return Dependence(columns, cliff, 64 * math.ceil(wanted / 64))
 
 

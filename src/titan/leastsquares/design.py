@@ -14,7 +14,7 @@ from titan.leastsquares.bounds import Floats
 
 def design(rows: Any, names: Sequence[str], intercept: str | None) -> Floats:
     """One row of the matrix for each of `rows`; a missing intercept is 1."""
-    named = columns_by_name(rows)
+    named = _by_name(rows)
     matrix = np.asarray(rows, np.float64) if named is None else _stacked(named, names, intercept)
     if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(names):
         raise InputError(
@@ -27,28 +27,22 @@ def design(rows: Any, names: Sequence[str], intercept: str | None) -> Floats:
 def _stacked(
     rows: Mapping[str, npt.ArrayLike], names: Sequence[str], intercept: str | None
 ) -> Floats:
-    columns = []
     shape = np.broadcast_shapes(*(np.shape(column) for column in rows.values()))
-    for name in names:
-        if name in rows:
-            columns.append(np.asarray(rows[name], np.float64))
-        elif name == intercept:
-            columns.append(np.ones(shape))
-        else:
-            raise InputError(f"the rows lack the column {name!r}")
+    missing = [name for name in names if name not in rows and name != intercept]
+    if missing:
+        raise InputError(f"the rows lack the column {missing[0]!r}")
+    columns = [np.asarray(rows.get(name, np.ones(shape)), np.float64) for name in names]
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
-def columns_by_name(rows: Any) -> Mapping[str, npt.ArrayLike] | None:
+def _by_name(rows: Any) -> Mapping[str, npt.ArrayLike] | None:
     """The columns of a mapping or of any table that names them; None for a plain matrix.
 
     pandas, polars and pyarrow all give a column by `table[name]`; the last has its names elsewhere.
     """
     if isinstance(rows, Mapping):
         return rows
-    found = getattr(rows, "column_names", None)
-    if found is None:
-        found = getattr(rows, "columns", None)
+    found = getattr(rows, "column_names", getattr(rows, "columns", None))
     if found is None:
         return None
     names = list(found)

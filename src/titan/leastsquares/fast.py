@@ -25,8 +25,7 @@ import numpy.typing as npt
 from titan.leastsquares.approximation import Approximation, System
 from titan.leastsquares.balls import nearest, up
 from titan.leastsquares.bounds import Floats, raised
-from titan.leastsquares.pooled import Integers, PooledMoments, integers
-from titan.leastsquares.slices import Slices, exact_width
+from titan.leastsquares.pooled import Integers, PooledMoments, bit_length, integers
 
 _UNIT = 2.0**-53
 _SWEEPS = 100
@@ -126,11 +125,8 @@ def _defect_rows(inverse: Floats, start: int, split: Split) -> tuple[Floats, Flo
     rest = (r1 * unit) @ split.third + (r2 * unit**2) @ split.low + r3 @ split.whole
     head = np.eye(count, n, start) / scale
     tail = -rest
-    for left, right, power in (
-        (r1, split.first, 2),
-        (r1, split.second, 3),
-        (r2, split.first, 3),
-    ):
+    exact = (r1, split.first, 2), (r1, split.second, 3), (r2, split.first, 3)
+    for left, right, power in exact:
         head, error = _two_sum(head, (left @ right) * -(unit**power))
         tail += error
     magnitude = np.abs(head) + np.abs(tail) + np.abs(rest)
@@ -151,7 +147,8 @@ def _refine(
     """x̃ = X · 2^-q with its exact residual: X += R̃ρ, ρ −= G̃ΔX until nothing changes."""
     system, n = System.of(moments), len(moments.names)
     shift = _shift(system, inverse, slices)
-    mantissa, exponent = _float_of(system.factor)
+    exponent = system.factor.bit_length()
+    mantissa = system.factor / (1 << exponent)
     x, residual = integers([0] * n), system.target << shift
     for _ in range(_SWEEPS):
         top = max(residual.max(), -residual.min()).bit_length()
@@ -174,9 +171,8 @@ def _shift(system: System, inverse: Floats, slices: Slices) -> int:
     rhs = np.array([nearest(g * scale) for g in system.moments.rhs])
     guess = np.abs(inverse @ rhs)
     least = float(guess[guess > 0].min(initial=1.0))
-    return system.shift_for(
-        float(guess.sum()), least, Fraction(float(np.abs(inverse).max())) * scale
-    )
+    largest = Fraction(float(np.abs(inverse).max())) * scale
+    return system.shift_for(float(guess.sum()), least, largest)
 
 
 def _whole(move: Floats, exponent: int, slices: Slices) -> tuple[npt.NDArray[np.int64], int]:
@@ -187,12 +183,6 @@ def _whole(move: Floats, exponent: int, slices: Slices) -> tuple[npt.NDArray[np.
         return np.zeros(len(move), np.int64), 0
     whole = np.rint(np.ldexp(move, keep - top)).astype(np.int64)
     return whole, top + exponent - keep
-
-
-def _float_of(number: int) -> tuple[float, int]:
-    """number ≈ mantissa · 2^exponent, the mantissa in [1/2, 1]."""
-    exponent = number.bit_length()
-    return number / (1 << exponent), exponent
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +200,8 @@ class FastInverse:
     ratio: Fraction
 
     def floats(self) -> Floats:
-        return self._newton() * float(self.ratio)
+        sharpened: Floats = self.inverse + self.defect @ self.inverse
+        return sharpened * float(self.ratio)
 
     def middle(self, j: int, k: int) -> Fraction:
         step = float(self.defect[j] @ self.inverse[:, k])
@@ -224,6 +215,74 @@ class FastInverse:
         missed = self.bound @ away + self.defect_error @ size + encoding + rounding
         return raised(missed, 3 * n)
 
-    def _newton(self) -> Floats:
-        sharpened: Floats = self.inverse + self.defect @ self.inverse
-        return sharpened
+
+# -- integers in slices so narrow that BLAS multiplies them exactly ------------------------------
+
+
+def exact_width(inner: int) -> int:
+    """The widest slices whose products summed over `inner` terms stay within 53 bits."""
+    return (53 - (inner - 1).bit_length()) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """An integer matrix (n, n) as float64 slices of shape (count, n, n), the highest first.
+
+    An integer is Σ_s slice_s · 2^(width·(count−1−s)), all slices but the first in [0, 2^width), and
+    the first carries the sign. A float64 product of two matrices of such slices is exact in any
+    order of summation while inner · 2^(2·width) ≤ 2^53 (the idea of the Ozaki scheme).
+    """
+
+    parts: Floats
+    width: int
+
+    @classmethod
+    def cut(cls, matrix: Integers, width: int) -> Slices:
+        """Of a symmetric matrix; only its upper triangle is read."""
+        upper = np.triu_indices(len(matrix))
+        triangle = matrix[upper]
+        count = -(-(bit_length(triangle) + 1) // width)
+        limbs = _limbs(triangle, width * count)
+        parts = np.empty((count, *matrix.shape))
+        for s in range(count):
+            field = _field(limbs, width * (count - 1 - s), width)
+            if s == 0:  # two's complement: the top bit of the first slice is the sign
+                field -= (field >> (width - 1)) << width
+            parts[s][upper] = field
+            parts[s].T[upper] = field
+        return cls(parts, width)
+
+    @property
+    def bits(self) -> int:
+        """All entries are within ±2^(bits−1)."""
+        return self.width * len(self.parts)
+
+    def times(self, vector: npt.NDArray[np.int64]) -> Integers:
+        """The exact product with integers below 2^(2·width) in magnitude."""
+        count, n, _ = self.parts.shape
+        high, low = vector >> self.width, vector & ((1 << self.width) - 1)
+        halves = np.stack([high, low], axis=1).astype(np.float64)
+        product = (self.parts.reshape(count * n, n) @ halves).reshape(count, n, 2)
+        total = np.zeros(n, object)
+        for s in range(count):
+            exact = product[s].astype(np.int64).astype(object)
+            total = (total << self.width) + (exact[:, 0] << self.width) + exact[:, 1]
+        return total
+
+
+def _limbs(numbers: Integers, bits: int) -> npt.NDArray[np.int64]:
+    """Two's complement in words of 64 bits, shape (words, entries), one spare word on top."""
+    size = 8 * (bits // 64 + 2)
+    flat = numbers.tolist()
+    data = b"".join([number.to_bytes(size, "little", signed=True) for number in flat])
+    return np.frombuffer(data, "<i8").reshape(len(flat), -1).T
+
+
+def _field(limbs: npt.NDArray[np.int64], low: int, width: int) -> npt.NDArray[np.int64]:
+    """Bits low … low+width−1 of every entry."""
+    word, offset = divmod(low, 64)
+    field = limbs[word].view(np.uint64) >> np.uint64(offset)
+    if offset + width > 64:
+        field |= limbs[word + 1].view(np.uint64) << np.uint64(64 - offset)
+    masked: npt.NDArray[np.int64] = (field & np.uint64((1 << width) - 1)).astype(np.int64)
+    return masked

@@ -1,15 +1,17 @@
-"""How good a fit is as a whole: R², F and the likelihood, as enclosures by statsmodels' names."""
+"""R², F and the likelihood as enclosures by statsmodels' names, and confidence limits."""
 
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from titan.leastsquares import inference
+from titan.errors import InputError
 from titan.leastsquares.balls import Ball
-from titan.leastsquares.inference import compute
+from titan.leastsquares.inference import compute, quantile, upper_tail
 from titan.leastsquares.named import Quantity
+from titan.leastsquares.robust import normal_quantile
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
@@ -17,21 +19,16 @@ if TYPE_CHECKING:
 
 
 def r_squared(fit: Regression) -> dict[str, Quantity]:
-    r2: Quantity = math.nan
-    adjusted: Quantity = math.nan
-    if fit.total_sum.lower > 0:
-        r2 = 1.0
-        adjusted = 1.0 if fit.df_resid else math.nan
-        if not fit.exact_fit:
-            r2 = compute(lambda r, t: 1 - r / t, fit.residual_sum, fit.total_sum)
-    if isinstance(r2, Ball):
+    if fit.total_sum.lower <= 0:
+        return {"rsquared": math.nan, "rsquared_adj": math.nan}
+    r2: Quantity = 1.0
+    adjusted: Quantity = 1.0
+    if not fit.exact_fit:
         freedom = fit.nobs - (fit.constant is not None)
-        adjusted = (
-            compute(lambda r: 1 - (1 - r) * freedom / fit.df_resid, r2)
-            if fit.df_resid
-            else math.nan
-        )
-    return {"rsquared": r2, "rsquared_adj": adjusted}
+        r2 = compute(lambda r, t: 1 - r / t, fit.residual_sum, fit.total_sum)
+        if fit.df_resid:
+            adjusted = compute(lambda r: 1 - (1 - r) * freedom / fit.df_resid, r2)
+    return {"rsquared": r2, "rsquared_adj": adjusted if fit.df_resid else math.nan}
 
 
 def f_test(fit: Regression) -> dict[str, Quantity]:
@@ -41,14 +38,9 @@ def f_test(fit: Regression) -> dict[str, Quantity]:
     if fit.df_model and fit.df_resid and fit.total_sum.lower > 0:
         f = math.inf
         if not fit.exact_fit:
-            ratio = Fraction(fit.df_resid, fit.df_model)
-            f = compute(
-                lambda r, t, q: (t - r) / r * q, fit.residual_sum, fit.total_sum, Ball(ratio)
-            )
-    return {
-        "fvalue": f,
-        "f_pvalue": inference.upper_tail(f, fit.df_model, fit.df_resid),
-    }
+            sums, ratio = (fit.residual_sum, fit.total_sum), Fraction(fit.df_resid, fit.df_model)
+            f = compute(lambda r, t, q: (t - r) / r * q, *sums, Ball(ratio))
+    return {"fvalue": f, "f_pvalue": upper_tail(f, fit.df_model, fit.df_resid)}
 
 
 def _wald_test(fit: Regression, errors: Robust) -> dict[str, Quantity]:
@@ -78,3 +70,27 @@ def likelihood(fit: Regression) -> dict[str, Quantity]:
         "aic": compute(lambda v: 2 * k - 2 * v, ball),
         "bic": compute(lambda v: k * flint.arb(n).log() - 2 * v, ball),
     }
+
+
+def confidence_limits(fit: Regression, alpha: float) -> list[tuple[Quantity, Quantity]]:
+    """Each coefficient's, at level 1 − alpha, as enclosures."""
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is {alpha}", hint="between 0 and 1, as 0.05")
+    if alpha / 2 < sys.float_info.min:
+        raise InputError(f"alpha is {alpha}: half of it is no double", hint="as 0.05")
+    if fit.df_resid == 0:
+        return [(math.nan, math.nan)] * len(fit.names)
+    balls = fit.certificate.enclosures
+    if fit.exact_fit:
+        return [(ball, ball) for ball in balls]
+    if fit.robust is not None:
+        z = normal_quantile(alpha)
+        pairs = zip(fit.params.values(), fit.bse.values(), strict=True)
+        return [(x - z * se, x + z * se) for x, se in pairs]
+    limit = quantile(alpha, fit.df_resid)
+    limits: list[tuple[Quantity, Quantity]] = []
+    for ball, se in zip(balls, fit.bse.enclosures, strict=True):
+        assert isinstance(se, Ball)  # noqa: S101 - no fit that is not exact has others
+        low = compute(lambda b, s, q: b - s * q, ball, se, limit)
+        limits.append((low, compute(lambda b, s, q: b + s * q, ball, se, limit)))
+    return limits

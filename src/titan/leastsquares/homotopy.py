@@ -68,21 +68,12 @@ def _next(
             best = (zero, j, 0.0)
     for sign, where in joins.items():
         for j in np.flatnonzero(signs == 0).tolist():
-            if best[0] < where[j] <= alpha and not _just_left(
-                j, sign, where[j], alpha, rest, grows
-            ):
+            near = where[j] > alpha * (1 - _CLOSE)
+            if near and sign * (rest[j] + 0.5 * alpha * grows[j]) <= 0.5 * alpha:
+                continue  # it is at its threshold because it left there, moving inside
+            if best[0] < where[j] <= alpha:
                 best = (float(where[j]), j, sign)
     return best
-
-
-def _just_left(
-    j: int, sign: float, where: float, alpha: float, rest: Floats, grows: Floats
-) -> bool:
-    """Whether the column is at its threshold only because it left there, moving inside."""
-    if not where > alpha * (1 - _CLOSE):
-        return False
-    slope = sign * (rest[j] + 0.5 * alpha * grows[j]) - 0.5 * alpha
-    return bool(slope <= 0)
 
 
 def _polish(gram: Floats, rhs: Floats, weights: Floats, alpha: float, signs: Floats) -> Floats:

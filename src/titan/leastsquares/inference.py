@@ -18,6 +18,7 @@ from titan.leastsquares.balls import Ball, of_arb
 from titan.leastsquares.bounds import Floats, raised
 from titan.leastsquares.certified import Certificate
 from titan.leastsquares.named import Quantity
+from titan.leastsquares.pooled import PooledMoments
 from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
@@ -38,16 +39,10 @@ def residual_sum(certificate: Certificate) -> Ball:
     moments, approximation = certificate.moments, certificate.approximation
     if moments.bb is None:
         raise ValueError("bᵀb was not released")
-    unit = approximation.residual_unit
-    mid = moments.bb - sum(
-        (
-            Fraction(int(x), 1 << approximation.shift) * (g + Fraction(int(rho), unit))
-            for x, g, rho in zip(
-                approximation.numerators, moments.rhs, approximation.residual, strict=True
-            )
-        ),
-        Fraction(0),
-    )
+    one, unit = 1 << approximation.shift, approximation.residual_unit
+    entries = zip(approximation.numerators, moments.rhs, approximation.residual, strict=True)
+    along = (Fraction(int(x), one) * (g + Fraction(int(rho), unit)) for x, g, rho in entries)
+    mid = moments.bb - sum(along, Fraction(0))
     error, size = certificate.contraction.perturbation, approximation.absolute_x()
     first = _total(size * (2 * error.rhs + error.times(size)))
     second = _total(certificate.deviation * certificate.pull) / 2
@@ -58,33 +53,30 @@ def _total(terms: Floats) -> Fraction:
     return Fraction(float(raised(terms.sum(keepdims=True), len(terms) + 4)[0]))
 
 
-def total_sum(certificate: Certificate, constant: list[Fraction] | None, weighted: bool) -> Ball:
+def total_sum(moments: PooledMoments, constant: list[Fraction] | None, weighted: bool) -> Ball:
     """‖b‖², about the mean where A c = 1: less (cᵀAᵀb)² / ‖Ac‖², and ‖Ac‖² is the row count."""
-    moments = certificate.moments
     whole = Ball(moments.bb or Fraction(0), moments.bb_error)
     if constant is None:
         return whole
-    scaled = [c * Fraction(2) ** s for c, s in zip(constant, moments.scales, strict=True)]
-    pairs = list(zip(scaled, moments.rhs, moments.rhs_error, strict=True))
-    along = Ball(
-        sum((c * g for c, g, _ in pairs), Fraction(0)),
-        sum((abs(c) * r for c, _, r in pairs), Fraction(0)),
-    )
-    length = square_length(certificate, constant) if weighted else Ball(Fraction(moments.rows))
-    return compute(lambda b, a, n: b - a * a / n, whole, along, length)
-
-
-def square_length(certificate: Certificate, constant: list[Fraction]) -> Ball:
-    """‖Ac‖² = cᵀGc."""
-    moments = certificate.moments
-    used = [
-        (j, c * Fraction(2) ** s)
-        for j, (c, s) in enumerate(zip(constant, moments.scales, strict=True))
-        if c
-    ]
     mid, rad = Fraction(0), Fraction(0)
-    for j, c in used:
-        for k, d in used:
+    for j, c in _scaled(moments, constant):
+        mid += c * moments.rhs[j]
+        rad += abs(c) * moments.rhs_error[j]
+    length = square_length(moments, constant) if weighted else Ball(Fraction(moments.rows))
+    return compute(lambda b, a, n: b - a * a / n, whole, Ball(mid, rad), length)
+
+
+def _scaled(moments: PooledMoments, constant: list[Fraction]) -> list[tuple[int, Fraction]]:
+    """The nonzero coefficients of the constant, for scaled columns, with their positions."""
+    pairs = enumerate(zip(constant, moments.scales, strict=True))
+    return [(j, c * Fraction(2) ** s) for j, (c, s) in pairs if c]
+
+
+def square_length(moments: PooledMoments, constant: list[Fraction]) -> Ball:
+    """‖Ac‖² = cᵀGc."""
+    mid, rad = Fraction(0), Fraction(0)
+    for j, c in _scaled(moments, constant):
+        for k, d in _scaled(moments, constant):
             error = moments.diagonal_error[j] if j == k else moments.gram_error
             mid += c * d * Fraction(int(moments.gram[j, k]), moments.denominator)
             rad += abs(c * d) * error
@@ -93,7 +85,6 @@ def square_length(certificate: Certificate, constant: list[Fraction]) -> Ball:
 
 def compute(formula: Callable[..., arb], *balls: Ball) -> Ball:
     """A formula on balls; one that is not defined all over them is a mistake of the caller."""
-
     with working_precision(PRECISION):
         return of_arb(formula(*(ball.arb(PRECISION) for ball in balls)))
 

@@ -108,9 +108,8 @@ class NamedTable(_ReadOnly[Any]):
         try:
             from pandas import DataFrame
         except ImportError:
-            raise InputError(
-                "pandas is not installed", hint="pip install pandas, or use numpy.asarray"
-            ) from None
+            hint = "pip install pandas, or use numpy.asarray"
+            raise InputError("pandas is not installed", hint=hint) from None
         return DataFrame(np.asarray(self), index=list(self), columns=list(self.columns))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -16,8 +16,9 @@ from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import certify
 from titan.leastsquares.homotopy import minimise, violation
-from titan.leastsquares.named import Named
+from titan.leastsquares.named import Named, error_of
 from titan.leastsquares.pooled import Exact, PooledMoments
+from titan.listing import aligned
 from titan.results.result import Recorded, Result
 
 KKT_TOLERANCE = 1e-10
@@ -30,17 +31,14 @@ class Ridge(Result, kind="ridge"):
 
     alpha: float
     params: Named
-    error_bound: Named
+    error_bound: Named = field(init=False)
     rows: int
     cost: Any = None
     record: Recorded | None = field(default=None, repr=False)
 
-    @classmethod
-    def of(
-        cls, alpha: float, names: Sequence[str], balls: Sequence[Ball], rows: int, cost: Any = None
-    ) -> Ridge:
-        bounds = Named(names, [ball.error for ball in balls])
-        return cls(alpha, Named(names, balls), bounds, rows, cost)
+    def __post_init__(self) -> None:
+        bounds = Named(self.names, list(map(error_of, self.params.enclosures)))
+        object.__setattr__(self, "error_bound", bounds)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,8 +52,7 @@ class Ridge(Result, kind="ridge"):
         """Every coefficient with how far it may be off."""
         cells = [("", f"ridge, alpha {self.alpha:g}", "proven within")]
         cells += [(n, repr(x), f"{self.error_bound[n]:.1e}") for n, x in self.params.items()]
-        first, second, third = (max(map(len, column)) for column in zip(*cells, strict=True))
-        return "\n".join(f"{a:<{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in cells)
+        return "\n".join(aligned(cells))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -75,13 +72,9 @@ class Ridge(Result, kind="ridge"):
     def from_state(cls, state: object, cost: Any = None) -> Ridge:
         found = canonical.keys(state, ("alpha", "names", "enclosures", "rows"))
         names = canonical.names(found["names"])
-        return cls.of(
-            canonical.read_float(found["alpha"]),
-            names,
-            [Ball.from_state(b) for b in canonical.listed(found["enclosures"], len(names))],
-            canonical.whole(found["rows"]),
-            cost,
-        )
+        balls = list(map(Ball.from_state, canonical.listed(found["enclosures"], len(names))))
+        rows = canonical.whole(found["rows"])
+        return cls(canonical.read_float(found["alpha"]), Named(names, balls), rows, cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +152,9 @@ class LassoPath(Result, kind="lasso path"):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "alphas": self.alphas.tolist(),
-            "names": list(self.names),
-            "coefs": self.coefs.tolist(),
-            "violation": self.violation,
-        }
+        alphas, coefs = self.alphas.tolist(), self.coefs.tolist()
+        found = {"alphas": alphas, "names": list(self.names), "coefs": coefs}
+        return found | {"violation": self.violation}
 
     to_state = to_dict
 
@@ -191,7 +181,7 @@ def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -
     exact = Fraction(alpha)
     penalties = [Fraction(0) if name == intercept else exact for name in moments.names]
     balls = certify(moments.penalised(penalties)).enclosures
-    return Ridge.of(float(alpha), moments.names, balls, moments.rows)
+    return Ridge(float(alpha), Named(moments.names, balls), moments.rows)
 
 
 def lasso_path(
@@ -207,20 +197,16 @@ def lasso_path(
     """
     at = None if intercept is None else moments.index(intercept)
     gram, rhs, norms = _centred(moments, at)
-    penalised = np.array([j for j in range(len(moments.names)) if j != at])
+    penalised = [j for j in range(len(moments.names)) if j != at]
     weights = weight / norms
     largest = float(np.max(np.abs(rhs) / weights, initial=0.0))
     grid = _grid(alphas, largest, count)
     points = minimise(gram, rhs, weights, grid)
-    worst = max(
-        (violation(gram, rhs, weights, a, z) for a, z in zip(grid, points, strict=True)),
-        default=0.0,
-    )
+    pairs = zip(grid, points, strict=True)
+    worst = max((violation(gram, rhs, weights, a, z) for a, z in pairs), default=0.0)
     if worst > KKT_TOLERANCE * max(largest, float(grid.max())):
-        raise InputError(
-            "the lasso's optimality conditions were not met in float64",
-            hint="drop nearly dependent columns, or use ridge",
-        )
+        hint = "drop nearly dependent columns, or use ridge"
+        raise InputError("the lasso's optimality conditions were not met in float64", hint=hint)
     coefs = np.zeros((len(grid), len(moments.names)))
     coefs[:, penalised] = points / norms
     if at is not None:
@@ -243,9 +229,7 @@ def _centred(moments: PooledMoments, at: int | None) -> tuple[Floats, Floats, Fl
     With an intercept both are taken about the mean: the Schur complement of the intercept, formed
     exactly, since in float64 the subtraction would cancel.
     """
-    gram, rhs = moments.gram, list(moments.rhs)
-    scales = np.array(moments.scales)
-    unit = Fraction(1, moments.denominator)
+    gram, rhs, unit = moments.gram, list(moments.rhs), Fraction(1, moments.denominator)
     keep = [j for j in range(len(rhs)) if j != at]
     if at is not None:
         pivot, row = int(gram[at, at]), gram[at]
@@ -254,29 +238,23 @@ def _centred(moments: PooledMoments, at: int | None) -> tuple[Floats, Floats, Fl
         rhs = [g - Fraction(int(row[j]), pivot) * rhs[at] for j, g in enumerate(rhs)]
         gram = gram * pivot - np.multiply.outer(row, row)
         unit = unit / pivot
-    diagonal = [Fraction(int(gram[j, j])) * unit for j in keep]
-    for j, square in zip(keep, diagonal, strict=True):
-        if square <= 0:
-            raise InputError(
-                f"column {moments.names[j]!r} does not vary", hint="leave it out of the model"
-            )
-    norms = np.sqrt(np.array([float(square) for square in diagonal]))
+    for j in keep:
+        if gram[j, j] <= 0:
+            hint = "leave it out of the model"
+            raise InputError(f"column {moments.names[j]!r} does not vary", hint=hint)
+    norms = np.sqrt(np.array([float(int(gram[j, j]) * unit) for j in keep]))
     inner = (gram[np.ix_(keep, keep)] / unit.denominator).astype(np.float64) * unit.numerator
     scaled = np.array([float(rhs[j]) for j in keep])
-    return inner / norms[:, None] / norms, scaled / norms, np.ldexp(norms, scales[keep])
+    scales = np.array(moments.scales)[keep]
+    return inner / norms[:, None] / norms, scaled / norms, np.ldexp(norms, scales)
 
 
 def _intercepts(moments: PooledMoments, at: int, coefs: Floats) -> Floats:
     """b̄ − x̄ᵀw for every row of coefficients."""
-    unit = Fraction(2) ** moments.scales[at]
-    pivot = int(moments.gram[at, at])
-    mean = float(moments.rhs[at] * moments.denominator / pivot / unit)
-    means = np.array(
-        [
-            float(Fraction(int(v), pivot) * Fraction(2) ** s / unit)
-            for v, s in zip(moments.gram[at], moments.scales, strict=True)
-        ]
-    )
+    unit = int(moments.gram[at, at]) * Fraction(2) ** moments.scales[at]
+    mean = float(moments.rhs[at] * moments.denominator / unit)
+    pairs = zip(moments.gram[at], moments.scales, strict=True)
+    means = np.array([float(int(v) * Fraction(2) ** s / unit) for v, s in pairs])
     means[at] = 0.0
     level: Floats = mean - coefs @ means
     return level

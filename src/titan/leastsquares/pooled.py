@@ -16,7 +16,7 @@ e, d, r proven, and zero where nothing was rounded (one party, exact moments).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
@@ -33,11 +33,12 @@ Integers = npt.NDArray[Any]
 
 Exact = int | Fraction
 
-WIDE_FRACTION_BITS = 256
-"""Fractional bits of the first sum's ring."""
-
 _GUARD_BITS = 16
 """Bits kept of the diagonal beyond those of the second sum, so that its rounding does not count."""
+
+_EXACT = ("gram_error", "bb_error")
+_EXACT_PER_COLUMN = ("rhs", "diagonal_error", "rhs_error")
+_PER_COLUMN = ("scales", *_EXACT_PER_COLUMN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,26 +62,15 @@ class PooledMoments:
 
     def __post_init__(self) -> None:
         n = len(self.names)
-        if not self.diagonal_error:
-            object.__setattr__(self, "diagonal_error", (Fraction(0),) * n)
-        if not self.rhs_error:
-            object.__setattr__(self, "rhs_error", (Fraction(0),) * n)
-        self._check(n)
-
-    def _check(self, n: int) -> None:
+        for error in ("diagonal_error", "rhs_error"):
+            object.__setattr__(self, error, getattr(self, error) or (Fraction(0),) * n)
         if n == 0:
             raise InputError("there is no column to solve for", hint="name at least one column")
         if len(set(self.names)) != n:
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise InputError(f"two columns are called {twice!r}", hint="rename one of them")
-        lengths = {
-            "scales": len(self.scales),
-            "rhs": len(self.rhs),
-            "diagonal_error": len(self.diagonal_error),
-            "rhs_error": len(self.rhs_error),
-        }
-        for what, length in lengths.items():
-            if length != n:
+        for what in _PER_COLUMN:
+            if (length := len(getattr(self, what))) != n:
                 raise InputError(f"{what} has {length} entries for {n} columns")
         if self.gram.shape != (n, n) or self.gram.dtype != object:
             raise InputError(
@@ -108,21 +98,13 @@ class PooledMoments:
     def subset(self, names: Sequence[str]) -> PooledMoments:
         """The moments of some of the columns, in the order given."""
         at = [self.index(name) for name in names]
-        return replace(
-            self,
-            names=tuple(names),
-            scales=tuple(self.scales[j] for j in at),
-            gram=self.gram[np.ix_(at, at)],
-            rhs=tuple(self.rhs[j] for j in at),
-            diagonal_error=tuple(self.diagonal_error[j] for j in at),
-            rhs_error=tuple(self.rhs_error[j] for j in at),
-        )
+        kept: Any = {what: tuple(getattr(self, what)[j] for j in at) for what in _PER_COLUMN}
+        return replace(self, names=tuple(names), gram=self.gram[np.ix_(at, at)], **kept)
 
     def penalised(self, penalties: Sequence[Exact]) -> PooledMoments:
         """AᵀA + diag(penalties), the penalties in the unit of the unscaled columns."""
-        scaled = [
-            Fraction(p) / Fraction(4) ** s for p, s in zip(penalties, self.scales, strict=True)
-        ]
+        pairs = zip(penalties, self.scales, strict=True)
+        scaled = [Fraction(p) / Fraction(4) ** s for p, s in pairs]
         denominator = math.lcm(self.denominator, *(p.denominator for p in scaled))
         gram = self.gram * (denominator // self.denominator)
         for j, penalty in enumerate(scaled):
@@ -140,24 +122,20 @@ class PooledMoments:
             "scales": list(self.scales),
             "gram": canonical.triangle_text(self.gram.tolist()),
             "denominator": exact_text(self.denominator),
-            "rhs": list(map(exact_text, self.rhs)),
             "bb": None if self.bb is None else exact_text(self.bb),
-            "gram_error": exact_text(self.gram_error),
-            "diagonal_error": list(map(exact_text, self.diagonal_error)),
-            "rhs_error": list(map(exact_text, self.rhs_error)),
-            "bb_error": exact_text(self.bb_error),
             "bits": self.bits,
+            **{key: exact_text(getattr(self, key)) for key in _EXACT},
+            **{key: list(map(exact_text, getattr(self, key))) for key in _EXACT_PER_COLUMN},
         }
 
     @classmethod
     def from_state(cls, state: object) -> PooledMoments:
         found = canonical.keys(state, (option.name for option in fields(cls)))
-        names = canonical.names(found["names"])
+        names, bb, bits = canonical.names(found["names"]), found["bb"], found["bits"]
         n = len(names)
-
-        def exact(key: str) -> tuple[Fraction, ...]:
-            return tuple(map(read_exact, canonical.listed(found[key], n)))
-
+        exact: Any = {key: read_exact(found[key]) for key in _EXACT}
+        for key in _EXACT_PER_COLUMN:
+            exact[key] = tuple(map(read_exact, canonical.listed(found[key], n)))
         return cls(
             names=names,
             response=canonical.name(found["response"]),
@@ -165,48 +143,12 @@ class PooledMoments:
             scales=canonical.exponents(found["scales"], n),
             gram=symmetric(n, canonical.read_triangle(found["gram"], n)),
             denominator=canonical.read_integer(found["denominator"]),
-            rhs=exact("rhs"),
-            bb=None if found["bb"] is None else read_exact(found["bb"]),
-            gram_error=read_exact(found["gram_error"]),
-            diagonal_error=exact("diagonal_error"),
-            rhs_error=exact("rhs_error"),
-            bb_error=read_exact(found["bb_error"]),
-            bits=None if found["bits"] is None else canonical.whole(found["bits"]),
+            bb=None if bb is None else read_exact(bb),
+            bits=None if bits is None else canonical.whole(bits),
+            **exact,
         )
 
     # -- constructors -------------------------------------------------------------------------
-
-    @classmethod
-    def of_exact(
-        cls,
-        names: Sequence[str],
-        gram: Sequence[Sequence[Exact]] | Integers,
-        rhs: Sequence[Exact],
-        *,
-        rows: int,
-        bb: Exact | None = None,
-        response: str = "y",
-    ) -> PooledMoments:
-        """Exact moments: AᵀA and Aᵀb as integers or fractions, in any unit; nothing rounded."""
-        n = len(names)
-        if len(gram) != n or any(len(row) != n for row in gram) or len(rhs) != n:
-            raise InputError(f"the moments are not those of {n} columns")
-        scales = column_scales([gram[j][j] for j in range(n)])
-        scaled = [
-            [Fraction(gram[j][k]) / Fraction(2) ** (scales[j] + scales[k]) for k in range(n)]
-            for j in range(n)
-        ]
-        denominator = math.lcm(*(entry.denominator for row in scaled for entry in row))
-        return cls(
-            names=tuple(names),
-            response=response,
-            rows=rows,
-            scales=scales,
-            gram=integers([[int(entry * denominator) for entry in row] for row in scaled]),
-            denominator=denominator,
-            rhs=tuple(Fraction(g) / Fraction(2) ** s for g, s in zip(rhs, scales, strict=True)),
-            bb=None if bb is None else Fraction(bb),
-        )
 
     @classmethod
     def of_integers(
@@ -225,8 +167,8 @@ class PooledMoments:
 
         (AᵀA)_jk = gram_jk · unit_j · unit_k; nothing is rounded.
         """
-        squares = [int(v) * unit**2 for v, unit in zip(np.diagonal(gram), units, strict=True)]
-        scales = column_scales(squares)
+        squares = zip(np.diagonal(gram), units, strict=True)
+        scales = column_scales(int(v) * unit**2 for v, unit in squares)
         scaled = [unit / Fraction(2) ** s for unit, s in zip(units, scales, strict=True)]
         common = math.lcm(*(unit.denominator for unit in scaled))
         factors = integers([int(unit * common) for unit in scaled])
@@ -254,7 +196,7 @@ class PooledMoments:
         bits: int,
         bb: Exact | None = None,
         response: str = "y",
-        fraction_bits: int = WIDE_FRACTION_BITS,
+        fraction_bits: int = 256,
     ) -> PooledMoments:
         """From the two sums of the protocol.
 
@@ -291,7 +233,7 @@ class PooledMoments:
         )
 
 
-def column_scales(diagonal: Sequence[Exact]) -> tuple[int, ...]:
+def column_scales(diagonal: Iterable[Exact]) -> tuple[int, ...]:
     """For each column the least s with 4^s ≥ (AᵀA)_jj; 0 for a column of zeros."""
     return tuple(_scale(Fraction(entry)) for entry in diagonal)
 
@@ -310,6 +252,11 @@ def integers(numbers: Sequence[Any]) -> Integers:
     array = np.empty(np.shape(numbers), object)
     array[...] = numbers
     return array
+
+
+def bit_length(numbers: Integers) -> int:
+    """Bits of the largest magnitude."""
+    return int(max(numbers.max(), -numbers.min())).bit_length()
 
 
 def symmetric(n: int, lower: Sequence[int]) -> Integers:

@@ -8,6 +8,7 @@ as radii of the entries it would be multiplied by the condition number again and
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,10 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from titan.leastsquares.approximation import Approximation, System
-from titan.leastsquares.balls import fraction_of
+from titan.leastsquares.balls import bits_of, fraction_of, to_arb
 from titan.leastsquares.bounds import Floats, raised
-from titan.leastsquares.pooled import Integers, PooledMoments, integers
-from titan.leastsquares.slices import bit_length
+from titan.leastsquares.pooled import Integers, PooledMoments, bit_length, integers
 from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
@@ -55,15 +55,10 @@ def _precisions(moments: PooledMoments) -> list[int]:
         first, last = 192, 4 * n * (bits + n.bit_length() + 4) + 256
     else:
         errors = (moments.gram_error, *moments.diagonal_error, *moments.rhs_error)
-        noise = max(64, max(_bits_below_one(error) for error in errors if error))
+        noise = max(64, max(bits_of(1 / error) for error in errors if error))
         first, last = 2 * noise + 64, 8 * noise + 8 * n
     steps = max(1, math.ceil(math.log2(last / first)))
     return [first << step for step in range(steps + 1)]
-
-
-def _bits_below_one(error: Fraction) -> int:
-    """−log2(error), rounded up."""
-    return error.denominator.bit_length() - error.numerator.bit_length() + 1
 
 
 def _invert(moments: PooledMoments, precision: int) -> arb_mat | None:
@@ -76,7 +71,6 @@ def _invert(moments: PooledMoments, precision: int) -> arb_mat | None:
 
     n = len(moments.names)
     with working_precision(precision):
-        scale = flint.arb(moments.denominator)
         gram = flint.arb_mat(n, n, [flint.arb(v) for v in moments.gram.ravel().tolist()])
         try:
             inverse = gram.inv()
@@ -86,12 +80,10 @@ def _invert(moments: PooledMoments, precision: int) -> arb_mat | None:
         size = max(entry.abs_lower() for entry in entries)
         radius = max(entry.rad() for entry in entries)
         defect = radius * n * flint.arb(int(np.abs(moments.gram).max()))
-        if not (
-            radius < size * flint.arb(2) ** -_GOOD_BITS
-            and defect < flint.arb(2) ** -_CONTRACTION_BITS
-        ):
+        good, contracts = (flint.arb(2) ** -b for b in (_GOOD_BITS, _CONTRACTION_BITS))
+        if not (radius < size * good and defect < contracts):
             return None
-        return inverse * scale
+        return inverse * flint.arb(moments.denominator)
 
 
 def singular(moments: PooledMoments) -> bool:
@@ -108,14 +100,11 @@ def _refine(moments: PooledMoments, inverse: arb_mat, precision: int) -> Approxi
 
     system, n = System.of(moments), len(moments.names)
     with working_precision(precision):
-        rhs = flint.arb_mat(n, 1, [_arb(g) for g in moments.rhs])
+        rhs = flint.arb_mat(n, 1, [to_arb(g) for g in moments.rhs])
         guess = [abs(float(entry.mid())) for entry in (inverse * rhs).entries()]
         largest = max(entry.abs_upper() for entry in inverse.entries())
-        shift = system.shift_for(
-            sum(guess),
-            min(filter(None, guess), default=0.0),
-            fraction_of(largest.mid()),
-        )
+        smallest = min(filter(None, guess), default=0.0)
+        shift = system.shift_for(sum(guess), smallest, fraction_of(largest.mid()))
         x = integers([0] * n)
         residual = system.residual(x, shift)
         for _ in range(_SWEEPS):
@@ -131,7 +120,7 @@ def _refine(moments: PooledMoments, inverse: arb_mat, precision: int) -> Approxi
         shift=shift,
         residual=residual,
         residual_unit=system.lcm << shift,
-        inverse=raised(_absolute(inverse), 0),
+        inverse=raised(_floats(inverse, lambda entry: _up(entry.abs_upper())), 0),
         defect=None,
         best=PreciseInverse(inverse),
         norm=float(np.abs(moments.gram).sum(axis=0).max() / moments.denominator),
@@ -148,16 +137,9 @@ def _step(inverse: arb_mat, residual: Integers, lcm: int) -> Integers:
     return integers([round(fraction_of(entry.mid())) for entry in move.entries()])
 
 
-def _arb(number: Fraction) -> arb:
-    import flint
-
-    return flint.arb(flint.fmpq(number.numerator, number.denominator))
-
-
-def _absolute(matrix: arb_mat) -> Floats:
-    n = matrix.nrows()
-    sizes = [_up(entry.abs_upper()) for entry in matrix.entries()]
-    return np.array(sizes).reshape(n, n)
+def _floats(matrix: arb_mat, number: Callable[[arb], float]) -> Floats:
+    """A number for every entry."""
+    return np.array(list(map(number, matrix.entries()))).reshape(matrix.nrows(), -1)
 
 
 def _up(number: arb) -> float:
@@ -174,11 +156,8 @@ class PreciseInverse:
         return fraction_of(self.matrix[j, k].mid())
 
     def floats(self) -> Floats:
-        n = self.matrix.nrows()
-        return np.array([float(entry.mid()) for entry in self.matrix.entries()]).reshape(n, n)
+        return _floats(self.matrix, lambda entry: float(entry.mid()))
 
     def slack(self, true_inverse: Floats, encoding: Floats) -> Floats:
         """R − G̃⁻¹ = −G̃⁻¹ E R, and G̃⁻¹ is within its ball's radius."""
-        n = self.matrix.nrows()
-        radius = np.array([_up(entry.rad()) for entry in self.matrix.entries()]).reshape(n, n)
-        return raised(encoding + radius, 2)
+        return raised(encoding + _floats(self.matrix, lambda entry: _up(entry.rad())), 2)

@@ -25,9 +25,8 @@ from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
 from titan.leastsquares.dependence import unproven_residual
 from titan.leastsquares.design import design
-from titan.leastsquares.goodness import f_test, likelihood, r_squared
+from titan.leastsquares.goodness import confidence_limits, f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
-from titan.leastsquares.intervals import confidence_limits
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity, error_of
 from titan.leastsquares.penalised import LassoPath, Ridge, RidgePath, lasso_path, ridge
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
@@ -37,6 +36,11 @@ from titan.results.result import Recorded, Result
 Constant = str | Mapping[str, Exact] | None
 
 _STATE = ("moments", "constant", "weighted", "cov_type", "robust", "dropped")
+
+_STATISTICS = ("rsquared", "rsquared_adj", "fvalue", "f_pvalue", "llf", "aic", "bic")
+_COEFFICIENTS = ("params", "bse", "error_bound", "tvalues", "pvalues")
+_COUNTS = ("nobs", "df_model", "df_resid", "scale", "ssr", "exact_fit", "cov_type")
+_SHOWN = (*_COEFFICIENTS, *_STATISTICS, *_COUNTS)
 
 EXACT_FIT = Fraction(1, 2**64)
 """A residual sum of squares below this part of the total may be called zero, if it may be zero."""
@@ -54,16 +58,12 @@ def fit_pooled(
     multiplied by the roots of analytic weights (statsmodels' WLS).
     """
     if moments.bb is None:
-        raise InputError(
-            "inference needs bᵀb, and only the solution was released",
-            hint='pool with release="inference"',
-        )
+        message = "inference needs bᵀb, and only the solution was released"
+        raise InputError(message, hint='pool with release="inference"')
     enough_rows(moments)
     if weighted and not np.diagonal(moments.gram).any():
-        raise DataError(
-            "every weight is zero, or every column",
-            hint="a row counts if its weight is above zero",
-        )
+        hint = "a row counts if its weight is above zero"
+        raise DataError("every weight is zero, or every column", hint=hint)
     if isinstance(constant, str):
         constant = {constant: 1}
     vector = as_vector(constant, moments.names)
@@ -72,18 +72,21 @@ def fit_pooled(
             f"the constant is made of columns that are not in the model: {', '.join(constant)}"
         )
     certificate = certify(moments)
-    if vector is not None and not weighted:
-        length = inference.square_length(certificate, vector)
-        if moments.rows not in length:
-            raise InputError(
-                "the columns said to add up to the constant do not: "
-                "the square of their sum is not the number of rows",
-                hint="give the intercept's name, or None",
-            )
-    fit = Regression(certificate, constant if vector is not None else None, weighted)
+    if not weighted and vector and moments.rows not in inference.square_length(moments, vector):
+        raise InputError(
+            "the columns said to add up to the constant do not: "
+            "the square of their sum is not the number of rows",
+            hint="give the intercept's name, or None",
+        )
+    fit = Regression(certificate, constant, weighted)
     if fit.residual_sum.lower <= 0 and not fit.exact_fit:
         raise unproven_residual(moments, fit.residual_sum, fit.smallest_residual)
     return fit
+
+
+def _statistic(name: str) -> float:
+    """A property; its type is what readers of the attribute get."""
+    return property(lambda fit: float(fit.statistics[name]))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +148,10 @@ class Regression(Result, kind="regression"):
     def _standard_error(self, j: int) -> Quantity:
         if self.robust is not None:
             return self.robust.standard_error(j)
-        scale = self._scale
-        if not isinstance(scale, Ball):
-            return scale
-        return inference.root(compute(lambda s, r: s * r, scale, self.certificate.inverse(j, j)))
+        if not isinstance(self._scale, Ball):
+            return self._scale
+        square = compute(lambda s, r: s * r, self._scale, self.certificate.inverse(j, j))
+        return inference.root(square)
 
     @cached_property
     def tvalues(self) -> Named:
@@ -164,8 +167,9 @@ class Regression(Result, kind="regression"):
 
     def conf_int(self, alpha: float = 0.05) -> NamedTable:
         """Name → (lower, upper) at level 1 − alpha."""
-        limits = [Limits(float(low), float(high)) for low, high in self.intervals(alpha)]
-        return NamedTable(dict(zip(self.names, limits, strict=True)), Limits._fields)
+        limits = zip(self.names, self.intervals(alpha), strict=True)
+        rows = {name: Limits(float(low), float(high)) for name, (low, high) in limits}
+        return NamedTable(rows, Limits._fields)
 
     def intervals(self, alpha: float = 0.05) -> list[tuple[Quantity, Quantity]]:
         """The confidence limits as enclosures."""
@@ -196,10 +200,8 @@ class Regression(Result, kind="regression"):
         Their sum of squares is not provably positive, and provably below `smallest_residual`: a
         large ball around zero says nothing. As many coefficients as rows leave no residual.
         """
-        residual = self.residual_sum
-        return residual.lower <= 0 and (
-            self.df_resid == 0 or residual.upper <= self.smallest_residual
-        )
+        tiny = self.df_resid == 0 or self.residual_sum.upper <= self.smallest_residual
+        return tiny and self.residual_sum.lower <= 0
 
     @property
     def smallest_residual(self) -> Fraction:
@@ -230,41 +232,18 @@ class Regression(Result, kind="regression"):
     @cached_property
     def total_sum(self) -> Ball:
         """The total sum of squares, about the mean where the model has a constant."""
-        vector = as_vector(self.constant, self.names)
-        return inference.total_sum(self.certificate, vector, self.weighted)
+        return inference.total_sum(self.moments, self._constant, self.weighted)
+
+    @property
+    def _constant(self) -> list[Fraction] | None:
+        return as_vector(self.constant, self.names)
 
     @cached_property
     def statistics(self) -> dict[str, Quantity]:
         """R², adjusted R², F and the rest as enclosures, by statsmodels' names."""
         return {**r_squared(self), **f_test(self), **likelihood(self)}
 
-    @property
-    def rsquared(self) -> float:
-        return float(self.statistics["rsquared"])
-
-    @property
-    def rsquared_adj(self) -> float:
-        return float(self.statistics["rsquared_adj"])
-
-    @property
-    def fvalue(self) -> float:
-        return float(self.statistics["fvalue"])
-
-    @property
-    def f_pvalue(self) -> float:
-        return float(self.statistics["f_pvalue"])
-
-    @property
-    def llf(self) -> float:
-        return float(self.statistics["llf"])
-
-    @property
-    def aic(self) -> float:
-        return float(self.statistics["aic"])
-
-    @property
-    def bic(self) -> float:
-        return float(self.statistics["bic"])
+    rsquared, rsquared_adj, fvalue, f_pvalue, llf, aic, bic = map(_statistic, _STATISTICS)
 
     # -- other models from the same moments ---------------------------------------------------
 
@@ -273,9 +252,7 @@ class Regression(Result, kind="regression"):
 
         Its errors are nonrobust: robust ones would need a sum of its own residuals.
         """
-        constant = self.constant
-        if as_vector(constant, names) is None:
-            constant = None
+        constant = None if as_vector(self.constant, names) is None else self.constant
         return fit_pooled(self.moments.subset(names), constant=constant, weighted=self.weighted)
 
     def ridge(self, alpha: float | Exact) -> Ridge:
@@ -290,20 +267,15 @@ class Regression(Result, kind="regression"):
 
         With weights their sum takes the place of the number of rows.
         """
-        return lasso_path(self.moments, self._weight, alphas, count, self.intercept)
-
-    @property
-    def _weight(self) -> float:
-        """The number of rows, or the sum of their weights: ‖Ac‖² for the c with A c = 1."""
-        if not self.weighted:
-            return float(self.nobs)
-        vector = as_vector(self.constant, self.names)
-        if vector is None:
-            raise InputError(
-                "the sum of the weights is not known: no constant is in the model",
-                hint="a weighted lasso needs an intercept",
-            )
-        return float(inference.square_length(self.certificate, vector))
+        weight = float(self.nobs)
+        if self.weighted:  # the sum of the weights is ‖Ac‖² for the c with A c = 1
+            if self._constant is None:
+                raise InputError(
+                    "the sum of the weights is not known: no constant is in the model",
+                    hint="a weighted lasso needs an intercept",
+                )
+            weight = float(inference.square_length(self.moments, self._constant))
+        return lasso_path(self.moments, weight, alphas, count, self.intercept)
 
     @property
     def intercept(self) -> str | None:
@@ -318,8 +290,7 @@ class Regression(Result, kind="regression"):
         A table with named columns (pandas, polars, pyarrow) goes by name, in whatever order they
         are. An intercept that is missing among the names is taken as 1.
         """
-        matrix = design(rows, self.names, self.intercept)
-        fitted: Floats = matrix @ np.asarray(self.params)
+        fitted: Floats = design(rows, self.names, self.intercept) @ np.asarray(self.params)
         return fitted
 
     def summary(self, alpha: float = 0.05) -> str:
@@ -331,23 +302,11 @@ class Regression(Result, kind="regression"):
     def to_dict(self) -> dict[str, Any]:
         """For JSON: what is infinite or not defined is None."""
         whole = {
-            "params": self.params,
-            "bse": self.bse,
-            "error_bound": self.error_bound,
-            "tvalues": self.tvalues,
-            "pvalues": self.pvalues,
+            **{key: getattr(self, key) for key in _SHOWN},
             "conf_int": self.conf_int(),
-            **{key: float(value) for key, value in self.statistics.items()},
-            "nobs": self.nobs,
-            "df_model": self.df_model,
-            "df_resid": self.df_resid,
-            "scale": self.scale,
-            "ssr": self.ssr,
-            "exact_fit": self.exact_fit,
             "condition": self.certificate.condition,
             "method": self.certificate.approximation.method,
             "response": self.moments.response,
-            "cov_type": self.cov_type,
             "dropped": sum(self.dropped.values()),
         }
         return dict(canonical.finite(whole))
@@ -376,7 +335,9 @@ class Regression(Result, kind="regression"):
             constant=constant,
             weighted=canonical.flag(found["weighted"]),
         )
-        robust = found["robust"] and Robust.from_state(found["robust"], fit.certificate)
+        robust = found["robust"]
+        if robust is not None:
+            robust = Robust.from_state(robust, fit.certificate, fit.residual_sum)
         if (robust is None) != (cov_type == "nonrobust" or fit.exact_fit):
             raise ValueError("its standard errors are not of the kind it says")
         dropped = {n: canonical.whole(k) for n, k in canonical.mapping(found["dropped"]).items()}

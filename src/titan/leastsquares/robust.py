@@ -31,11 +31,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from titan import canonical
-from titan.leastsquares.balls import Ball, nearest
+from titan.leastsquares.balls import Ball, nearest, to_arb
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate
-from titan.leastsquares.pooled import Integers, column_scales
-from titan.leastsquares.pooled import symmetric as symmetric
+from titan.leastsquares.pooled import Integers, column_scales, integers, symmetric
 from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
@@ -68,14 +67,9 @@ def meat_scales(
     ‖b − Ax̂‖² exceeds the least by ‖Aδ‖², δ = x̂ − x, and ‖Aδ‖ ≤ Σ|δ_j| 2^s_j.
     """
     scales = certificate.moments.scales
-    off = sum(
-        (
-            (abs(ball.mid - value) + ball.rad) * Fraction(2) ** s
-            for ball, value, s in zip(certificate.enclosures, x, scales, strict=True)
-        ),
-        Fraction(0),
-    )
-    (t,) = column_scales([residual_sum.upper + off**2])
+    triples = zip(certificate.enclosures, x, scales, strict=True)
+    parts = ((abs(ball.mid - value) + ball.rad) * Fraction(2) ** s for ball, value, s in triples)
+    (t,) = column_scales([residual_sum.upper + sum(parts, Fraction(0)) ** 2])
     return tuple(s + t for s in scales)
 
 
@@ -101,24 +95,21 @@ class Robust:
         }
 
     @classmethod
-    def from_state(cls, state: object, certificate: Certificate) -> Robust:
+    def from_state(cls, state: object, certificate: Certificate, residual_sum: Ball) -> Robust:
         found = canonical.keys(state, ("scales", "meat", "fraction_bits", "clusters"))
         n, clusters = len(certificate.moments.names), found["clusters"]
-        return cls(
-            certificate,
-            canonical.exponents(found["scales"], n),
-            symmetric(n, canonical.read_triangle(found["meat"], n)),
-            canonical.whole(found["fraction_bits"], 0, canonical.MOST_EXPONENT),
-            None if clusters is None else canonical.whole(clusters, 2),
-        )
-
-    @property
-    def correction(self) -> Fraction:
-        """The factor c."""
-        if self.clusters is None:
-            return Fraction(1)
-        n, k, groups = self.certificate.moments.rows, len(self.scales), self.clusters
-        return Fraction(groups, groups - 1) * Fraction(n - 1, n - k)
+        scales = canonical.exponents(found["scales"], n)
+        x = agreed_solution(certificate, residual_sum)
+        expected = meat_scales(certificate, residual_sum, x)
+        # one more or less: another machine's BLAS may have found ‖e‖² on the other side of 4^t
+        if any(abs(s - t) > 1 for s, t in zip(scales, expected, strict=True)):
+            raise ValueError("the scales of its robust errors do not follow from its moments")
+        meat = symmetric(n, canonical.read_triangle(found["meat"], n))
+        bits = canonical.whole(found["fraction_bits"], 0, canonical.MOST_EXPONENT)
+        if np.abs(meat).max() >> bits > 1:
+            raise ValueError("its robust errors are beyond their scales")
+        clusters = None if clusters is None else canonical.whole(clusters, 2)
+        return cls(certificate, scales, meat, bits, clusters)
 
     @cached_property
     def _shifts(self) -> list[int]:
@@ -131,28 +122,26 @@ class Robust:
         """B M B · c with B the inverse of the scaled Gram matrix."""
         from flint import fmpz_mat
 
-        n = len(self.scales)
-        best = self.certificate.approximation.best
-        inverse = fmpz_mat(
-            [[round(best.middle(j, k) * 2**_INVERSE_BITS) for k in range(n)] for j in range(n)]
-        )
+        k, rows, groups = len(self.scales), self.certificate.moments.rows, self.clusters
+        middle, one = self.certificate.approximation.best.middle, 2**_INVERSE_BITS
+        inverse = fmpz_mat([[round(middle(i, j) * one) for j in range(k)] for i in range(k)])
         product = inverse * fmpz_mat(self.meat.tolist()) * inverse
-        unit = self.correction / 2 ** (2 * _INVERSE_BITS + self.fraction_bits)
-        return [[int(product[j, k]) * unit for k in range(n)] for j in range(n)]
+        unit = Fraction(1, one**2 << self.fraction_bits)
+        if groups is not None:
+            unit *= Fraction(groups, groups - 1) * Fraction(rows - 1, rows - k)
+        return [[int(product[i, j]) * unit for j in range(k)] for i in range(k)]
 
     def standard_error(self, j: int) -> float:
+        """An infinity beyond the largest double."""
         variance = max(self.scaled[j][j], Fraction(0))
-        return math.ldexp(math.sqrt(nearest(variance)), self._shifts[j])
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(math.sqrt(nearest(variance)), self._shifts[j]))
 
     def covariance(self) -> Floats:
         """V in the units of the columns."""
-        two = Fraction(2)
-        return np.array(
-            [
-                [nearest(v * two ** (a + b)) for v, b in zip(row, self._shifts, strict=True)]
-                for row, a in zip(self.scaled, self._shifts, strict=True)
-            ]
-        )
+        units = integers([Fraction(2) ** shift for shift in self._shifts])
+        whole = integers(self.scaled) * np.multiply.outer(units, units)
+        return np.array([[nearest(v) for v in row] for row in whole])
 
     # -- Wald's test that all coefficients but the constant are zero -------------------------------
 
@@ -166,7 +155,6 @@ class Robust:
 
     def _solved(self, tested: list[int]) -> float | None:
         """x̂ᵀV⁻¹x̂ over some coefficients."""
-
         with working_precision(4 * _INVERSE_BITS):
             covariance = _arb_matrix([[self.scaled[j][k] for k in tested] for j in tested])
             try:
@@ -176,11 +164,9 @@ class Robust:
             inflation = [float(covariance[j, j] * inverse[j, j]) for j in range(len(tested))]
             if not max(inflation) < _SINGULAR:
                 return None
-            x = _arb_matrix([[self._coefficient(j)] for j in tested])
+            balls, shifts = self.certificate.enclosures, self._shifts
+            x = _arb_matrix([[balls[j].mid / Fraction(2) ** shifts[j]] for j in tested])
             return float((x.transpose() * inverse * x)[0, 0])
-
-    def _coefficient(self, j: int) -> Fraction:
-        return self.certificate.enclosures[j].mid / Fraction(2) ** self._shifts[j]
 
     def f_pvalue(self, f: float, tested: int, df_resid: int) -> float:
         from scipy.special import fdtrc
@@ -192,9 +178,7 @@ class Robust:
 def _arb_matrix(rows: list[list[Fraction]]) -> arb_mat:
     import flint
 
-    return flint.arb_mat(
-        [[flint.arb(flint.fmpq(v.numerator, v.denominator)) for v in row] for row in rows]
-    )
+    return flint.arb_mat([[to_arb(v) for v in row] for row in rows])
 
 
 # -- the normal distribution, in place of Student's: statsmodels' choice for robust errors -------

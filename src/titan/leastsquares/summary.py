@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
 
 _WIDTH = 78
-_COLUMNS = (11, 11, 11, 11, 11, 11)
+_CELL = 11
 _ERRORS = {
     "nonrobust": "Standard errors assume that the covariance of the errors is correctly specified.",
     "HC0": "Standard errors are robust to heteroscedasticity (HC0).",
@@ -24,16 +24,16 @@ _ERRORS = {
 def summary(fit: Regression, alpha: float) -> str:
     """Header, coefficients, notes."""
     title = f"{'WLS' if fit.weighted else 'OLS'} Regression Results"
-    width = _width(fit)
+    label = max(_WIDTH - 6 * _CELL, *map(len, fit.names))  # as wide as the names need
+    width = label + 6 * _CELL
     heavy, light = "=" * width, "-" * width
+    test = "t" if fit.cov_type == "nonrobust" else "z"
+    limits = f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"
+    labels = "coef", "std err", test, f"P>|{test}|", *limits
+    heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in labels)
     lines = [title.center(width).rstrip(), heavy, *_header(fit, width), heavy]
-    lines += [_heading(fit, alpha), light, *_coefficients(fit, alpha), heavy]
+    lines += [heading, light, *_coefficients(fit, alpha, label), heavy]
     return "\n".join([*lines, "Notes:", *_notes(fit, width)])
-
-
-def _width(fit: Regression) -> int:
-    """As wide as the names of the columns need."""
-    return _label_width(fit) + sum(_COLUMNS)
 
 
 def shown(quantity: Quantity, decimals: int) -> str:
@@ -95,43 +95,24 @@ def _pair(label: str, value: str, width: int) -> str:
     return f"{label} {value[:room]:>{room}}"
 
 
-def _heading(fit: Regression, alpha: float) -> str:
-    test = "t" if fit.cov_type == "nonrobust" else "z"
-    labels = ("coef", "std err", test, f"P>|{test}|", f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]")
-    return " " * _label_width(fit) + "".join(
-        label.rjust(width) for label, width in zip(labels, _COLUMNS, strict=True)
-    )
-
-
-def _coefficients(fit: Regression, alpha: float) -> list[str]:
-    width = _label_width(fit)
+def _coefficients(fit: Regression, alpha: float, label: int) -> list[str]:
+    columns = (each.enclosures for each in (fit.params, fit.bse, fit.tvalues, fit.pvalues))
     lines = []
-    for j, (name, (low, high)) in enumerate(zip(fit.names, fit.intervals(alpha), strict=True)):
-        cells = (
-            _coefficient(fit.params.enclosures[j]),
-            _coefficient(fit.bse.enclosures[j]),
-            shown(fit.tvalues.enclosures[j], 3),
-            shown(fit.pvalues.enclosures[j], 3),
-            _coefficient(low),
-            _coefficient(high),
-        )
-        row = "".join(f" {cell:>{size - 1}}" for cell, size in zip(cells, _COLUMNS, strict=True))
-        lines.append(f"{name:<{width}}{row}")
+    for name, x, se, t, p, limits in zip(fit.names, *columns, fit.intervals(alpha), strict=True):
+        cells = [_coefficient(x), _coefficient(se), shown(t, 3), shown(p, 3)]
+        row = "".join(f" {cell:>{_CELL - 1}}" for cell in (*cells, *map(_coefficient, limits)))
+        lines.append(f"{name:<{label}}{row}")
     return lines
 
 
-def _label_width(fit: Regression) -> int:
-    return max(_WIDTH - sum(_COLUMNS), *(len(name) for name in fit.names))
-
-
 def _notes(fit: Regression, width: int) -> list[str]:
+    digits, condition = min(fit.solution.digits), f"{fit.certificate.condition:.2g}"
     notes = [_ERRORS[fit.cov_type]]
     if fit.robust is not None:
         notes.append("No digits of robust errors, z, F and what follows from them are proven.")
-    digits = min(fit.solution.digits)
     notes.append(
         f"Coefficients are proven to at least {digits} significant digits; "
-        f"condition of the scaled Gram matrix {fit.certificate.condition:.2g}."
+        f"condition of the scaled Gram matrix {condition}."
     )
     if fit.certificate.fell_back:
         notes.append("Solved in high precision: the columns are too ill-conditioned for float64.")
@@ -142,11 +123,7 @@ def _notes(fit: Regression, width: int) -> list[str]:
         notes.append(f"The fit is exact: the residual sum of squares is at most {bound}.")
     if fit.constant is None:
         notes.append("R² is about zero: no constant is known to be in the model.")
-    notes.append(
-        "Diagnostics that need rows (Durbin-Watson, Jarque-Bera, …) are absent: only the "
-        "moments were pooled."
-    )
-    return [
-        wrap(f"[{i}] {note}", width, subsequent_indent="    ", break_on_hyphens=False)
-        for i, note in enumerate(notes, 1)
-    ]
+    absent = "Diagnostics that need rows (Durbin-Watson, Jarque-Bera, …) are absent"
+    notes.append(f"{absent}: only the moments were pooled.")
+    numbered = (f"[{i}] {note}" for i, note in enumerate(notes, 1))
+    return [wrap(n, width, subsequent_indent="    ", break_on_hyphens=False) for n in numbered]

@@ -1,7 +1,7 @@
 """Answers, kept: what every result has in common, several of them together, and their file."""
 
 from titan.results.result import Result
-from titan.results.result_file import decode, encode, load, save
+from titan.results.result_file import decode, encode, save
 from titan.results.results import Entry, Results
 
-__all__ = ["Entry", "Result", "Results", "decode", "encode", "load", "save"]
+__all__ = ["Entry", "Result", "Results", "decode", "encode", "save"]

@@ -3,12 +3,8 @@
     class Histogram(Result, kind="histogram"): …
 
 is all it takes: the kind is what saved files call the class, and the table of kinds learns of it
-when the class is made. What users see of all results alike, where it is defined:
-
-    names, params, bse   the coefficients' names, their numbers by name, their standard errors
-    nobs                 the rows of all parties together
-    cost                 what the sums cost; None without a network
-    record               everything that was sent, of a run with record=True; None otherwise
+when the class is made. All results have `cost` (None without a network) and `record` (everything
+that was sent, of a run with record=True); where they are defined `names`, `params`, `bse`, `nobs`.
 """
 
 # Rule 1: nothing here knows a network: a record is whatever has a view of a coalition.
@@ -90,14 +86,10 @@ class Result:
         save(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.to_state(), self.cost)
+        return type(self).from_state, (self.to_state(), self.cost)
 
     def __copy__(self) -> Self:
         return self  # nothing of it can change
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self
-
-
-def _restored(cls: type[Result], state: object, cost: Any) -> Result:
-    return cls.from_state(state, cost)

@@ -62,7 +62,7 @@ def encode(results: Result | Results) -> bytes:
     """The file's bytes."""
     if not isinstance(results, Results):
         results = Results([results])
-    whole = {
+    whole: dict[str, Any] = {
         "format": FORMAT,
         "titan": titan.__version__,
         "results": [_entry(entry) for entry in results.entries],
@@ -71,11 +71,13 @@ def encode(results: Result | Results) -> bytes:
         "parties": None if results.parties is None else list(results.parties),
         "cost": _cost(results.cost),
     }
-    return canonical(whole | {"sha256": _digest(whole)})
+    return _sealed(whole)
 
 
-def _digest(whole: Mapping[str, Any]) -> str:
-    return hashlib.sha256(canonical(whole)).hexdigest()
+def _sealed(whole: dict[str, Any]) -> bytes:
+    """With the digest of everything else."""
+    rest = {key: value for key, value in whole.items() if key != "sha256"}
+    return canonical(rest | {"sha256": hashlib.sha256(canonical(rest)).hexdigest()})
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
@@ -105,31 +107,20 @@ def _printable(text: str) -> str:
 
 def save(results: Result | Results, path: str | PathLike[str]) -> None:
     """Write the file in one step, with mode 600; an older one at this place is replaced."""
-    files.write(_place(path), encode(results), mode=0o600, force=True)
-
-
-def _place(path: str | PathLike[str]) -> Path:
-    """The file, also where its folder is given."""
     place = checked_path(path)
-    return place / NAME if place.is_dir() else place
+    place = place / NAME if place.is_dir() else place
+    files.write(place, encode(results), mode=0o600, force=True)
 
 
 def checked_path(path: str | PathLike[str]) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise InputError(
-            f"{type(path).__name__} is not a path", hint="give the name of a file or folder"
-        ) from None
+        hint = "give the name of a file or folder"
+        raise InputError(f"{type(path).__name__} is not a path", hint=hint) from None
 
 
 # -- reading ----------------------------------------------------------------------------------
-
-
-def load(path: str | PathLike[str]) -> Results:
-    """The results in a file that `save` wrote, or in the folder of a run."""
-    place = _place(path)
-    return decode(read_file(place), str(place))
 
 
 def read_file(place: Path) -> bytes:
@@ -139,22 +130,22 @@ def read_file(place: Path) -> bytes:
             return file.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or "it is not the name of a file").lower()
-        raise FileError(
-            f'"{place}" cannot be read: {reason}',
-            hint=f"give a file that a result's save() wrote, or a folder with {NAME}",
-        ) from None
+        hint = f"give a file that a result's save() wrote, or a folder with {NAME}"
+        raise FileError(f'"{place}" cannot be read: {reason}', hint=hint) from None
 
 
 def decode(data: bytes, name: str = NAME) -> Results:
     """The inverse of `encode`; FileError, naming the file, for all other bytes."""
     hint = "it was altered, or is not a result of TITAN: copy it again from where it was made"
     try:
+        if len(data) > _MOST_BYTES:
+            raise ValueError(f"it has more than {_MOST_BYTES} bytes")
         whole = _parsed(data)
         if type(whole.get("format")) is int and whole["format"] > FORMAT:
             hint = "read it with the version of TITAN that wrote it, or a later one"
             raise ValueError(f"it has format {whole['format']}, this program reads {FORMAT}")
         fields.keys(whole, _TOP)
-        if canonical(whole) != data or _digest(_without_digest(whole)) != whole["sha256"]:
+        if _sealed(whole) != data:
             raise ValueError("it is not as TITAN wrote it")
         if type(whole["format"]) is not int or whole["format"] != FORMAT:
             raise ValueError(f"its format is {whole['format']!r}, where {FORMAT} was expected")
@@ -169,16 +160,10 @@ def decode(data: bytes, name: str = NAME) -> Results:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    if len(data) > _MOST_BYTES:
-        raise ValueError(f"it has more than {_MOST_BYTES} bytes")
     try:
         return fields.mapping(json.loads(data.decode("ascii")))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise ValueError("it is not JSON, or is cut short") from None
-
-
-def _without_digest(whole: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in whole.items() if key != "sha256"}
 
 
 def _results(whole: dict[str, Any]) -> Results:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, SupportsIndex, overload
+from typing import Any, SupportsIndex
 
 from titan.errors import InputError, NotThereError, TitanError
 from titan.results.result import Result
@@ -95,12 +95,6 @@ class Results:
 
     def __iter__(self) -> Iterator[Any]:
         return (self[name] for name in self._at)
-
-    @overload
-    def __getitem__(self, key: str | SupportsIndex) -> Any: ...
-
-    @overload
-    def __getitem__(self, key: slice) -> list[Any]: ...
 
     def __getitem__(self, key: str | SupportsIndex | slice) -> Any:
         if isinstance(key, slice):

@@ -7,8 +7,9 @@ normal equations. `titan.solve` does it in two sums instead, and then there is n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from titan.errors import NumberError
 from titan.fitting import exact
-from titan.leastsquares import PooledMoments, Solution, solve_pooled
+from titan.leastsquares import PooledMoments, Solution, column_scales, solve_pooled
 from titan.leastsquares.certified import certify
 from titan.matrices import moments_of
 from titan.moments import Moments
@@ -85,17 +86,23 @@ class SingleSum:
         pooled = np.zeros((n + 1, n + 1), object)
         for (j, k), value in zip(self.pairs.tolist(), self.units(total), strict=True):
             pooled[j, k] = pooled[k, j] = value
-        names = [f"x{j}" for j in range(1, n + 1)]
-        rows = int(self.problem.rows.sum())
-        moments = PooledMoments.of_exact(names, pooled[:n, :n], pooled[:n, n].tolist(), rows=rows)
-        return solve_pooled(
-            replace(
-                moments,
-                gram_error=e / Fraction(4) ** min(moments.scales),
-                diagonal_error=tuple(e / Fraction(4) ** s for s in moments.scales),
-                rhs_error=tuple(e / Fraction(2) ** s for s in moments.scales),
-            )
+        scales = column_scales(np.diagonal(pooled)[:n].tolist())
+        units = np.array([Fraction(2) ** s for s in scales], object)
+        gram = pooled[:n, :n] / units[:, None] / units
+        denominator = math.lcm(*(entry.denominator for entry in gram.flat))
+        moments = PooledMoments(
+            names=tuple(f"x{j}" for j in range(1, n + 1)),
+            response="y",
+            rows=int(self.problem.rows.sum()),
+            scales=scales,
+            gram=np.vectorize(int, otypes=[object])(gram * denominator),
+            denominator=denominator,
+            rhs=tuple(pooled[:n, n] / units),
+            gram_error=e / Fraction(4) ** min(scales),
+            diagonal_error=tuple(e / Fraction(4) ** s for s in scales),
+            rhs_error=tuple(e / Fraction(2) ** s for s in scales),
         )
+        return solve_pooled(moments)
 
 
 def moments_of_all(problem: Problem) -> list[Moments]:
