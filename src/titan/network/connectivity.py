@@ -24,6 +24,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from titan.network import paths
 from titan.network.links import Links
 
 Neighbours = list[list[int]]
@@ -32,14 +33,9 @@ Neighbours = list[list[int]]
 def weak_connectivity(links: Links) -> int:
     """κ of the undirected version, exactly; m - 1 where everybody is linked with everybody."""
     k = int(links.undirected.out_degree.min())
-    while k:
-        if k == links.parties - 1:
-            return k
-        cut = cut_below(links, k)
-        if cut is None:
-            return k
+    while k and (cut := cut_below(links, k)) is not None:
         k = len(cut)
-    return 0
+    return k
 
 
 def cut_below(links: Links, k: int) -> tuple[int, ...] | None:
@@ -50,9 +46,9 @@ def cut_below(links: Links, k: int) -> tuple[int, ...] | None:
         return graph.out_neighbours(weakest)
     if k == links.parties - 1 or _has_backbone(graph, k):
         return None
-    if not _connected(graph):
+    if paths.distances_from(graph, 0).min() < 0:
         return ()
-    return None if k == 1 else _Growth(_neighbour_lists(graph), k).cut()
+    return None if k == 1 else _Growth(graph, k).cut()
 
 
 def _has_backbone(graph: Links, k: int) -> bool:
@@ -67,47 +63,27 @@ def _has_backbone(graph: Links, k: int) -> bool:
     return bool(np.all(np.bincount(ahead[ahead <= h], minlength=h + 1)[1:] == m))
 
 
-def _connected(graph: Links) -> bool:
-    from scipy.sparse.csgraph import connected_components
-
-    return bool(connected_components(graph.matrix, directed=False)[0] == 1)
-
-
-def _neighbour_lists(graph: Links) -> Neighbours:
-    to, at = graph.receivers.tolist(), graph.out_starts.tolist()
-    return [to[first:last] for first, last in pairwise(at)]
-
-
 class _Growth:
     """The inseparable set X, grown until it is everybody or a fan is missing."""
 
-    def __init__(self, neighbours: Neighbours, k: int) -> None:
-        self.neighbours, self.k = neighbours, k
+    def __init__(self, graph: Links, k: int) -> None:
+        to, starts = graph.receivers.tolist(), graph.out_starts.tolist()
+        self.neighbours: Neighbours = [to[first:last] for first, last in pairwise(starts)]
+        self.k = k
         self.inside: set[int] = set()
-        self.links_inside = [0] * len(neighbours)
-        self.sure: list[int] = []
-        self.others: list[tuple[int, int]] = []
+        self.links_inside = [0] * len(self.neighbours)
+        self.near: list[tuple[int, int]] = []  # a heap of (-links inside, party), some outdated
 
     def cut(self) -> tuple[int, ...] | None:
         """A cut set of fewer than k parties, or None."""
-        base = self._base()
+        first = max(range(len(self.neighbours)), key=lambda v: len(self.neighbours[v]))
+        base = [first, *self.neighbours[first]][: self.k]  # the best linked; all have k neighbours
         cut = self._cut_within(base)
         for v in base:
             self._add(v)
         while cut is None and len(self.inside) < len(self.neighbours):
             cut = self._grow()
         return cut
-
-    def _base(self) -> list[int]:
-        """k parties to begin with: a best linked one and parties around it, nearest first."""
-        first = max(range(len(self.neighbours)), key=lambda v: len(self.neighbours[v]))
-        found, at = {first: None}, deque([first])
-        while len(found) < self.k:
-            for v in self.neighbours[at.popleft()]:
-                if v not in found:
-                    found[v] = None
-                    at.append(v)
-        return list(found)[: self.k]
 
     def _cut_within(self, base: list[int]) -> tuple[int, ...] | None:
         """Each two of the base must be linked or joined by k disjoint paths.
@@ -124,34 +100,26 @@ class _Growth:
         return None
 
     def _grow(self) -> tuple[int, ...] | None:
-        """Take one more party in, those with k neighbours inside first; or find a cut."""
-        while self.sure:
-            v = self.sure.pop()
-            if v not in self.inside:
-                self._add(v)
-                return None
-        _, v = heappop(self.others)
+        """Take one more party in, that with most neighbours inside; or find a cut."""
+        links, v = heappop(self.near)
         if v in self.inside:
             return None
-        fan = _Fan(self.neighbours, v, self.inside)
-        if not fan.reaches(self.k):
-            return fan.cut
+        if -links < self.k:
+            fan = _Fan(self.neighbours, v, self.inside)
+            if not fan.reaches(self.k):
+                return fan.cut
+            if self.k == 2:  # both arms of the fan serve every party on them just as well
+                for u in fan.between:
+                    self._add(u)
         self._add(v)
-        if self.k == 2:  # both arms of the fan serve every party on them just as well
-            for u in fan.between:
-                self._add(u)
         return None
 
     def _add(self, v: int) -> None:
         self.inside.add(v)
         for u in self.neighbours[v]:
-            if u in self.inside:
-                continue
             self.links_inside[u] += 1
-            if self.links_inside[u] == self.k:
-                self.sure.append(u)
-            elif self.links_inside[u] < self.k:
-                heappush(self.others, (-self.links_inside[u], u))
+            if self.links_inside[u] <= self.k and u not in self.inside:
+                heappush(self.near, (-self.links_inside[u], u))
 
 
 class _Fan:

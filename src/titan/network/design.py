@@ -20,6 +20,7 @@ asked for it is the union of cycles again, since the backbone alone has diameter
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from titan.errors import NetworkError
@@ -55,44 +56,32 @@ def design(m: int, tau: int, degree: int | None, max_diameter: int | None) -> Li
             hint="two parties are at least one step apart",
         )
     degrees = range(least, m) if degree is None else range(degree, degree + 1)
-    if max_diameter is None:
-        limit = m - 1 if degree is not None else 2 * _log(m, 2)
-    else:
-        limit = max_diameter
-    found = (_large if m > _LARGE else _small)(m, tau, degrees, limit)
-    if found is None:
-        raise NetworkError(
-            f"no network found for {m} parties, τ = {tau}, out-degree {degree or 'any'}"
-            f" and diameter {limit}",
-            hint="leave out degree= or max_diameter=, or allow more",
-        )
-    return found
+    limit = max_diameter or (2 * _log(m, 2) if degree is None else m - 1)
+    for links in (_large if m > _LARGE else _small)(m, least, degrees, limit):
+        if paths.find_gap(links) is None and cut_below(links, tau + 1) is None:
+            return links
+    raise NetworkError(
+        f"no network found for {m} parties, τ = {tau}, out-degree {degree or 'any'}"
+        f" and diameter {limit}",
+        hint="leave out degree= or max_diameter=, or allow more",
+    )
 
 
-def _small(m: int, tau: int, degrees: range, limit: int) -> Links | None:
+def _small(m: int, least: int, degrees: range, limit: int) -> Iterator[Links]:
+    """The candidates that are short enough: by degree, by diameter, then by number of links."""
     for degree in degrees:
         if sum(min(degree**step, m) for step in range(min(limit, m) + 1)) < m:
             continue  # not even a tree of that degree and depth has room for everybody
-        best = _best(m, tau, degree, limit)
-        if best is not None:
-            return best
-    return None
+        short = [  # the bound, at most twice the diameter, is quicker to have
+            (paths.diameter(links), len(links), links)
+            for links in _candidates(m, least, degree)
+            if 0 <= paths.diameter_bound(links) <= 2 * limit
+        ]
+        short.sort(key=lambda found: found[:2])
+        yield from (links for diameter, _, links in short if diameter <= limit)
 
 
-def _best(m: int, tau: int, degree: int, limit: int) -> Links | None:
-    """The first candidate that tolerates τ, from the smallest diameter up."""
-    ranked: list[tuple[int, int, int, Links]] = []
-    for links in _candidates(m, tau, degree):
-        if paths.strongly_connected(links):
-            diameter = paths.diameter(links)
-            if diameter <= limit:
-                ranked.append((diameter, len(links), len(ranked), links))
-    ranked.sort(key=lambda entry: entry[:3])
-    return next((entry[-1] for entry in ranked if cut_below(entry[-1], tau + 1) is None), None)
-
-
-def _candidates(m: int, tau: int, degree: int) -> Iterator[Links]:
-    least = (tau + 2) // 2
+def _candidates(m: int, least: int, degree: int) -> Iterator[Links]:
     yield families.circulant(m, range(1, degree + 1))
     powers = sorted({round(m ** (step / degree)) for step in range(degree)})
     if len(powers) == degree and powers[-1] < m:
@@ -103,33 +92,28 @@ def _candidates(m: int, tau: int, degree: int) -> Iterator[Links]:
         for seed in range(_TRIES):
             yield families.cycles(m, degree, seed)
     if degree > least:
-        yield _backbone(m, least, degree)
+        yield _backbone(m, least, degree - least)
 
 
-def _large(m: int, tau: int, degrees: range, limit: int) -> Links | None:
-    least = (tau + 2) // 2
-    if least > 1 and degrees == range(least, least + 1):
+def _large(m: int, least: int, degrees: range, limit: int) -> Iterator[Links]:
+    """One candidate at most."""
+    if degrees == range(least, least + 1) and least > 1:
         links = families.cycles(m, least, seed=0)
-        short = limit >= m - 1 or paths.diameter(links) <= limit
-        return links if short and _verified(links, tau) else None
+        if limit >= m - 1 or paths.diameter(links) <= limit:
+            yield links
+        return
     for degree in degrees:
-        if _proven_diameter(m, degree - least) <= limit:
-            links = _backbone(m, least, degree)
-            return links if _verified(links, tau) else None
-    return None
+        if _proven(m, degree - least) <= limit:
+            yield _backbone(m, least, degree - least)
+            return
 
 
-def _verified(links: Links, tau: int) -> bool:
-    return paths.strongly_connected(links) and cut_below(links, tau + 1) is None
-
-
-def _backbone(m: int, least: int, degree: int) -> Links:
-    """i -> i + 1, …, i + least, and the rest of the degree spent on short ways."""
-    more = degree - least
+def _backbone(m: int, least: int, more: int) -> Links:
+    """i -> i + 1, …, i + least, and `more` links spent on short ways."""
     return families.backbone(m, least, max(2, more), more)
 
 
-def _proven_diameter(m: int, more: int) -> int:
+def _proven(m: int, more: int) -> int:
     """What `more` links i -> q·i + a add to a backbone, as a bound on the diameter.
 
     t steps along q = more ≥ 2 links lead from i to q^t·i + 0, …, q^t - 1: everybody once q^t ≥ m.
@@ -142,7 +126,4 @@ def _proven_diameter(m: int, more: int) -> int:
 
 def _log(m: int, base: int) -> int:
     """⌈log_base m⌉, in whole numbers."""
-    power, steps = 1, 0
-    while power < m:
-        power, steps = power * base, steps + 1
-    return steps
+    return next(steps for steps in itertools.count() if base**steps >= m)

@@ -13,7 +13,7 @@ other parties, at least two, stay connected without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -28,7 +28,6 @@ from titan.files import attempt
 from titan.network import connectivity, design, edge_list, families, paths, refusals
 from titan.network.links import Distances, Indices, Links
 from titan.network.names import Names, Party
-from titan.network.numbering import Interner, numbered, party_numbers, refuse_loop_or_repeat
 
 Parties = SupportsIndex | Sequence[Party]
 """How many parties (called "1", "2", …, as in the paper), or their names."""
@@ -45,25 +44,14 @@ class Network:
     def __init__(
         self, edges: Iterable[tuple[Party, Party]], parties: Parties | None = None
     ) -> None:
-        if parties is None:
-            known = Interner()
-            senders, receivers = numbered(edges, known.number)
-            names = Names.of(list(known.numbers))
-        else:
-            names = Names.of(parties)
-            senders, receivers = numbered(edges, names.index)
-        self._assemble(names, senders, receivers)
+        names, *ends = edge_list.numbered(edges, None if parties is None else Names.of(parties))
+        self._set(names, edge_list.distinct(names, *ends))
 
-    def _assemble(self, names: Names, senders: Indices, receivers: Indices) -> None:
-        links = Links.tidy(len(names), senders, receivers)
-        if len(links) < senders.size:
-            refuse_loop_or_repeat(names, senders, receivers)
-        self._set(names, links)
-
-    def _set(self, names: Names, links: Links) -> None:
+    def _set(self, names: Names, links: Links) -> Self:
         object.__setattr__(self, "_names", names)
         object.__setattr__(self, "_links", links)
         object.__setattr__(self, "_cuts", {})
+        return self
 
     @classmethod
     def from_arrays(
@@ -71,21 +59,12 @@ class Network:
     ) -> Self:
         """From the parties' numbers, counted from 0: senders[e] can send to receivers[e]."""
         names = Names.of(parties)
-        arrays = [party_numbers(a, len(names)) for a in (senders, receivers)]
-        if arrays[0].size != arrays[1].size:
+        s, r = (edge_list.party_numbers(ends, len(names)) for ends in (senders, receivers))
+        if s.size != r.size:
             raise NetworkError(
-                f"{arrays[0].size} senders and {arrays[1].size} receivers",
-                hint="give one of each per link",
+                f"{s.size} senders and {r.size} receivers", hint="give one of each per link"
             )
-        net = cls.__new__(cls)
-        net._assemble(names, *arrays)
-        return net
-
-    @classmethod
-    def _of(cls, names: Names, links: Links) -> Self:
-        net = cls.__new__(cls)
-        net._set(names, links)
-        return net
+        return cls.__new__(cls)._set(names, edge_list.distinct(names, s, r))
 
     # -- parties and links --------------------------------------------------------------------
 
@@ -138,7 +117,7 @@ class Network:
 
     @property
     def in_degree(self) -> Indices:
-        return self._links.in_degree
+        return self._links.reversed.out_degree
 
     def out_neighbours(self, i: int) -> tuple[int, ...]:
         """The numbers of those whom party number i can send to, ascending."""
@@ -146,21 +125,23 @@ class Network:
 
     def in_neighbours(self, i: int) -> tuple[int, ...]:
         """The numbers of those who can send to party number i, ascending."""
-        return self._links.in_neighbours(i)
+        return self._links.reversed.out_neighbours(i)
 
     # -- reaching everybody -------------------------------------------------------------------
 
-    @cached_property
+    @property
     def strongly_connected(self) -> bool:
         """Whether every party can reach every other."""
-        return paths.strongly_connected(self._links)
+        return self._gap is None
+
+    @cached_property
+    def _gap(self) -> paths.Gap | None:
+        return paths.find_gap(self._links)
 
     def check_strongly_connected(self) -> None:
         """Raise an error that names two parties, one of which cannot reach the other."""
-        if not self.strongly_connected:
-            gap = paths.find_gap(self._links)
-            assert gap is not None  # noqa: S101 - there are several strong components
-            raise refusals.not_strongly_connected(self._names, gap)
+        if self._gap is not None:
+            raise refusals.not_strongly_connected(self._names, self._gap)
 
     @cached_property
     def diameter(self) -> int:
@@ -184,7 +165,9 @@ class Network:
 
     def distances(self, block: int = 256) -> Iterator[Distances]:
         """Steps from party 0, 1, 2, … to each, in matrices of at most `block` rows; -1: no way."""
-        return paths.all_distances(self._links, block)
+        for first in range(0, len(self), block):
+            last = min(first + block, len(self))
+            yield np.stack([self.distances_from(i) for i in range(first, last)])
 
     # -- hiding from coalitions ---------------------------------------------------------------
 
@@ -252,22 +235,26 @@ class Network:
     # -- families -----------------------------------------------------------------------------
 
     @classmethod
+    def _family(cls, parties: Parties, links: Callable[[int], Links]) -> Self:
+        names = Names.of(parties)
+        net = cls.__new__(cls)._set(names, links(len(names)))
+        net.check_strongly_connected()
+        return net
+
+    @classmethod
     def cycle(cls, parties: Parties) -> Self:
         """Each party sends to the next: κ = 2 (for three or more), diameter m - 1."""
-        names = Names.of(parties)
-        return cls._of(names, families.cycle(len(names)))
+        return cls.circulant(parties, [1])
 
     @classmethod
     def complete(cls, parties: Parties) -> Self:
         """Everybody sends to everybody: κ = m - 1, diameter 1."""
-        names = Names.of(parties)
-        return cls._of(names, families.complete(len(names)))
+        return cls._family(parties, lambda m: families.circulant(m, range(1, m)))
 
     @classmethod
     def circulant(cls, parties: Parties, offsets: Iterable[int]) -> Self:
         """Party number i sends to i + o (mod m) for each offset o."""
-        names = Names.of(parties)
-        return cls._of(names, families.circulant(len(names), offsets))._connected()
+        return cls._family(parties, lambda m: families.circulant(m, offsets))
 
     @classmethod
     def random(cls, parties: Parties, out_degree: int = 2, seed: int | None = None) -> Self:
@@ -275,20 +262,17 @@ class Network:
 
         The graph is public: the seed need not be secret, and a seed gives the same graph again.
         """
-        names = Names.of(parties)
-        return cls._of(names, families.random(len(names), out_degree, seed))
+        return cls._family(parties, lambda m: families.random(m, out_degree, seed))
 
     @classmethod
     def de_bruijn(cls, parties: Parties, degree: int = 2) -> Self:
         """Generalised de Bruijn graph: i -> degree·i + a (mod m), a = 0..degree-1."""
-        names = Names.of(parties)
-        return cls._of(names, families.de_bruijn(len(names), degree))._connected()
+        return cls._family(parties, lambda m: families.de_bruijn(m, degree))
 
     @classmethod
     def kautz(cls, parties: Parties, degree: int = 2) -> Self:
         """Generalised Kautz graph (Imase-Itoh): i -> -(degree·i + a) (mod m), a = 1..degree."""
-        names = Names.of(parties)
-        return cls._of(names, families.kautz(len(names), degree))._connected()
+        return cls._family(parties, lambda m: families.kautz(m, degree))
 
     @classmethod
     def design(
@@ -305,10 +289,8 @@ class Network:
         `max_diameter`) was found; `degree` fixes the out-degree instead. The rule and the
         candidates: `titan.network.design`.
         """
-        names = Names.of(parties)
-        return cls._of(
-            names, design.design(len(names), refusals.checked_tau(tau), degree, max_diameter)
-        )
+        tau = refusals.checked_tau(tau)
+        return cls._family(parties, lambda m: design.design(m, tau, degree, max_diameter))
 
     # -- in and out ---------------------------------------------------------------------------
 
@@ -322,12 +304,7 @@ class Network:
             attempt("read", path),
             Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines,
         ):
-            found, senders, receivers = edge_list.read(lines, str(path))
-        if parties is None:
-            return cls._of(Names.of(found), Links.tidy(len(found), senders, receivers))
-        names = Names.of(parties)
-        number = np.array([names.index(name) for name in found], np.intp)
-        return cls._of(names, Links.tidy(len(names), number[senders], number[receivers]))
+            return cls(edge_list.read(lines, str(path)), parties)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write what `from_csv` reads.
@@ -369,9 +346,3 @@ class Network:
         graph.add_nodes_from(self.parties)
         graph.add_edges_from(self.edges)
         return graph
-
-    # -- within -------------------------------------------------------------------------------
-
-    def _connected(self) -> Self:
-        self.check_strongly_connected()
-        return self

@@ -32,14 +32,6 @@ def circulant(m: int, offsets: Iterable[int]) -> Links:
     return _rows(m, np.arange(m)[:, None] + np.array(ahead, np.int64))
 
 
-def cycle(m: int) -> Links:
-    return circulant(m, [1])
-
-
-def complete(m: int) -> Links:
-    return circulant(m, range(1, m))
-
-
 def de_bruijn(m: int, degree: int) -> Links:
     """i -> degree·i + a for a = 0..degree-1."""
     return _rows(m, np.arange(m)[:, None] * _degree(m, degree) + np.arange(degree))
@@ -66,8 +58,7 @@ def cycles(m: int, count: int, seed: int) -> Links:
 
     Drawn from raw bits: the same on every machine and for every version of NumPy.
     """
-    bits = np.random.PCG64(seed)
-    around = [np.arange(m)]
+    bits, around = np.random.PCG64(seed), [np.arange(m)]
     for _ in range(count - 1):
         taken = np.concatenate([_pairs(order) for order in around])
         around.append(_shuffled(m, taken, bits))
@@ -99,11 +90,9 @@ def random(m: int, out_degree: int, seed: int | None) -> Links:
     _degree(m, out_degree)
     rng = np.random.default_rng(seed)
     around = rng.permutation(m)
-    ahead = _distinct(m, m - 2, out_degree - 1, rng)
-    places = np.hstack([np.ones((m, 1), np.intp), ahead + 2])
-    senders = np.repeat(around, out_degree)
-    receivers = around[(np.arange(m)[:, None] + places).ravel() % m]
-    return Links.tidy(m, senders, receivers)
+    ahead = np.hstack([np.ones((m, 1), np.intp), _distinct(m, m - 2, out_degree - 1, rng) + 2])
+    receivers = around[(np.arange(m)[:, None] + ahead).ravel() % m]
+    return Links.tidy(m, np.repeat(around, out_degree), receivers)
 
 
 def _distinct(rows: int, among: int, count: int, rng: np.random.Generator) -> Indices:

@@ -27,13 +27,6 @@ def frozen(array: Indices) -> Indices:
     return array
 
 
-def starts(sorted_numbers: Indices, parties: int) -> Indices:
-    """Where the run of each number 0..parties-1 begins in a sorted array; one more for the end."""
-    ends = np.zeros(parties + 1, np.intp)
-    np.cumsum(np.bincount(sorted_numbers, minlength=parties), out=ends[1:])
-    return frozen(ends)
-
-
 @dataclass(frozen=True, eq=False)
 class Links:
     """i -> j, "i can send to j", for numbers 0..parties-1; without self-loops and repetitions."""
@@ -42,7 +35,6 @@ class Links:
     senders: Indices
     receivers: Indices
     _out: dict[int, tuple[int, ...]] = field(default_factory=dict, repr=False)
-    _in: dict[int, tuple[int, ...]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def tidy(cls, parties: int, senders: npt.ArrayLike, receivers: npt.ArrayLike) -> Links:
@@ -57,28 +49,12 @@ class Links:
 
     @cached_property
     def out_starts(self) -> Indices:
-        return starts(self.senders, self.parties)
-
-    @cached_property
-    def in_starts(self) -> Indices:
-        return starts(self.receivers[self.by_receiver], self.parties)
-
-    @cached_property
-    def by_receiver(self) -> Indices:
-        """The order that sorts the links by (receiver, sender)."""
-        return frozen(np.argsort(self.receivers, kind="stable"))
+        """Where the links of each sender 0..parties-1 begin; one more for the end."""
+        return frozen(np.searchsorted(self.senders, np.arange(self.parties + 1)))
 
     @cached_property
     def out_degree(self) -> Indices:
         return frozen(np.diff(self.out_starts))
-
-    @cached_property
-    def in_degree(self) -> Indices:
-        return frozen(np.diff(self.in_starts))
-
-    @cached_property
-    def _senders_by_receiver(self) -> Indices:
-        return frozen(self.senders[self.by_receiver])
 
     def check(self, i: int) -> int:
         """i, if it is the number of a party."""
@@ -96,18 +72,10 @@ class Links:
             found = self._out[i] = tuple(self.receivers[first:last].tolist())
         return found
 
-    def in_neighbours(self, i: int) -> tuple[int, ...]:
-        found = self._in.get(i)
-        if found is None:
-            self.check(i)
-            first, last = self.in_starts[i], self.in_starts[i + 1]
-            found = self._in[i] = tuple(self._senders_by_receiver[first:last].tolist())
-        return found
-
     @cached_property
     def reversed(self) -> Links:
-        order = self.by_receiver
-        return Links(self.parties, frozen(self.receivers[order]), self._senders_by_receiver)
+        order = np.argsort(self.receivers, kind="stable")
+        return Links(self.parties, frozen(self.receivers[order]), frozen(self.senders[order]))
 
     @cached_property
     def undirected(self) -> Links:
@@ -123,13 +91,3 @@ class Links:
         ones = np.ones(len(self), np.float64)
         at, to = self.out_starts.astype(np.int32), self.receivers.astype(np.int32)
         return csr_array((ones, to, at), shape=(self.parties, self.parties))
-
-    @cached_property
-    def offsets(self) -> tuple[int, ...] | None:
-        """The offsets of a circulant graph (i -> i + o for all i, o), or None for any other."""
-        each, rest = divmod(len(self), self.parties)
-        if rest or not each or np.any(self.out_degree != each):
-            return None
-        ahead = (self.receivers - self.senders) % self.parties
-        table = np.sort(ahead.reshape(self.parties, each), axis=1)
-        return tuple(table[0].tolist()) if np.all(table == table[0]) else None

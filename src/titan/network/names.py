@@ -7,6 +7,7 @@ text. A network of a million numbered parties holds no string until one is asked
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,11 +61,10 @@ class Names:
                 hint="give a number of parties, or a sequence of their names",
             )
         names = tuple(party_name(name) for name in parties)
-        if len(set(names)) < len(names):
-            raise NetworkError(
-                f'two parties are called "{_repeated(names)}"', hint="names must differ"
-            )
         _enough(len(names))
+        name, times = Counter(names).most_common(1)[0]
+        if times > 1:
+            raise NetworkError(f'two parties are called "{name}"', hint="names must differ")
         return cls(names)
 
     @cached_property
@@ -125,12 +125,3 @@ def _enough(count: int) -> int:
             hint="at least two parties are needed",
         )
     return count
-
-
-def _repeated(names: tuple[str, ...]) -> str:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    raise AssertionError("no name is repeated")

@@ -14,17 +14,17 @@ once, in any order, drives it, and the paper's synchronous rounds need no synchr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
 from typing import Any
+
+import numpy as np
 
 from titan.errors import MessageError, RecoveryError
 from titan.protocol.masking import MaskSource, expand, mask
 from titan.protocol.messages import Envelope, Kind
 from titan.protocol.plan import Plan
-from titan.protocol.recovery import Recovery
+from titan.protocol.recovery.interface import Key, Recovery
 from titan.ring import Residues
-
-Key = tuple[int, Kind]  # who sends what
 
 
 class Agent:
@@ -36,20 +36,22 @@ class Agent:
         self.round = -1
         self.done = False
         self._failed = False
-        self._hidden = plan.carry_one(secret)  # step by step
+        plan.check_shape(secret.shape, (plan.ring.limbs, plan.dimension))
+        one = plan.ring.from_ints([1])  # carried along: its total must be m
+        self._hidden = np.append(secret, one, axis=1)  # step by step
         self._masks = masks
         self._recovery: Recovery | None = None
         self._senders = frozenset(plan.network.in_neighbours(party))
         self._last_round = plan.recovery_rounds
         self._missing: set[Key] = set()
-        self._inbox: dict[int, dict[Key, Any]] = {}
+        self._inbox: defaultdict[int, dict[Key, Any]] = defaultdict(dict)
 
     def start(self) -> list[Envelope]:
         """The first envelopes: round 0."""
         if self.round >= 0:
             raise RuntimeError("an agent starts once")
         self.round = 0
-        self._missing = set(self.plan.senders(self.party, 0)) - self._inbox.get(0, {}).keys()
+        self._missing = set(self.plan.senders(self.party, 0)) - self._inbox[0].keys()
         receivers = self.plan.network.out_neighbours(self.party)
         return self._advance([self._mask_for(receiver) for receiver in receivers])
 
@@ -68,16 +70,16 @@ class Agent:
             raise _failure()
         if self.done or (self._recovery is not None and self._recovery.needs_no_more):
             return []
-        if round_ == self.round and key in self._missing:
-            self._missing.remove(key)
-            self._inbox.setdefault(round_, {})[key] = content
-            return [] if self._missing else self._advance([])
-        if not self._comes_early(key, round_):
+        awaited = round_ == self.round and key in self._missing
+        if not awaited and not self._comes_early(key, round_):
             raise MessageError(
                 f"{envelope!r} was not expected in round {self.round}, or came twice"
             )
-        self._inbox.setdefault(round_, {})[key] = content
-        return []
+        self._inbox[round_][key] = content
+        if not awaited:
+            return []
+        self._missing.remove(key)
+        return [] if self._missing else self._advance([])
 
     @property
     def total(self) -> Residues:
@@ -116,7 +118,9 @@ class Agent:
     def _take_in(self, arrived: dict[Key, Any]) -> Recovery:
         """All that was awaited in this round; if it contradicts itself, the sum is lost."""
         if self._recovery is None:
-            self._recovery = self.plan.scheme.begin(self.party, self._obfuscate(arrived.values()))
+            masked = mask(self.plan.ring, self._hidden, received=arrived.values(), sent=())
+            self._hidden = self.plan.ring.zeros(0)  # it is the recovery's from now on
+            self._recovery = self.plan.scheme.begin(self.party, masked)
             return self._recovery
         try:
             for sender, kind in sorted(arrived):
@@ -134,10 +138,7 @@ class Agent:
         self.round = round_
         for receiver, kind, payload in recovery.send(round_):
             out.append(Envelope(kind, self.party, receiver, round_, payload))
-        self._missing = set(recovery.awaits(round_))
-        self._missing -= self._inbox.get(round_, {}).keys()
-
-    # -- obfuscation --------------------------------------------------------------------------
+        self._missing = set(recovery.awaits(round_)) - self._inbox[round_].keys()
 
     def _mask_for(self, receiver: int) -> Envelope:
         plan = self.plan
@@ -150,19 +151,13 @@ class Agent:
         mask(plan.ring, self._hidden, received=(), sent=[drawn])
         return Envelope(Kind.MASK, self.party, receiver, 0, payload)
 
-    def _obfuscate(self, received: Iterable[Residues]) -> Residues:
-        """The masks sent are in it already; it is the recovery's from now on."""
-        masked = mask(self.plan.ring, self._hidden, received, sent=())
-        self._hidden = self.plan.ring.zeros(0)
-        return masked
-
     # -- refusals -----------------------------------------------------------------------------
 
     def _read(self, envelope: Envelope) -> Any:
         """What the envelope says, if a party following the plan could have sent it here."""
         kind, sender, receiver, round_, payload = envelope
         if receiver != self.party:
-            raise MessageError(f"{envelope!r} reached {self._name(self.party)}, not its receiver")
+            raise MessageError(f"{envelope!r} reached {self!r}, not its receiver")
         if sender not in self._senders:
             raise MessageError(f"{envelope!r} came along a link that does not exist")
         if round_ > self._last_round:
@@ -174,11 +169,8 @@ class Agent:
         later = round_ > self.round and key not in self._inbox.get(round_, {})
         return later and key in self.plan.senders(self.party, round_)
 
-    def _name(self, party: int) -> str:
-        return repr(self.plan.network.parties[party])
-
     def __repr__(self) -> str:
-        return f"<Agent {self._name(self.party)}, round {self.round}>"
+        return f"<Agent {self.plan.network.parties[self.party]!r}, round {self.round}>"
 
 
 def _failure() -> RecoveryError:

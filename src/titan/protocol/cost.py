@@ -33,10 +33,6 @@ class PerParty(Mapping[str, int]):
     def __len__(self) -> int:
         return len(self.array)
 
-    @classmethod
-    def from_dict(cls, counts: Mapping[str, int]) -> PerParty:
-        return cls(Network((), list(counts)), np.array(list(counts.values()), np.int64))
-
     @property
     def total(self) -> int:
         return int(self.array.sum())
@@ -87,23 +83,20 @@ class Cost:
     def as_dict(self) -> dict[str, int | dict[str, int]]:
         """For JSON."""
         return {
-            "rounds": self.rounds,
-            "recovery_rounds": self.recovery_rounds,
-            "messages": self.messages,
-            "bytes_sent": dict(self.bytes_sent),
-            "bytes_received": dict(self.bytes_received),
-            "numbers_sent": dict(self.numbers_sent),
-            "numbers_held": dict(self.numbers_held),
+            key: value if isinstance(value, int) else dict(value)
+            for key, value in vars(self).items()
         }
 
     @classmethod
     def from_dict(cls, cost: Mapping[str, Any]) -> Cost:
         """The inverse of `as_dict`; of the network only the names are known then."""
-        whole: dict[str, Any] = {
-            key: value if isinstance(value, int) else PerParty.from_dict(value)
-            for key, value in cost.items()
-        }
-        return cls(**whole)
+
+        def read(value: Any) -> Any:
+            if isinstance(value, int):
+                return value
+            return PerParty(Network((), list(value)), np.array(list(value.values()), np.int64))
+
+        return cls(**{key: read(value) for key, value in cost.items()})
 
 
 def _combine(how: np.ufunc, a: PerParty, b: PerParty) -> PerParty:
@@ -114,19 +107,18 @@ def predict(network: Network, scheme: Scheme, mask_bytes: int, mask_numbers: int
     """One mask per edge, then the recovery's traffic."""
     traffic = scheme.traffic()
     bytes_ = traffic.envelopes * HEADER_BYTES + traffic.payload_bytes + HEADER_BYTES + mask_bytes
-    m, edges = len(network), len(network.senders)
 
     def gather(ends: Counts, per_edge: Counts) -> PerParty:
-        sums = np.zeros(m, np.int64)
+        sums = np.zeros(len(network), np.int64)
         np.add.at(sums, ends, per_edge)
         return PerParty(network, sums)
 
     return Cost(
         rounds=traffic.rounds + 1,
         recovery_rounds=traffic.rounds,
-        messages=int(traffic.envelopes.sum()) + edges,
+        messages=int(traffic.envelopes.sum()) + len(network.senders),
         bytes_sent=gather(network.senders, bytes_),
         bytes_received=gather(network.receivers, bytes_),
         numbers_sent=gather(network.senders, traffic.numbers + mask_numbers),
-        numbers_held=PerParty(network, np.full(m, scheme.numbers_held, np.int64)),
+        numbers_held=PerParty(network, np.full(len(network), scheme.numbers_held, np.int64)),
     )

@@ -20,7 +20,6 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -33,16 +32,19 @@ _WORDS, _SEEDS = b"titan words of masks v1", b"titan seeds of masks v1"
 _BLOCK = bytes(1 << 16)  # zeros; encrypting them yields the key stream, a cacheful at a time
 
 
+def fresh_key() -> bytes:
+    """SEED_BYTES from the operating system: a key, or the nonce of a run."""
+    return os.urandom(SEED_BYTES)
+
+
 class MaskSource(Protocol):
     """Fresh randomness for one party in one sum."""
 
     def words(self, count: int) -> Residues:
         """`count` independent uniform 64-bit words, never handed out before."""
-        ...
 
     def seed(self) -> bytes:
         """A fresh seed of SEED_BYTES."""
-        ...
 
 
 class KeyStream:
@@ -62,17 +64,17 @@ class KeyStream:
         return out
 
     def __repr__(self) -> str:
-        return "<KeyStream>"
+        return f"<{type(self).__name__}>"
 
 
 class SystemMasks(KeyStream):
     """The source for real use: a key stream under a key from the operating system."""
 
     def __init__(self) -> None:
-        super().__init__(os.urandom(SEED_BYTES))
+        super().__init__(fresh_key())
 
     def seed(self) -> bytes:
-        return os.urandom(SEED_BYTES)
+        return fresh_key()
 
 
 class SystemBytes:
@@ -82,7 +84,7 @@ class SystemBytes:
         return np.frombuffer(bytearray(os.urandom(8 * count)), np.uint64)
 
     def seed(self) -> bytes:
-        return os.urandom(SEED_BYTES)
+        return fresh_key()
 
 
 class JournaledMasks(KeyStream):
@@ -98,22 +100,10 @@ class JournaledMasks(KeyStream):
 
     def __init__(self, key: bytes, context: bytes = b"") -> None:
         super().__init__(hmac.digest(key, _WORDS + context + b"\x01", "sha256"))
-        self._seeds_key = hmac.digest(key, _SEEDS + context + b"\x01", "sha256")
-
-    @cached_property
-    def _seeds(self) -> KeyStream:
-        return KeyStream(self._seeds_key)
+        self._seeds = KeyStream(hmac.digest(key, _SEEDS + context + b"\x01", "sha256"))
 
     def seed(self) -> bytes:
         return self._seeds.words(SEED_BYTES // 8).tobytes()
-
-    def __repr__(self) -> str:
-        return "<JournaledMasks>"
-
-
-def fresh_key() -> bytes:
-    """SEED_BYTES from the operating system: a key, or the nonce of a run."""
-    return os.urandom(SEED_BYTES)
 
 
 def expand(seed: bytes, ring: Ring, entries: int) -> Residues:

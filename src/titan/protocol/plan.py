@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from titan.errors import MessageError, PlanError, RecoveryError
 from titan.network import Network
 from titan.protocol.cost import Cost, predict
@@ -65,8 +63,11 @@ class Plan:
         network.check_strongly_connected()
         if tau is not None:
             network.check_tolerates(tau)
-        if rounds is not None:
-            _check_rounds(network, rounds)
+        if rounds is not None and rounds < network.diameter:
+            raise PlanError(
+                f"rounds={rounds} is below the network's diameter: not all would get everything",
+                hint=f"rounds must be at least {network.diameter}",
+            )
         if dimension < 0:
             raise PlanError(f"a vector cannot have {dimension} entries", hint="0 or more")
         choices = Choices(network, ring, dimension + 1, k, rounds, at_most, round_bytes)
@@ -103,13 +104,6 @@ class Plan:
         """A seed counts as the numbers that would take its place."""
         seed_numbers = -(-8 * SEED_BYTES // self.ring.bits)
         return seed_numbers if self.masks == "seeded" else self.entries
-
-    # -- the carried 1 ------------------------------------------------------------------------
-
-    def carry_one(self, secret: Residues) -> Residues:
-        """Append the entry 1 whose total must be m."""
-        self.check_shape(secret.shape, (self.ring.limbs, self.dimension))
-        return np.append(secret, self.ring.from_ints([1]), axis=1)
 
     @staticmethod
     def check_shape(found: tuple[int, ...], planned: tuple[int, ...]) -> None:
@@ -171,27 +165,19 @@ def _scheme(recovery: str, choices: Choices) -> Scheme:
                 f"k={choices.k} has no meaning for {recovery}", hint=f"only {takers} takes a k"
             )
         return named.of(choices)
+
+    def predicted_time(scheme: Scheme) -> float:
+        """In rounds: those waited for, and the time the busiest party needs to send its bytes."""
+        cost = predict(choices.network, scheme, 0, 0)
+        return cost.recovery_rounds + cost.bytes_sent.largest / choices.round_bytes
+
     candidates = [
         scheme.of(choices)
         for scheme in reversed(RECOVERIES.values())
         if scheme.takes_k == (choices.k is not None)
         and len(choices.network) <= scheme.weighed_up_to
     ]
-    return min(candidates, key=lambda scheme: _predicted_time(choices, scheme))
-
-
-def _predicted_time(choices: Choices, scheme: Scheme) -> float:
-    """In rounds: those waited for, and the time the busiest party needs to send its bytes."""
-    cost = predict(choices.network, scheme, 0, 0)
-    return cost.recovery_rounds + cost.bytes_sent.largest / choices.round_bytes
-
-
-def _check_rounds(network: Network, rounds: int) -> None:
-    if rounds < network.diameter:
-        raise PlanError(
-            f"rounds={rounds} is below the network's diameter: not all would get everything",
-            hint=f"rounds must be at least {network.diameter}",
-        )
+    return min(candidates, key=predicted_time)
 
 
 def _choice(what: str, given: str, allowed: tuple[str, ...]) -> None:

@@ -13,7 +13,6 @@ stop where nobody needs them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,10 +24,10 @@ from titan.protocol.messages import Kind, Payload
 from titan.protocol.recovery.interface import (
     Choices,
     Counts,
+    Key,
     Outgoing,
     Scheme,
     Traffic,
-    all_in_neighbours,
     refuse_kind,
 )
 from titan.ring import Residues
@@ -40,6 +39,7 @@ class Flood(Scheme):
 
     hops: int
     name = "flood"
+    kind = Kind.MASKED
     weighed_up_to = 2000  # its traffic depends on every pair of parties
     signed_by_origin = True
 
@@ -53,11 +53,7 @@ class Flood(Scheme):
 
     @property
     def numbers_held(self) -> int:
-        return self.parties * self.entries
-
-    @cached_property
-    def parties(self) -> int:
-        return len(self.network)
+        return len(self.network) * self.entries
 
     @cached_property
     def vector_bytes(self) -> int:
@@ -66,23 +62,16 @@ class Flood(Scheme):
     def begin(self, party: int, masked: Residues) -> FloodState:
         return FloodState(self, party, masked)
 
-    def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
-        return self._in_neighbours(party)
-
-    @cached_property
-    def _in_neighbours(self) -> Callable[[int], frozenset[tuple[int, Kind]]]:
-        return all_in_neighbours(self.network, Kind.MASKED)
-
     def read(
         self, kind: Kind, sender: int, round_: int, payload: Payload
     ) -> list[tuple[int, Payload]]:
         """(origin, encoded vector) for each."""
-        refuse_kind(kind, Kind.MASKED)
+        refuse_kind(kind, self.kind)
         size, count = self.vector_bytes, _count(payload)
         if len(payload) != 4 + count * (4 + size):
             raise MessageError(f"a MASKED payload of {len(payload)} bytes, said to hold {count}")
         origins = struct.unpack_from(f"<{count}I", payload, 4)
-        if len(set(origins)) != count or max(origins, default=0) >= self.parties:
+        if len(set(origins)) != count or max(origins, default=0) >= len(self.network):
             raise MessageError("a MASKED payload with origins unknown or repeated")
         view, start = memoryview(payload), 4 + 4 * count
         vectors = [view[at : at + size] for at in range(start, len(payload), size)]
@@ -104,14 +93,12 @@ class Flood(Scheme):
 
         p falls silent once it has all and has forwarded what came last.
         """
-        network, T = self.network, self.rounds
-        vectors = np.empty(len(network.senders), np.int64)
-        envelopes = np.empty_like(vectors)
-        starts = np.searchsorted(network.senders, np.arange(len(network) + 1))
-        for p in range(len(network)):
-            here = slice(starts[p], starts[p + 1])
-            receivers = network.receivers[here]
-            distance = network.distances_to(p)
+        T, at = self.hops, 0
+        vectors, envelopes = np.empty((2, len(self.network.senders)), np.int64)
+        for p in range(len(self.network)):
+            receivers = list(self.network.out_neighbours(p))
+            here, at = slice(at, at + len(receivers)), at + len(receivers)
+            distance = self.network.distances_to(p)
             last = int(distance.max())
             vectors[here] = np.count_nonzero(distance < T) - (distance[receivers] < T)
             at_last = np.count_nonzero(distance == last) - (distance[receivers] == last)
@@ -129,11 +116,7 @@ class FloodState:
         self._awaited = scheme.senders(party, 1)
         self._known: dict[int, Payload] = {party: scheme.ring.to_bytes(masked)}
         self._fresh = [party]
-        self.needs_no_more = False
-
-    @property
-    def finished(self) -> bool:
-        return self.needs_no_more and not self._fresh
+        self.finished = self.needs_no_more = False
 
     @property
     def numbers_held(self) -> int:
@@ -141,18 +124,17 @@ class FloodState:
 
     def send(self, round_: int) -> list[Outgoing]:
         fresh, self._fresh = self._fresh, []
+        self.finished = self.needs_no_more
         out: list[Outgoing] = []
         for receiver in self._receivers:
             origins = [origin for origin in fresh if origin != receiver]
             if origins or not self.needs_no_more:
-                out.append((receiver, Kind.MASKED, self._pack(origins)))
+                head = struct.pack(f"<{1 + len(origins)}I", len(origins), *origins)
+                vectors = (self._known[origin] for origin in origins)
+                out.append((receiver, Kind.MASKED, b"".join((head, *vectors))))
         return out
 
-    def _pack(self, origins: list[int]) -> bytes:
-        head = struct.pack(f"<{1 + len(origins)}I", len(origins), *origins)
-        return b"".join((head, *(self._known[origin] for origin in origins)))
-
-    def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
+    def awaits(self, round_: int) -> frozenset[Key]:
         return frozenset() if self.needs_no_more else self._awaited
 
     def absorb(
@@ -168,13 +150,13 @@ class FloodState:
                     f"two different vectors are said to come from {parties[origin]!r}; "
                     f"one was relayed by {parties[sender]!r}"
                 )
-        self.needs_no_more = len(self._known) == self._scheme.parties
+        self.needs_no_more = len(self._known) == len(self._scheme.network)
 
     def total(self) -> Residues:
         scheme = self._scheme
         if not self.needs_no_more:
-            parties = scheme.network.parties
-            absent = [parties[i] for i in range(len(parties)) if i not in self._known]
+            parties = enumerate(scheme.network.parties)
+            absent = [name for party, name in parties if party not in self._known]
             raise RecoveryError(
                 f"after {scheme.rounds} rounds nothing had arrived from {listing(absent)}",
                 hint="somebody did not pass it on; start a new run",

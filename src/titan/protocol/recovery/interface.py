@@ -3,8 +3,6 @@
 After the obfuscation the masked vectors may be shown to everyone; a recovery brings their sum to
 every party. The scheme knows everything that does not depend on values: rounds, sizes, what travels
 along which edge, and what that shows. The state knows one party's part of the values.
-
-A new recovery is a file beside this one and a name in the table of `titan.protocol.recovery`.
 """
 
 # Rule 1: plans, engines and views know recoveries through this interface alone.
@@ -14,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -26,11 +24,10 @@ from titan.protocol.messages import Kind, Payload
 from titan.ring import Residues, Ring
 
 Counts = npt.NDArray[np.int64]
+Key = tuple[int, Kind]  # who sends what
 Outgoing = tuple[int, Kind, Payload]  # receiver, kind, payload
-Progress = Callable[[int, int], None]
-"""Called with (done so far, to be done in all)."""
-NOBODY = -1
-"""In place of an origin, where there is none."""
+Progress = Callable[[int, int], None]  # called with (done so far, to be done in all)
+NOBODY = -1  # in place of an origin, where there is none
 NO_ORIGINS = np.empty(0, np.int64)
 
 
@@ -84,32 +81,22 @@ class Shown:
 class Recovery(Protocol):
     """One party's state. Rounds count from 1; `absorb` is called once all awaited is there."""
 
-    @property
-    def finished(self) -> bool:
-        """Nothing more to send and nothing to wait for."""
-        ...
-
-    @property
-    def needs_no_more(self) -> bool:
-        """Whatever still arrives may be thrown away."""
-        ...
+    finished: bool  # nothing more to send and nothing to wait for
+    needs_no_more: bool  # whatever still arrives may be thrown away
 
     @property
     def numbers_held(self) -> int: ...
 
     def send(self, round_: int) -> list[Outgoing]: ...
 
-    def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
+    def awaits(self, round_: int) -> frozenset[Key]:
         """Those of the scheme's `senders` that are needed before this round is over."""
-        ...
 
     def absorb(self, round_: int, sender: int, kind: Kind, content: Any) -> None:
         """Take what the scheme read from a payload."""
-        ...
 
     def total(self) -> Residues:
         """The sum of all masked vectors, or RecoveryError."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -121,6 +108,8 @@ class Scheme(ABC):
     entries: int
 
     name: ClassVar[str]
+    kind: ClassVar[Kind]
+    """What every party hears from each in-neighbour in every round; else override `senders`."""
     takes_k: ClassVar[bool] = False
     """Whether it has a k; `auto` weighs those that have one where k is chosen, else the others."""
     weighed_up_to: ClassVar[float] = np.inf
@@ -147,9 +136,14 @@ class Scheme(ABC):
     @abstractmethod
     def traffic(self) -> Traffic: ...
 
-    @abstractmethod
-    def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
+    def senders(self, party: int, round_: int) -> frozenset[Key]:
         """Who may send what to this party in this round."""
+        return self._neighbours[party]
+
+    @cached_property
+    def _neighbours(self) -> list[frozenset[Key]]:
+        everybody = map(self.network.in_neighbours, range(len(self.network)))
+        return [frozenset((sender, self.kind) for sender in senders) for senders in everybody]
 
     @abstractmethod
     def read(self, kind: Kind, sender: int, round_: int, payload: Payload) -> Any:
@@ -161,8 +155,6 @@ class Scheme(ABC):
 
     @abstractmethod
     def begin(self, party: int, masked: Residues) -> Recovery: ...
-
-    # -- all parties at once ------------------------------------------------------------------
 
     def total_of(self, masked: Residues, progress: Progress | None = None) -> Residues:
         """What all parties end with, from all masked vectors (limbs, d, m)."""
@@ -184,42 +176,22 @@ class Scheme(ABC):
         The group is a weak component of the parties that remain without those who saw it. Here
         masked vectors are shown, whole or entry by entry.
         """
-        found = {party: self.ring.zeros(self.entries) for party in group}
-        missing = {party: np.ones(self.entries, np.bool_) for party in group}
+        found = self.ring.zeros(len(self.network), self.entries)
+        known = np.zeros(found.shape[1:], np.bool_)
         for one in shown:
-            whose = one.origins if one.origins.ndim == 2 else one.origins[:, None]
-            origins = np.broadcast_to(whose, (len(whose), self.entries))
-            for party in list(missing):
-                vector, entry = np.nonzero(origins == party)
-                found[party][:, entry] = one.residues[:, vector, entry]
-                missing[party][entry] = False
-                if not missing[party].any():
-                    del missing[party]
-        if missing:
+            whose = np.broadcast_to(one.origins.T, (self.entries, len(one.origins)))
+            entry, vector = np.nonzero(whose != NOBODY)
+            known[whose[entry, vector], entry] = True
+            found[:, whose[entry, vector], entry] = one.residues[:, vector, entry]
+        members = sorted(group)
+        if missing := np.count_nonzero(~known[members].all(axis=1)):
             raise InputError(
-                f"the view does not show the masked vectors of {len(missing)} parties",
+                f"the view does not show the masked vectors of {missing} parties",
                 hint="it is not the view of a whole run",
             )
-        return self.ring.sum(found.values(), self.entries)
-
-
-def all_in_neighbours(network: Network, kind: Kind) -> Callable[[int], frozenset[tuple[int, Kind]]]:
-    """party → its in-neighbours, each sending one envelope of this kind."""
-
-    @cache
-    def senders(party: int) -> frozenset[tuple[int, Kind]]:
-        return frozenset((sender, kind) for sender in network.in_neighbours(party))
-
-    return senders
+        return self.ring.sum_axis(found[:, members])
 
 
 def refuse_kind(kind: Kind, *allowed: Kind) -> None:
     if kind not in allowed:
         raise MessageError(f"an envelope of kind {kind.name} has no place in this recovery")
-
-
-def refuse_size(kind: Kind, payload: Payload, expected: int) -> None:
-    if len(payload) != expected:
-        raise MessageError(
-            f"a {kind.name} payload of {len(payload)} bytes where {expected} were expected"
-        )

@@ -12,9 +12,7 @@ A payload is k vectors of values, then k·d ids (u16); an empty slot ⊥ is valu
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +23,12 @@ from titan.protocol.recovery.interface import (
     NOBODY,
     Choices,
     Counts,
+    Key,
     Outgoing,
     Progress,
     Scheme,
     Traffic,
-    all_in_neighbours,
     refuse_kind,
-    refuse_size,
 )
 from titan.protocol.recovery.topk_lists import recover_all
 from titan.ring import Residues
@@ -49,6 +46,7 @@ class TopK(Scheme):
     rounds_each: int
     slots: int
     name = "topk"
+    kind = Kind.LIST
     takes_k = True
 
     @classmethod
@@ -89,17 +87,12 @@ class TopK(Scheme):
     def begin(self, party: int, masked: Residues) -> TopKState:
         return TopKState(self, party, masked)
 
-    def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
-        return self._in_neighbours(party)
-
-    @cached_property
-    def _in_neighbours(self) -> Callable[[int], frozenset[tuple[int, Kind]]]:
-        return all_in_neighbours(self.network, Kind.LIST)
-
     def read(self, kind: Kind, sender: int, round_: int, payload: Payload) -> tuple[Residues, Ids]:
         """The values (limbs, k, d) and ids (k, d) of a list."""
-        refuse_kind(kind, Kind.LIST)
-        refuse_size(kind, payload, self.payload_bytes)
+        refuse_kind(kind, self.kind)
+        found, due = len(payload), self.payload_bytes
+        if found != due:
+            raise MessageError(f"a LIST payload of {found} bytes where {due} were expected")
         shape = (self.k, self.entries)
         values = self.ring.from_bytes(payload[: self.values_bytes], self.k * self.entries)
         values = values.reshape(self.ring.limbs, *shape)
@@ -108,10 +101,6 @@ class TopK(Scheme):
         if np.any(~empty & (ids >= len(self.network))) or np.any(values[:, empty]):
             raise MessageError("a LIST payload with unknown ids, or values in empty slots")
         return values, ids
-
-    def pack(self, values: Residues, ids: Ids) -> bytes:
-        flat = values.reshape(self.ring.limbs, -1)
-        return self.ring.to_bytes(flat) + ids.astype("<u2", copy=False).tobytes()
 
     def numbers_in(self, payload: Payload) -> int:
         return 2 * self.k * self.entries
@@ -127,12 +116,8 @@ class TopK(Scheme):
     def traffic(self) -> Traffic:
         """Every edge carries a full list in every round: the paper's 2k·T·⌈m/k⌉·d numbers."""
         envelopes = np.full(len(self.network.senders), self.rounds, np.int64)
-        return Traffic(
-            self.rounds,
-            envelopes,
-            envelopes * self.payload_bytes,
-            envelopes * (2 * self.k * self.entries),
-        )
+        numbers = 2 * self.k * self.entries
+        return Traffic(self.rounds, envelopes, envelopes * self.payload_bytes, envelopes * numbers)
 
 
 class TopKState:
@@ -168,10 +153,12 @@ class TopKState:
 
     def send(self, round_: int) -> list[Outgoing]:
         self._lists = [(self._values, self._ids)]
-        payload = self._scheme.pack(self._values, self._ids)
+        ring = self._scheme.ring
+        values = ring.to_bytes(self._values.reshape(ring.limbs, -1))
+        payload = values + self._ids.astype("<u2", copy=False).tobytes()
         return [(receiver, Kind.LIST, payload) for receiver in self._receivers]
 
-    def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
+    def awaits(self, round_: int) -> frozenset[Key]:
         return self._awaited
 
     def absorb(self, round_: int, sender: int, kind: Kind, content: tuple[Residues, Ids]) -> None:

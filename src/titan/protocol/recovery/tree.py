@@ -16,16 +16,18 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from titan.errors import MessageError, RecoveryError
+from titan.network.links import Distances, Indices
 from titan.protocol.messages import Kind, Payload
 from titan.protocol.recovery.interface import (
     NO_ORIGINS,
     Choices,
     Counts,
+    Key,
     Outgoing,
     Progress,
     Scheme,
@@ -35,7 +37,6 @@ from titan.protocol.recovery.interface import (
 )
 from titan.ring import Residues
 
-Indices = npt.NDArray[np.int64]
 _ROOTS_TRIED = 64
 # A round costs about as much time as sending this many bytes; the number of chunks follows.
 BYTES_PER_ROUND = 100_000
@@ -59,7 +60,7 @@ class Arborescence:
 
     root: int
     parent: Indices
-    depth: Indices
+    depth: Distances
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -70,29 +71,22 @@ class Arborescence:
         return kids
 
     @cached_property
-    def by_depth(self) -> Indices:
-        """All parties but the root, deepest last."""
-        return np.argsort(self.depth, kind="stable")[1:]
-
-    @cached_property
     def levels(self) -> list[Level]:
         """Depth 1, 2, …"""
-        depths, levels = self.depth[self.by_depth], []
-        for parties in np.split(self.by_depth, np.flatnonzero(np.diff(depths)) + 1):
-            grouped = parties[np.argsort(self.parent[parties], kind="stable")]
-            heads, starts, sizes = np.unique(
-                self.parent[grouped], return_index=True, return_counts=True
-            )
-            levels.append(Level(grouped, heads, starts, sizes))
+        order = np.lexsort((self.parent, self.depth))[1:]  # the root is the only one at depth 0
+        levels = []
+        for parties in np.split(order, np.flatnonzero(np.diff(self.depth[order])) + 1):
+            groups = np.unique(self.parent[parties], return_index=True, return_counts=True)
+            levels.append(Level(parties, *groups))
         return levels
 
     @cached_property
     def height(self) -> Indices:
         """The number of edges on the longest path from a leaf."""
-        height = np.zeros(len(self.parent), np.int64)
-        for party in self.by_depth[::-1].tolist():
-            parent = self.parent[party]
-            height[parent] = max(height[parent], height[party] + 1)
+        height = np.zeros(len(self.parent), np.intp)
+        for level in reversed(self.levels):
+            deepest = np.maximum.reduceat(height[level.parties], level.starts)
+            height[level.parents] = deepest + 1
         return height
 
 
@@ -108,35 +102,21 @@ class Tree(Scheme):
         return cls(choices.network, choices.ring, choices.entries, choices.round_bytes)
 
     @cached_property
-    def _ends(self) -> tuple[Indices, Indices]:
-        return (
-            self.network.senders.astype(np.int64, copy=False),
-            self.network.receivers.astype(np.int64, copy=False),
-        )
-
-    @cached_property
     def root(self) -> int:
         """A party with short ways from and to everyone; all parties find the same one."""
-        m = len(self.network)
-        candidates = range(0, m, -(-m // _ROOTS_TRIED))
-        return min(candidates, key=self._height_and_depth)
-
-    def _height_and_depth(self, party: int) -> int:
-        return int(
-            self.network.distances_to(party).max() + self.network.distances_from(party).max()
-        )
+        candidates = range(0, len(self.network), -(-len(self.network) // _ROOTS_TRIED))
+        to, fro = self.network.distances_to, self.network.distances_from
+        return min(candidates, key=lambda party: to(party).max() + fro(party).max())
 
     @cached_property
     def up(self) -> Arborescence:
-        senders, receivers = self._ends
-        depth = self.network.distances_to(self.root).astype(np.int64)
-        return _arborescence(self.root, depth, receivers, senders)
+        net = self.network
+        return _arborescence(self.root, net.distances_to(self.root), net.receivers, net.senders)
 
     @cached_property
     def down(self) -> Arborescence:
-        senders, receivers = self._ends
-        depth = self.network.distances_from(self.root).astype(np.int64)
-        return _arborescence(self.root, depth, senders, receivers)
+        net = self.network
+        return _arborescence(self.root, net.distances_from(self.root), net.senders, net.receivers)
 
     @cached_property
     def fold_rounds(self) -> int:
@@ -182,7 +162,7 @@ class Tree(Scheme):
             c = round_ - 1 - self.fold_rounds - int(self.down.depth[sender])
         return self.chunk(c) if 0 <= c < self.chunks else None
 
-    def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
+    def senders(self, party: int, round_: int) -> frozenset[Key]:
         """The children in the in-tree and the parent in the out-tree, when it is their turn."""
         keys = [(child, Kind.PARTIAL) for child in self.up.children[party]]
         if party != self.root:
@@ -242,22 +222,11 @@ class Tree(Scheme):
 
     def traffic(self) -> Traffic:
         """One vector in `chunks` pieces along every edge of either tree."""
-        used = np.zeros(len(self.network.senders), np.int64)
-        everyone = np.arange(len(self.network))
-        others = everyone[everyone != self.root]
-        for senders, receivers in (
-            (others, self.up.parent[others]),
-            (self.down.parent[others], others),
-        ):
-            used += np.bincount(self._edges(senders, receivers), minlength=len(used))
+        senders, receivers = self.network.senders, self.network.receivers
+        rises, falls = self.up.parent[senders] == receivers, self.down.parent[receivers] == senders
+        used = rises.astype(np.int64) + falls
         size = self.ring.width * self.entries
         return Traffic(self.rounds, used * self.chunks, used * size, used * self.entries)
-
-    def _edges(self, senders: Indices, receivers: Indices) -> Indices:
-        """Where edges stand in the canonical order, which is by sender, then receiver."""
-        m = len(self.network)
-        all_senders, all_receivers = self._ends
-        return np.searchsorted(all_senders * m + all_receivers, senders * m + receivers)
 
 
 class TreeState:
@@ -287,7 +256,7 @@ class TreeState:
             out += [(child, Kind.TOTAL, payload) for child in scheme.down.children[party]]
         return out
 
-    def awaits(self, round_: int) -> frozenset[tuple[int, Kind]]:
+    def awaits(self, round_: int) -> frozenset[Key]:
         return self._scheme.senders(self._party, round_)
 
     def absorb(self, round_: int, sender: int, kind: Kind, content: Residues) -> None:
@@ -301,18 +270,17 @@ class TreeState:
         return self._sum
 
 
-def _arborescence(root: int, depth: Indices, near: Indices, far: Indices) -> Arborescence:
+def _arborescence(root: int, depth: Distances, near: Indices, far: Indices) -> Arborescence:
     """Give every party a parent one step nearer the root, spreading children evenly.
 
     `near`, `far` are the ends of all edges: near the root and far from it.
     """
     steps = depth[far] == depth[near] + 1
     order = np.argsort(far[steps], kind="stable")
-    parents, starts = near[steps][order], np.searchsorted(far[steps][order], np.arange(len(depth)))
-    parent, load = np.full(len(depth), root, np.int64), [0] * len(depth)
-    ends = np.append(starts[1:], len(parents)).tolist()
-    choices = parents.tolist()
-    for party, (start, end) in enumerate(zip(starts.tolist(), ends, strict=True)):
+    choices = near[steps][order].tolist()
+    starts = np.searchsorted(far[steps][order], np.arange(len(depth) + 1)).tolist()
+    parent, load = np.full(len(depth), root, np.intp), [0] * len(depth)
+    for party, (start, end) in enumerate(pairwise(starts)):
         if party != root:
             chosen = min(choices[start:end], key=load.__getitem__)
             load[chosen] += 1
