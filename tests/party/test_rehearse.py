@@ -16,8 +16,8 @@ from tests.study.parties import identity
 from tests.study.studies import study
 from titan import datasets
 from titan.study import Study
-from titan.study.addresses import on_loopback
 from titan.study.audit import audit
+from titan.study.identity import on_loopback
 
 HEART = datasets.path("heart_disease")
 FORMULA = "thalach ~ age + sex"

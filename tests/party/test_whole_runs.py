@@ -20,7 +20,7 @@ from titan.party.taking_part import JOURNAL, TRANSCRIPT, told_results
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.results import Results, encode
 from titan.study.audit import audit
-from titan.study.signatures import SIGNATURE_BYTES
+from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.transcript import verify
 
 

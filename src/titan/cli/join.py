@@ -71,7 +71,7 @@ def command(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
     from titan.party.taking_part import checked, run_folder
     from titan.study import Identity, Study
-    from titan.study.addresses import checked_address, on_loopback
+    from titan.study.identity import checked_address, on_loopback
 
     check_save(save, [study, key, *(Path(text.rpartition("=")[2]) for text in data)])
     if listen is not None:

@@ -11,9 +11,9 @@ from typing import Any
 from titan.errors import FileError
 from titan.files import attempt
 from titan.protocol.messages import HEADER_BYTES, Kind
+from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.frames import MASK, Message
 from titan.study.journal import Journal
-from titan.study.signatures import SIGNATURE_BYTES
 from titan.study.transcript import Transcript, verify
 
 _HEAD_BYTES = 2  # kind and sum, before the envelope

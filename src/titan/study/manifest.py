@@ -33,7 +33,7 @@ from titan.protocol.recovery import recovery_names
 from titan.release import Dictionary
 from titan.release.dictionary import check_text
 from titan.ring.whole import is_whole
-from titan.study.card import Card
+from titan.study.identity import Card
 
 Dial = Literal["push", "pull"]
 FORMAT = 2

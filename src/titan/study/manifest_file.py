@@ -30,8 +30,8 @@ from titan.joint.kinds import Question, Value
 from titan.release import Category, Column, Dictionary, Flag
 from titan.release.dictionary import KINDS
 from titan.study import fields
-from titan.study.card import Card, refuse_key
 from titan.study.fields import Fields
+from titan.study.identity import Card, refuse_key
 from titan.study.manifest import FORMAT, MOST_PARTIES, MOST_QUESTIONS, Link, Study
 
 MOST_LINKS = 1_000_000

@@ -21,8 +21,8 @@ from titan.joint.computation import Sum
 from titan.joint.explanations import Explanation, Item, explained
 from titan.listing import listing
 from titan.protocol import Cost, Plan
-from titan.study.card import Card
 from titan.study.disclosure import hidden, learned
+from titan.study.identity import Card
 from titan.study.manifest import Study
 
 _SOON = timedelta(days=30)
