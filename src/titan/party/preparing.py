@@ -16,7 +16,7 @@ from titan.moments import Source
 from titan.moments.reading import Reading
 from titan.study.ledger import Entry
 from titan.study.manifest import Study
-from titan.study.row_digests import DigestRecords, DigestRows, UsedRows
+from titan.study.row_digests import DigestRows, UsedRows
 
 RECORD = "record"
 
@@ -44,9 +44,7 @@ def rounding_notes(study: Study, parts: Parts) -> list[str]:
 def _digests(study: Study, name: str, source: Source, key: bytes) -> Reading[Any, Any]:
     """Of the rows that a question uses: those of a model, or all of them."""
     model_rows = getattr(study.meeting.computation(name), "rows", None)
-    if model_rows is None:
-        return DigestRecords(tuple(source.column_names), key)
-    return DigestRows(model_rows, source.column_names, key)
+    return DigestRows(model_rows, tuple(source.column_names), key)
 
 
 def _entry(study: Study, run: int, name: str, rows: UsedRows) -> Entry:

@@ -92,9 +92,9 @@ class _Part:
 
 @dataclass(frozen=True)
 class DigestRows(Reading[_Part, UsedRows]):
-    """The digests of the rows that a model uses; their records are all columns of the source."""
+    """The digests of the rows that a model uses, or of all; their records are all columns."""
 
-    rows: ModelRows
+    rows: ModelRows | None
     records: Sequence[str]
     key: bytes = field(repr=False)
 
@@ -108,44 +108,23 @@ class DigestRows(Reading[_Part, UsedRows]):
 
     def block(self, rows: Block) -> _Part:
         digests = CellDigests(self.key)
+        record = digests.rows(digests.held(rows.cells[name]) for name in self.records)[:, 0]
+        if self.rows is None:
+            return _Part((record,), (), Count(rows.rows, rows.rows, {}))
         readings, incomplete, count = self.rows.readings(rows)
-        values = {
-            (name, "number"): digests.numbers(name, column)
-            for name, column in readings.numbers.items()
+        numbers = [digests.numbers(name, column) for name, column in readings.numbers.items()]
+        levels = {  # a column counts once, in whatever order a term has its levels
+            it.column: digests.levels(it.column, it.levels, codes)
+            for it, codes in readings.codes.items()
         }
-        for category, codes in readings.codes.items():
-            name = category.column, "level"
-            values[name] = digests.levels(category.column, category.levels, codes)
-        record = digests.rows(digests.held(rows.cells[name]) for name in self.records)
-        kept = ~incomplete
-        return _Part((record[kept, 0],), (digests.rows(values.values())[kept, 0],), count)
+        values, kept = digests.rows([*numbers, *levels.values()]), ~incomplete
+        return _Part((record[kept],), (values[kept, 0],), count)
 
     def finish(self, whole: _Part, label: str) -> UsedRows:
+        records = RowDigests.of(whole.records)
+        if self.rows is None:
+            return UsedRows(records)
         if not whole.count.used and self.rows.missing == "drop":
             raise DataError(f"{label} has no rows that can be used")
         whole.count.check(label, self.rows.missing)
-        return UsedRows(RowDigests.of(whole.records), RowDigests.of(whole.values))
-
-
-@dataclass(frozen=True)
-class DigestRecords(Reading[tuple[_Words, ...], UsedRows]):
-    """The digests of all rows as whole records, for questions that use every row."""
-
-    records: Sequence[str]
-    key: bytes = field(repr=False)
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return self.records
-
-    @property
-    def size(self) -> int:
-        return max(_LEAST_ROWS, min(BATCH_ROWS, _BLOCK_CELLS // len(self.records)))
-
-    def block(self, rows: Block) -> tuple[_Words, ...]:
-        digests = CellDigests(self.key)
-        whole = digests.rows(digests.held(rows.cells[name]) for name in self.records)
-        return (whole[:, 0],)
-
-    def finish(self, whole: tuple[_Words, ...], label: str) -> UsedRows:
-        return UsedRows(RowDigests.of(whole))
+        return UsedRows(records, RowDigests.of(whole.values))
