@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from titan.decimals import decimal_text
 from titan.errors import DataError, InputError
 from titan.joint.average import Averaging
 from titan.joint.averaged import Average
@@ -21,7 +22,6 @@ from titan.moments import Source
 from titan.moments.reading import Reading, read
 from titan.moments.sources import Block
 from titan.release import Dictionary, Flag, Number
-from titan.release.decimals import decimal_text
 from titan.release.sizes import Size, size_of
 from titan.ring import Residues, Ring, Where
 from titan.ring.fixed_point import exact_number

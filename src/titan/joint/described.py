@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from titan.decimals import decimal_text, read_decimal
 from titan.errors import InputError
 from titan.joint.description import ColumnSummary
 from titan.moments.cells import Cells
 from titan.moments.model import Readings
 from titan.moments.terms import Level
 from titan.release import Category, Column, Dictionary, Flag, Number
-from titan.release.decimals import decimal_text, read_decimal
 from titan.release.sizes import Size, size_of
 
 Integers = npt.NDArray[Any]

@@ -22,11 +22,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from titan.decimals import decimal_text, read_decimal
 from titan.errors import DataError, FormulaError, InputError
 from titan.listing import listing
 from titan.moments import arithmetic, columns
 from titan.moments.model import Model, Readings
-from titan.release.decimals import check_decimal, decimal_text, read_decimal
 from titan.release.grid import Grid, outside
 
 _MOST_LEVELS = 10_000
@@ -124,7 +124,7 @@ def check_text(what: str, text: str, *, most: int = _MOST_TEXT) -> None:
 
 def _decimal(what: str, given: Any) -> Fraction:
     try:
-        return check_decimal(given) if isinstance(given, Fraction) else read_decimal(given)
+        return read_decimal(given)
     except InputError as error:
         raise InputError(f"{what} {error.message}", hint=error.hint) from None
 
