@@ -108,40 +108,29 @@ class Journal(FrameLog):
         """
         with self.batch():
             state = self.state
-            if state is None:
-                self._store_beginning(study, run, party, parties, nonce, keys, data_digest)
-            else:
+            if state is not None:
                 state.refuse_another(study, run, party, tuple(parties), len(keys))
                 self._refuse_changed(state, data_digest)
-        stored = self.state
+                return state
+            fresh = (nonce, *keys)
+            if len(set(fresh)) != len(fresh) or {*map(len, fresh)} != {SEED_BYTES}:
+                raise InputError(
+                    f"a nonce and keys must be different, of {SEED_BYTES} fresh bytes each"
+                )
+            if party not in parties or len(set(parties)) != len(parties):
+                raise InputError(f"{party!r} must be one of the parties, and they must differ")
+            self._do(
+                "UPDATE journal SET study=?, run=?, party=?, nonce=?, data=?",
+                study, run, party, nonce, data_digest,
+            )  # fmt: skip
+            for place, name in enumerate(parties):
+                own = nonce if name == party else None
+                self._do("INSERT INTO parties VALUES (?, ?, ?)", place, name, own)
+            for place, key in enumerate(keys):
+                self._do("INSERT INTO sums VALUES (?, ?)", place, key)
+            stored = self.state
         assert stored is not None  # noqa: S101 - begun just now
         return stored
-
-    def _store_beginning(
-        self,
-        study: str,
-        run: int,
-        party: str,
-        parties: Sequence[str],
-        nonce: bytes,
-        keys: Sequence[bytes],
-        data_digest: bytes,
-    ) -> None:
-        if len({nonce, *keys}) != len(keys) + 1 or {len(k) for k in (nonce, *keys)} != {SEED_BYTES}:
-            raise InputError(
-                f"a nonce and keys must be different, of {SEED_BYTES} fresh bytes each"
-            )
-        if party not in parties or len(set(parties)) != len(parties):
-            raise InputError(f"{party!r} must be one of the parties, and they must differ")
-        self._do(
-            "UPDATE journal SET study=?, run=?, party=?, nonce=?, data=?",
-            study, run, party, nonce, data_digest,
-        )  # fmt: skip
-        for place, name in enumerate(parties):
-            own = nonce if name == party else None
-            self._do("INSERT INTO parties VALUES (?, ?, ?)", place, name, own)
-        for place, key in enumerate(keys):
-            self._do("INSERT INTO sums VALUES (?, ?)", place, key)
 
     def _refuse_changed(self, state: RunState, data_digest: bytes) -> None:
         (stored,) = self._one("SELECT data FROM journal")

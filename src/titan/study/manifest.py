@@ -18,8 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+from titan import files
 from titan.canonical import canonical
 from titan.errors import FormulaError, InputError
 from titan.joint import SumSettings
@@ -33,6 +35,7 @@ from titan.protocol.recovery import recovery_names
 from titan.release import Dictionary
 from titan.release.dictionary import check_text
 from titan.ring.whole import is_whole
+from titan.study.fields import read_text
 from titan.study.identity import Card
 
 Dial = Literal["push", "pull"]
@@ -237,9 +240,7 @@ class Study:
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Study:
-        from titan.study import manifest_file
-
-        return manifest_file.load(path)
+        return Study.parse(read_text(path), str(path))
 
     def to_toml(self) -> str:
         """What `parse` reads, with every default spelt out."""
@@ -249,9 +250,7 @@ class Study:
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write the file; one that is there already is replaced with `force` only."""
-        from titan.study import manifest_file
-
-        manifest_file.save(self, path, force=force)
+        files.write(Path(path), self.to_toml().encode(), mode=0o644, force=force)
 
 
 # -- checks -----------------------------------------------------------------------------------

@@ -20,11 +20,8 @@ dial = "push"                # or "pull": the receiver dials
 
 from __future__ import annotations
 
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from titan import files
 from titan.errors import FileError, InputError
 from titan.joint.kinds import Question, Value
 from titan.release import Category, Column, Dictionary, Flag
@@ -36,14 +33,6 @@ from titan.study.manifest import FORMAT, MOST_PARTIES, MOST_QUESTIONS, PLAIN, WH
 
 MOST_LINKS = 1_000_000
 _EXPECTED = "a study is the file, such as study.toml, that titan study new makes"
-
-
-def load(path: str | PathLike[str]) -> Study:
-    return parse(fields.read_text(path), str(path))
-
-
-def save(study: Study, path: str | PathLike[str], *, force: bool = False) -> None:
-    files.write(Path(path), to_toml(study).encode(), mode=0o644, force=force)
 
 
 # -- reading ----------------------------------------------------------------------------------
