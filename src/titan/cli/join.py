@@ -83,7 +83,7 @@ def command(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
-    identity = Identity.load(key, found.card_of(as_))
+    identity = Identity.load(key, found.card(as_))
     report = checked(found)
     if not yes:
         _ask(found, report, identity)

@@ -13,9 +13,8 @@ deterministic given its input, its masks and the frames it receives, so the jour
 After a restart the engine makes the agents again and replays `incoming()`.
 
 `erase_secrets` removes keys, masks, the data's digest and all checks derived from them: deleted
-content is overwritten, the file rebuilt, the write-ahead log cut to nothing. That is what the files
-hold then. Nothing is promised about what an SSD, a copying file system, a swap partition or a
-backup has kept: put the journal on an encrypted disk and leave it out of backups.
+content is overwritten, the file rebuilt, the write-ahead log cut to nothing. Nothing is promised
+about what an SSD, a copying file system, a swap partition or a backup has kept.
 """
 
 # Rule 1: what a call that returns has written, no `kill -9` undoes; a call that raises has changed

@@ -202,15 +202,6 @@ class Study:
     def card(self, name: str) -> Card:
         return self.parties[self.network.index(name)]
 
-    def card_of(self, name: str) -> Card:
-        """That of a party who wants to take part."""
-        if name not in self.network.parties:
-            raise InputError(
-                f"{name!r} is not a party of this study",
-                hint=f"the parties are {', '.join(self.network.parties)}",
-            )
-        return self.card(name)
-
     # -- its identity -------------------------------------------------------------------------
 
     @cached_property
