@@ -38,8 +38,8 @@ from titan.party.handshake import Handshake
 from titan.party.links import Incoming, Outgoing
 from titan.party.loopback import free_addresses
 from titan.party.run import Run
+from titan.party.run_to_answer import Signatures
 from titan.party.session import Session
-from titan.party.taking_part import Signatures
 from titan.protocol import Plan
 from titan.protocol.masking import fresh_key
 from titan.ring import Residues, Ring

@@ -37,6 +37,8 @@ class TitanError(Exception):
     """The root of the tree; `hint` is one line on what to do about it, or empty."""
 
     exit_status = 1
+    to_others = ""
+    """What other parties may be told where this keeps one from taking part; empty for nothing."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

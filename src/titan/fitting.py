@@ -12,30 +12,30 @@ import numpy.typing as npt
 
 from titan.engines.broadcasting import broadcast
 from titan.errors import DataError, InputError, NotPrivateError, PlanError
-from titan.inputs import by_party, network_for
+from titan.inputs import by_party, network_for, sources
 from titan.joint import Computed, SumOptions, SumSettings, together
 from titan.joint.equations import Found, Opened, Release, SecretMoments
 from titan.joint.regression import Known, Regression, RowsPart
 from titan.joint.ridge import RidgeRegression
 from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem
-from titan.leastsquares import PooledMoments, Ridge, Solution
+from titan.leastsquares import PooledMoments, Ridge, Solution, ridge_pooled
 from titan.leastsquares import Regression as Fit
+from titan.leastsquares.pooled import integers
 from titan.leastsquares.robust import CovType
+from titan.listing import listing
 from titan.matrices import moments_of
-from titan.moments import Model, Moments, Source, open_source
+from titan.moments import Model, Moments, Source, collect, open_source
 from titan.moments.rows import Missing
 from titan.network import Network
-from titan.privacy.limits import DEFAULT, Limits, limits_for
-from titan.privacy.view import Record
+from titan.privacy.limits import DEFAULT, NONE, Limits, limits_for
 
-Parts = Sequence[Any] | Mapping[str, Any]
 Result = TypeVar("Result", Fit, Ridge, Solution)
 _LEAST_BITS = 8
 
 
 def solve(
-    parts: Parts,
+    parts: Sequence[Any] | Mapping[str, Any],
     network: Network | str,
     *,
     names: Sequence[str] | None = None,
@@ -61,10 +61,8 @@ def solve(
     limits = limits_for(allow_small)
     net = network_for(network, parts)
     settings = _settings(net, options)
-    secrets = [
-        moments_of(party, part, names)
-        for party, part in zip(net.parties, by_party(parts, net), strict=True)
-    ]
+    pairs = zip(net.parties, by_party(parts, net), strict=True)
+    secrets = [moments_of(party, part, names) for party, part in pairs]
     return solve_moments(secrets, settings, release=release, solver=solver, limits=limits)
 
 
@@ -81,8 +79,7 @@ def solve_moments(
     equations = _equations(secrets, settings, release)
     system = LinearSystem(equations, len(secrets), limits)
     found = together(system, _moment_parts(secrets, settings.network), settings)
-    solution = found.answer
-    return _told(found, solution, settings, origin, solution.x, solution.error_bound)
+    return _told(found, origin, found.answer.x, found.answer.error_bound)
 
 
 def fit(
@@ -127,14 +124,19 @@ def fit(
     """
     model = model_of(formula, response, columns, intercept, weights)
     limits = limits_for(allow_small)
-    _check_choices(release, cov_type)
+    if release != "inference":
+        raise PlanError(
+            f"release={release!r} gives no standard errors",
+            hint='release="inference", or titan.solve for the solution alone',
+        )
+    _check_choice("cov_type", cov_type, CovType)
     if network is None:
         refuse_without_network(solver=solver, allow_small=allow_small or None, **options)
         return _alone(open_source(data, decimal=decimal), model, missing, cov_type)
     net = network_for(network, data)
     settings = _settings(net, options)
-    _check_clusters(len(net), settings.tau, cov_type)
-    origin = _origin(solver, net, cov_type)
+    _check_robust(cov_type, solver, settings)
+    origin = None if solver is None else net.index(solver)
     regression = Regression(
         Found(model.names, len(net), settings.bits, release),
         len(net),
@@ -146,8 +148,9 @@ def fit(
     )
     parts = _parts(regression, data, net, decimal)
     found = together(regression, parts, settings)
-    fitted = replace(found.answer, dropped=_dropped(parts))
-    return _told(found, fitted, settings, origin, fitted.params, fitted.error_bound, fitted.bse)
+    out = found.answer
+    told = _told(found, origin, out.params, out.error_bound, out.bse)
+    return replace(told, dropped={part.owner: part.dropped for part in parts if part.dropped})
 
 
 def fit_moments(
@@ -198,15 +201,14 @@ def ridge(
     limits = limits_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        found = RidgeRegression(_own_equations(model), 1, limits, model, missing, alphas=(alpha,))
-        part = found.prepare(open_source(data, decimal=decimal))
-        return _first(found.answer(Known(Opened(pooled=exact(part.moments)))))
+        own = collect(open_source(data, decimal=decimal), model, missing=missing).moments
+        return ridge_pooled(exact(own), alpha, model.constant_column)
     net = network_for(network, data)
     settings = _settings(net, options)
     equations = Found(model.names, len(net), settings.bits, "solution")
     penalised = RidgeRegression(equations, len(net), limits, model, missing, alphas=(alpha,))
-    computed = together(penalised, _parts(penalised, data, net, decimal), settings)
-    return replace(_first(computed.answer), cost=computed.cost, record=computed.record)
+    found = together(penalised, _parts(penalised, data, net, decimal), settings)
+    return replace(found.answer[0], cost=found.cost, record=found.record)
 
 
 # -- one party alone --------------------------------------------------------------------------
@@ -216,9 +218,8 @@ def _alone(source: Source, model: Model, missing: Missing, cov_type: CovType) ->
     """Nothing is pooled and nothing rounded; the one sum of robust errors is the own secret."""
     if cov_type == "cluster":
         raise PlanError("clustered errors need at least 2 parties", hint="give a network")
-    regression = Regression(
-        _own_equations(model), 1, limits_for(True), model, missing, cov_type=cov_type, meat_bits=512
-    )
+    own = Found(model.names, 1, 128, "inference")  # of which no sum is made
+    regression = Regression(own, 1, NONE, model, missing, cov_type=cov_type, meat_bits=512)
     part = regression.prepare(source)
     known = regression.fitted(Known(Opened(pooled=exact(part.moments))))
     answer = regression.answer(known)
@@ -229,26 +230,20 @@ def _alone(source: Source, model: Model, missing: Missing, cov_type: CovType) ->
     return replace(answer, dropped={source.label: part.dropped} if part.dropped else {})
 
 
-def _own_equations(model: Model) -> Found:
-    """Those that nobody else has a part in, so that their sums are never made."""
-    return Found(model.names, 1, 128, "inference")
-
-
 def exact(moments: SecretMoments) -> PooledMoments:
     """The moments of one party alone: nothing is pooled, nothing rounded."""
     if not isinstance(moments, Moments):
         raise TypeError("moments of rows were expected")
     n = len(moments.names) - 1
-    matrix = np.array(moments.matrix().tolist(), object)
-    integers = np.vectorize(int, otypes=[object])(matrix)
+    matrix = integers([[int(x) for x in row] for row in moments.matrix().tolist()])
     units = [Fraction(2) ** two * Fraction(5) ** five for two, five in moments.units]
     return PooledMoments.of_integers(
         moments.names[:n],
-        integers[:n, :n],
-        integers[:n, n],
+        matrix[:n, :n],
+        matrix[:n, n],
         units[:n],
         rows=moments.rows,
-        bb=integers[n, n],
+        bb=matrix[n, n],
         response=moments.names[n],
         response_unit=units[n],
     )
@@ -261,11 +256,8 @@ def _parts(
     computation: Regression | RidgeRegression, data: Any, network: Network, decimal: bool
 ) -> list[RowsPart]:
     """Every party's part, from one table each."""
-    parts = []
-    for party, table in zip(network.parties, by_party(data, network), strict=True):
-        source = open_source(table, decimal=decimal, label=f"the table of {party!r}")
-        parts.append(replace(computation.prepare(source), owner=party))
-    return parts
+    parts = map(computation.prepare, sources(data, network, decimal))
+    return [replace(part, owner=party) for party, part in zip(network.parties, parts, strict=True)]
 
 
 def _moment_parts(secrets: Sequence[SecretMoments], network: Network) -> list[RowsPart]:
@@ -277,41 +269,26 @@ def _equations(secrets: Sequence[SecretMoments], settings: SumSettings, release:
     for party, part in zip(parties, secrets, strict=True):
         if part.names != names:
             raise DataError(
-                f"{party!r} has the columns {_listed(part.names)}, "
-                f"{parties[0]!r} has {_listed(names)}",
+                f"{party!r} has the columns {listing(map(repr, part.names))}, "
+                f"{parties[0]!r} has {listing(map(repr, names))}",
                 hint="all parties need the same columns in the same order",
             )
     if len(names) < 2:
         raise DataError("there is no column to solve for", hint="name at least one column")
-    _check_release(release)
+    _check_choice("release", release, Release)
     return Found(names, len(secrets), settings.bits, release)
 
 
-def _dropped(parts: Sequence[RowsPart]) -> dict[str, int]:
-    return {part.owner: part.dropped for part in parts if part.dropped}
-
-
-def _told(
-    found: Computed[Any],
-    answer: Result,
-    settings: SumSettings,
-    origin: int | None,
-    *numbers: npt.ArrayLike,
-) -> Result:
+def _told(found: Computed[Result], origin: int | None, *numbers: npt.ArrayLike) -> Result:
     """The answer with its cost and record. If only one party solved, it told all others."""
     cost, record = found.cost, found.record
     if origin is not None:
         envelopes: list[Any] = []
         message = np.concatenate([np.asarray(x, "<f8") for x in numbers]).tobytes()
-        cost = cost + broadcast(settings.network, origin, message, envelopes)
+        cost = cost + broadcast(found.plans[0].network, origin, message, envelopes)
         if record is not None:
-            record = Record(record.network, record.sums, tuple(envelopes))
-    return replace(answer, cost=cost, record=record)
-
-
-def _first(path: Sequence[Ridge] | None) -> Ridge:
-    assert path is not None  # noqa: S101 - no further sum
-    return path[0]
+            record = replace(record, told=tuple(envelopes))
+    return replace(found.answer, cost=cost, record=record)
 
 
 # -- choices ----------------------------------------------------------------------------------
@@ -343,39 +320,16 @@ def _settings(network: Network, options: SumOptions) -> SumSettings:
     return settings
 
 
-def _check_release(release: Release) -> None:
-    if release not in get_args(Release):
+def _check_choice(what: str, given: object, allowed: Any) -> None:
+    if given not in get_args(allowed):
         raise PlanError(
-            f"release={release!r} is unknown", hint=f"one of {', '.join(get_args(Release))}"
+            f"{what}={given!r} is unknown", hint=f"one of {', '.join(get_args(allowed))}"
         )
 
 
-def _check_choices(release: Release, cov_type: CovType) -> None:
-    if release != "inference":
-        raise PlanError(
-            f"release={release!r} gives no standard errors",
-            hint='release="inference", or titan.solve for the solution alone',
-        )
-    if cov_type not in get_args(CovType):
-        raise PlanError(
-            f"cov_type={cov_type!r} is unknown", hint=f"one of {', '.join(get_args(CovType))}"
-        )
-
-
-def _origin(solver: str | None, network: Network, cov_type: CovType) -> int | None:
-    """The number of the party that solves for all; None where everyone does."""
-    if solver is None:
-        return None
-    if cov_type != "nonrobust":
-        raise PlanError(
-            f"cov_type={cov_type!r} needs the solution at every party, not at {solver!r} alone",
-            hint="leave solver out",
-        )
-    return network.index(solver)
-
-
-def _check_clusters(parties: int, tau: int | None, cov_type: CovType) -> None:
-    """The parties' vectors s add up to zero, so all but two of them can tell the other two's."""
+def _check_robust(cov_type: CovType, solver: str | None, settings: SumSettings) -> None:
+    parties, tau = len(settings.network), settings.tau
+    # the parties' vectors s add up to zero, so that all but two of them can tell the other two's
     if cov_type == "cluster" and tau is not None and parties - tau <= 2:
         raise NotPrivateError(
             f"with {parties} parties, {tau} of them could work out the others' parts of the "
@@ -383,7 +337,8 @@ def _check_clusters(parties: int, tau: int | None, cov_type: CovType) -> None:
             cut=(),
             hint='cov_type="HC0", more parties, or no tau',
         )
-
-
-def _listed(names: Sequence[Any]) -> str:
-    return ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
+    if solver is not None and cov_type != "nonrobust":
+        raise PlanError(
+            f"cov_type={cov_type!r} needs the solution at every party, not at {solver!r} alone",
+            hint="leave solver out",
+        )

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.errors import InputError, NetworkError, NumberError
+from titan.listing import listing
+from titan.moments import Source, open_source
 from titan.network import Network
 
 _FAMILIES = {"cycle": Network.cycle, "complete": Network.complete}
@@ -44,6 +46,14 @@ def by_party(values: Any, network: Network) -> list[Any]:
     return list(values)
 
 
+def sources(data: Any, network: Network, decimal: bool) -> list[Source]:
+    """One table of every party, in the same order."""
+    return [
+        open_source(table, decimal=decimal, label=f"the table of {party!r}")
+        for party, table in zip(network.parties, by_party(data, network), strict=True)
+    ]
+
+
 def one_per_party(found: int, network: Network) -> None:
     if found != len(network):
         raise InputError(f"{found} items for {len(network)} parties", hint="one each, in order")
@@ -59,8 +69,7 @@ def _in_order(values: Mapping[str, Any], network: Network) -> list[Any]:
     absent = [party for party in network.parties if party not in named]
     if absent:
         raise InputError(
-            f"nothing for {', '.join(map(repr, absent[:5]))}"
-            + (f" and {len(absent) - 5} more" if len(absent) > 5 else ""),
+            f"nothing for {listing(map(repr, absent))}",
             hint="a mapping must have one item for every party",
         )
     return [named[party] for party in network.parties]

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from titan.errors import InputError
-from titan.listing import listing
-from titan.moments import Source, open_source
 from titan.party.run_results import load
 from titan.results import Results
 from titan.study import Identity, Study
@@ -47,29 +43,9 @@ def join(
     party = Party(
         found,
         Identity.load(Path(fspath(key)), card),
-        rows_for(found, data),
+        data,
         folder=run_folder(Path(fspath(runs)) if runs else place / "runs", found, run, name),
         ledger=Path(fspath(ledger)) if ledger else Path(fspath(key)).with_suffix(".ledger"),
         choices=Choices(run, wait, listen, allow_differencing=allow_differencing),
     )
     return party.take_part(lambda results: None).results
-
-
-def rows_for(study: Study, data: Any) -> Source | dict[str, Source]:
-    """The rows for all questions, or for each by its name."""
-    names = [question.name for question in study.questions]
-    if not isinstance(data, Mapping) or not data or not set(data) <= set(names):
-        return _opened(data)
-    absent = [name for name in names if name not in data]
-    if absent:
-        raise InputError(
-            f"there are no rows for {listing(absent)}", hint="one source for every question"
-        )
-    return {name: _opened(rows) for name, rows in data.items()}
-
-
-def _opened(data: Any) -> Source:
-    """A stream that can be read only once is kept: some questions read the rows again."""
-    if hasattr(data, "read_all") and hasattr(data, "schema"):
-        data = data.read_all()
-    return open_source(data)

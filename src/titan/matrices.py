@@ -33,21 +33,18 @@ def moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMome
     names = names or [f"x{j}" for j in range(1, A.shape[1] + 1)]
     if len(names) != A.shape[1]:
         raise DataError(f"{party!r} has {A.shape[1]} columns for {len(names)} names")
-    labels = [*names, _response(names)]
+    response = "b"
+    while response in names:  # a column of A may be called so
+        response += "'"
+    labels = [*names, response]
     if A.dtype == object or b.dtype == object:
-        return RationalMoments.of(labels, _fractions(party, A, b))
+        where = f"an entry of {party!r}"
+        exact = [[Fraction(exact_number(x, where)) for x in column] for column in (*A.T, b)]
+        return RationalMoments.of(labels, exact)
     try:
         return gram(labels, [Column(x) for x in _plain(party, A, b)])
     except DataError as error:
         raise DataError(f"{party!r}: {error.message}", hint=error.hint) from None
-
-
-def _response(names: Sequence[str]) -> str:
-    """b, unless a column of A is called so."""
-    response = "b"
-    while response in names:
-        response += "'"
-    return response
 
 
 def _plain(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
@@ -65,8 +62,3 @@ def _plain(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[npt.NDA
                 hint="hand in floats, integers, Fractions or Decimals",
             )
     return columns
-
-
-def _fractions(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[list[Fraction]]:
-    where = f"an entry of {party!r}"
-    return [[Fraction(exact_number(x, where)) for x in column] for column in (*A.T, b)]

@@ -19,7 +19,7 @@ from titan.joint import SumSettings, together
 from titan.joint.average_question import AveragingRows
 from titan.joint.averaged import Average
 from titan.joint.kinds import Question, Setting
-from titan.moments import open_source
+from titan.moments import Source, open_source
 from titan.network import Network
 from titan.privacy.limits import DEFAULT
 from titan.release import Category, Column, Dictionary, Flag, Number
@@ -51,8 +51,16 @@ def asked(text: dict[str, Any] | None = None, known: Dictionary = KNOWN) -> Aver
 
 
 def averaged(computation: AveragingRows, rows: list[Any], engine: Any = "local") -> Average:
-    parts = [computation.prepare(row) for row in rows]
+    parts = [computation.prepare(source(computation, row)) for row in rows]
     return together(computation, parts, SumSettings(NET, engine=engine)).answer
+
+
+def source(computation: AveragingRows, row: Any) -> Source:
+    """A file, or a table of one row: by name, or in the order of the columns."""
+    if isinstance(row, Source):
+        return row
+    named = row if isinstance(row, dict) else dict(zip(computation.names, row, strict=True))
+    return open_source({name: [number] for name, number in named.items()})
 
 
 def sources(tmp_path: Path) -> list[Any]:
@@ -145,17 +153,18 @@ def test_numbers_between_grid_points_go_to_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
-        ([100000.01, 5], "income is outside the study's range, -1000 to 100000"),
-        ([0, 4], "staff is outside"),
-        ([0], "shape"),
-        ([float("nan"), 5], "income is NaN"),
-        (["1", 5], "income is of type str"),
-        ({"income": 1}, "no number for 'staff'"),
+        ([100000.01, 5], 'column "income": a value outside the study\'s range, -1000 to 100000'),
+        ([0, 4], 'column "staff": a value outside'),
+        ([float("nan"), 5], 'column "income": no number'),
+        ([float("inf"), 5], 'column "income"'),
+        (["one", 5], 'column "income"'),
+        ({"income": 1}, 'no column "staff"'),
     ],
 )
 def test_numbers_that_cannot_be_used(row: Any, complaint: str) -> None:
+    computation = asked()
     with pytest.raises(InputError, match=complaint) as error:
-        asked().prepare(row)
+        computation.prepare(source(computation, row))
     assert "100000.01" not in str(error.value)
 
 

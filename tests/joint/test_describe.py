@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import titan
 from titan.errors import DataError, FileError, InputError, NotThereError, PlanError, ReleaseError
 from titan.joint.describe import Describing
-from titan.joint.described import Bins
 from titan.joint.description import ColumnSummary, Description
 from titan.joint.explanations import explained
 from titan.joint.kinds import Question, Setting
+from titan.joint.on_grid import Bins
 from titan.moments import open_source
 from titan.privacy.limits import DEFAULT, NONE
 from titan.release import Category, Column, Dictionary, Flag, Number, Time

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.party.tables import STUDY, Table, fixed
 from titan.party import wire
 from titan.party.messages import HEAD_BYTES
-from titan.party.wire import Ack, Hello, Piece, Refusal, Role
+from titan.party.wire import Absence, Ack, Hello, Here, Piece, Refusal, Role
 from titan.protocol.messages import HEADER_BYTES
 
 _TELLING = (0, 1, 2, 4, 63, 64, 255, 256, 0x7FFF, 0xFFFF, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF)
@@ -98,6 +98,8 @@ def good_chunks() -> list[bytes]:
         wire.encode(Ack(2**32 - 1)),
         wire.encode(Refusal("this is another study")),
         wire.encode(Refusal("north lost its journal; agree on run 2", final=True)),
+        wire.encode(Absence(2, bytes(range(64)), "its ledger refuses the study")),
+        wire.encode(Here((0, 1, 7))),
         wire.encode(Piece(0, 1, 0, b"x")),
         *wire.pieces(3, bytes(range(256))),
         *wire.pieces(9, b"ab" * 90),

@@ -11,6 +11,7 @@ from random import Random
 
 from tests.party.given_sums import task
 from titan import Network
+from titan.errors import DataError
 from titan.party.durable_session import Arrival, DurableSession
 from titan.party.finished_run import FinishedRun
 from titan.party.handshake import Handshake
@@ -38,9 +39,13 @@ class Vectors:
 
     plans: Sequence[Plan]
     secrets: Sequence[Residues] = field(repr=False)
+    stops_at: int = -1
+    """A sum before which all parties find that they must not go on."""
 
     def secret(self, number: int, totals: Sequence[Residues]) -> Residues:
         assert len(totals) == number
+        if number == self.stops_at:
+            raise DataError("too few rows in all")
         return self.secrets[number]
 
 
@@ -154,6 +159,12 @@ class Process:
         return self.session is not None and self.session.complete
 
     @property
+    def stopped(self) -> bool:
+        """And nobody needs a mask of it any more."""
+        owed = any(frame.secret for frame in self.durable.unacknowledged())
+        return self.session is not None and self.session.stopped is not None and not owed
+
+    @property
     def concluded(self) -> bool:
         return self.session is None
 
@@ -175,7 +186,18 @@ class Process:
         if self.place.solver == self.place.party:
             self.durable.send(session.tell_answer(ANSWER))
             perhaps_killed()
-        self.durable.masks_arrived(len(session.totals))
+        self.durable.masks_arrived()
+        self._forget(perhaps_killed)
+
+    def give_up(self, perhaps_killed: Callable[[], None]) -> None:
+        """The end of a run that stopped, likewise."""
+        session = self.session
+        assert session is not None
+        self.journal.finish(str(session.stopped).encode(), b"")
+        perhaps_killed()
+        self._forget(perhaps_killed)
+
+    def _forget(self, perhaps_killed: Callable[[], None]) -> None:
         perhaps_killed()
         self.journal.erase_secrets(self.durable.unacknowledged())
         self.journal.sync()  # SQLite did, at its checkpoints

@@ -1,11 +1,11 @@
 """A whole run in one process, on a network that does its worst: no sockets, no clock, one seed.
 
-Desks with journals in files are driven by a scheduler that draws what happens next: a link comes up
-or is cut; a chunk arrives late, twice, or before the one ahead of it; rubbish arrives; a party is
-killed between any two steps or around any commit, and later made again from its journal; its power
-is cut, and what it has not waited for is lost; one that has its answer leaves though others still
-need it, and has to be asked back. Faults are drawn until they are used up; then everybody must come
-to the end.
+Sessions with journals in files are driven by a scheduler that draws what happens next: a link comes
+up or is cut; a chunk arrives late, twice, or before the one ahead of it; rubbish arrives; a party
+is killed between any two steps or around any commit, and later made again from its journal; its
+power is cut, and what it has not waited for is lost; one that has its answer leaves though others
+still need it, and has to be asked back. Faults are drawn until they are used up; then everybody
+must come to the end.
 """
 
 # Rule 1: what a killed party had in memory is gone; what it had committed is there. After a power
@@ -53,6 +53,8 @@ class Setting:
     masks: MaskMode = "sent"
     solver: int | None = None
     sums: int = 2
+    stops: bool = False
+    """Before the last sum, at every party."""
 
 
 @dataclass
@@ -121,7 +123,9 @@ class World:
             Place(
                 party,
                 network,
-                Vectors(plans, [RING.from_ints(n) for n in own]),
+                Vectors(
+                    plans, [RING.from_ints(n) for n in own], len(plans) - 1 if setting.stops else -1
+                ),
                 setting.solver,
                 folder,
             )
@@ -176,7 +180,7 @@ class World:
     def _steps_of(self, party: int, process: Process) -> Iterator[Step]:
         if process.arrivals:
             yield self._accept, party
-        if process.complete:
+        if process.complete or process.stopped:
             yield self._conclude, party
         if not process.needed and not process.arrivals:
             yield self._leave, party
@@ -262,6 +266,12 @@ class World:
     def _conclude(self, party: int) -> None:
         process = self.living[party]
         assert process.session is not None
+        if self.setting.stops:
+            assert str(process.session.stopped) == "too few rows in all"
+            assert len(process.session.totals) == self.setting.sums - 1
+            self._under_threat(process)(lambda: process.give_up(self._perhaps_killed))
+            self.concluded |= {party} if process.concluded else set()
+            return
         found = [RING.to_ints(total) for total in process.session.totals]
         assert found == self.expected
         if self.setting.solver not in (None, party):

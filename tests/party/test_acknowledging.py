@@ -12,6 +12,7 @@ from tests.party.loopback import Gathering, answers_agree, run
 from titan.errors import FileError
 from titan.party import wire
 from titan.party.arrival_queue import ArrivalQueue
+from titan.party.attendance import Attendance
 from titan.party.conversation import Conversation
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
@@ -53,6 +54,7 @@ def test_what_the_disk_does_not_have_is_not_acknowledged() -> None:
         cast("DurableSession", Counts()),
         cast("ArrivalQueue", None),
         _events(),
+        cast("Attendance", None),
     )
     asyncio.run(conversation._send_acks())
     assert [wire.decode(chunk) for chunk in stream] == [Ack(3)]

@@ -14,7 +14,7 @@ import pytest
 
 from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run
 from titan.errors import DataError, PeerError, TitanError
-from titan.party import taking_part
+from titan.party import run_to_answer
 from titan.party.durable_session import DurableSession
 from titan.party.run_events import RunEvents, Watch
 from titan.party.run_progress import RunProgress
@@ -93,7 +93,7 @@ def test_killed_and_back_with_the_same_answer(tmp_path: Path, point: str) -> Non
             assert journal.state.erased
             assert journal.state.keys == ()
 
-    with patch.object(taking_part, "_GRACE", 0.5):  # for last messages of those who have left
+    with patch.object(run_to_answer, "_GRACE", 0.5):  # for last messages of those who have left
         run(trial())
 
 

@@ -98,6 +98,23 @@ def test_a_party_that_fails_ends_the_others(tmp_path: Path) -> None:
     assert not any(running(int(pid.read_text())) for pid in pids)
 
 
+ABSENT = 'say titan: error: east does not take part: "its file of rows does not fit"\nend 1'
+
+
+def test_a_party_that_does_not_take_part_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    """The others end before it, with its words instead of its error."""
+    pids = [tmp_path / "one.pid", tmp_path / "two.pid"]
+    with pytest.raises(TitanError, match=r'^"east": east\.csv has no column'):
+        played(
+            tmp_path, f"pid {pids[0]}\n{ABSENT}",
+            f"await {pids[0]}\nawait {pids[1]}\nsleep 0.2\n"
+            "say titan: error: east.csv has no column\nend 1",
+            f"pid {pids[1]}\n{ABSENT}",
+        )  # fmt: skip
+    with pytest.raises(TitanError, match=r'^"north": east does not take part'):
+        played(tmp_path, ABSENT, ANSWER, ANSWER)
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [

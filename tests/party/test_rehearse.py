@@ -217,6 +217,14 @@ def test_a_party_whose_rows_are_refused(studied: Path) -> None:
     assert 'titan: error: "east": east.csv, line 14, column "a"' in done.stderr
 
 
+def test_a_file_that_does_not_fit_is_named(studied: Path) -> None:
+    """By its own party, whatever the others say of it."""
+    (studied / "rows" / "east.csv").write_text("y,b\n" + "1,2\n" * 12)
+    done = titan("rehearse", "study.toml", "--data", "rows", cwd=studied)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert 'titan: error: "east": east.csv has no column "a"' in done.stderr
+
+
 def test_too_few_rows_are_refused_by_name(studied: Path) -> None:
     file = studied / "rows" / "south.csv"
     file.write_text("\n".join(file.read_text().splitlines()[:4]) + "\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -34,6 +35,19 @@ def _setting(recovery: RecoveryName, masks: MaskMode, seed: int) -> Setting:
     network = _network(rng)
     solver = rng.randrange(len(network)) if rng.random() < 0.4 else None
     return Setting(network, recovery, masks, solver, sums=rng.randint(1, 2))
+
+
+@pytest.mark.parametrize("recovery", ["tree", "flood", "topk"])
+def test_every_run_that_stops_ends_for_all_alike(recovery: RecoveryName) -> None:
+    """Where there are too few rows in all, say, nobody waits and nobody has an answer."""
+    happened = Counts()
+    for seed in range(RUNS_EACH):
+        setting = replace(_setting(recovery, "sent", seed), sums=2, stops=True)
+        with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+            world = World(setting, seed, Path(folder))
+            world.run()
+        happened.add(world.happened)
+    assert all(vars(happened).values()), happened
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.party.loopback import Gathering, run
 from tests.party.tables import NAMES, Table, Whole
 from titan.errors import DataError, MessageError, PeerError, RecoveryError, TitanError
 from titan.network import Network
-from titan.party import arrival_queue, messages, taking_part
+from titan.party import arrival_queue, messages, run_to_answer
 from titan.party.messages import Enclosed
 from titan.party.run import most_messages
 from titan.party.session import Session
@@ -128,8 +128,8 @@ def test_nobody_leaves_before_everything_is_acknowledged(
 ) -> None:
     """Without any help of a clock: whoever waits for one here waits for longer than the test."""
     monkeypatch.setattr(arrival_queue, "_MOMENT", 3600.0)
-    monkeypatch.setattr(taking_part, "_STOPPED", 3600.0)
-    monkeypatch.setattr(taking_part, "_GRACE", 3600.0)
+    monkeypatch.setattr(run_to_answer, "_STOPPED", 3600.0)
+    monkeypatch.setattr(run_to_answer, "_GRACE", 3600.0)
     g = Gathering(tmp_path, changes={"min_rows_total": 40})
 
     async def all_fail() -> list[Any]:

@@ -15,8 +15,9 @@ from tests.party.loopback import NAMES, Gathering, answers_agree, run
 from titan.errors import DataError, FileError, MessageError, RankError, RecoveryError, TitanError
 from titan.joint.meeting import Meeting
 from titan.party.messages import HEAD_BYTES
+from titan.party.run_to_answer import told_results
 from titan.party.session import Session
-from titan.party.taking_part import JOURNAL, TRANSCRIPT, told_results
+from titan.party.taking_part import JOURNAL, TRANSCRIPT
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.results import Results, encode
 from titan.study.audit import audit

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,8 @@ from titan.errors import InputError, WaitError
 if TYPE_CHECKING:
     from titan.party.engine import Watch
     from titan.party.run_progress import RunProgress
-    from titan.party.taking_part import Outcome, Party
+    from titan.party.run_to_answer import Outcome
+    from titan.party.taking_part import Party
     from titan.protocol import Cost
     from titan.results import Results
     from titan.study import Identity, Report, Study
@@ -69,7 +71,8 @@ def command(
       titan join study.toml --as north --data north.parquet --key north.key
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
-    from titan.party.taking_part import checked, run_folder
+    from titan.party.engine import Watch
+    from titan.party.taking_part import Choices, Party, run_folder
     from titan.study import Identity, Study
     from titan.study.identity import checked_address, on_loopback
 
@@ -84,23 +87,22 @@ def command(
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
     identity = Identity.load(key, found.card(as_))
-    report = checked(found)
-    if not yes:
-        _ask(found, report, identity)
+    party = Party(
+        found,
+        identity,
+        _files(found, data),
+        folder=run_folder(runs or study.parent / "runs", found, run, as_),
+        ledger=ledger or key.with_suffix(".ledger"),
+        choices=Choices(run, wait, listen, keep_journal, allow_differencing),
+        watch=Watch(_tell),
+    )
+    report = party.checked()
+    if not yes and not _agrees(found, report, identity):
+        told = party.decline()
+        print(f"Nothing was sent{', but that ' + as_ + ' does not take part' if told else ''}.")
+        raise typer.Exit(1)
     with _watching() as watch:
-        party = _party(
-            found,
-            identity,
-            data,
-            folder=run_folder(runs or study.parent / "runs", found, run, as_),
-            ledger=ledger or key.with_suffix(".ledger"),
-            watch=watch,
-            run=run,
-            wait=wait,
-            listen=listen,
-            keep_journal=keep_journal,
-            allow_differencing=allow_differencing,
-        )
+        party = replace(party, watch=watch)
         try:
             outcome = party.take_part(_shower(json, as_))
         except KeyboardInterrupt:
@@ -114,15 +116,6 @@ def command(
             f"titan: {name} has not confirmed everything; if it asks, run the same command again",
             file=sys.stderr,
         )
-
-
-def _party(study: Study, identity: Identity, data: list[str], **kept: Any) -> Party:
-    from titan.joining import rows_for
-    from titan.party.taking_part import Choices, Party
-
-    folder, ledger, watch = (kept.pop(name) for name in ("folder", "ledger", "watch"))
-    rows = rows_for(study, _files(study, data))
-    return Party(study, identity, rows, folder, ledger, Choices(**kept), watch)
 
 
 def _files(study: Study, data: list[str]) -> Path | dict[str, Path]:
@@ -142,7 +135,7 @@ def _files(study: Study, data: list[str]) -> Path | dict[str, Path]:
 # -- before -----------------------------------------------------------------------------------
 
 
-def _ask(study: Study, report: Report, identity: Identity) -> None:
+def _agrees(study: Study, report: Report, identity: Identity) -> bool:
     """What will leave this machine and to whom; nothing happens without a yes."""
     me = next(p for p in report.facts["parties"] if p["name"] == identity.name)
     cost = report.cost
@@ -166,9 +159,7 @@ def _ask(study: Study, report: Report, identity: Identity) -> None:
         show_wrapped("note: ", warning)
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on", hint="--yes takes part without asking")
-    if not typer.confirm("Take part?"):
-        print("Nothing was sent.")
-        raise typer.Exit(1)
+    return typer.confirm("Take part?")
 
 
 def _bytes(cost: Cost | None, name: str) -> str:

@@ -4,36 +4,26 @@ from __future__ import annotations
 
 from collections import deque
 
-import numpy as np
-
+from titan.engines.counting import Count
 from titan.errors import RecoveryError
 from titan.network import Network
-from titan.protocol import Cost, Envelope, PerParty
+from titan.protocol import Cost, Envelope
 from titan.protocol.broadcast import Relay
 
 
-def broadcast(
-    network: Network, origin: int, message: bytes, told: list[Envelope] | None = None
-) -> Cost:
+def broadcast(network: Network, origin: int, message: bytes, told: list[Envelope]) -> Cost:
     """Flood one party's message to all; every party must end with it. Returns what it cost.
 
-    Envelopes are appended to `told`, if it is given.
+    Envelopes are appended to `told`.
     """
     relays = [Relay(network, party, origin) for party in range(len(network))]
-    sent, received = np.zeros((2, len(network)), np.int64)
-    waiting = deque(relays[origin].start(message))
-    messages = furthest = 0
+    count, waiting = Count(network), deque(relays[origin].start(message))
     while waiting:
         envelope = waiting.popleft()
-        if told is not None:
-            told.append(envelope)
-        sent[envelope.sender] += envelope.size
-        received[envelope.receiver] += envelope.size
-        messages, furthest = messages + 1, max(furthest, envelope.round)
+        told.append(envelope)
+        count.add(envelope, 0)
         waiting.extend(relays[envelope.receiver].receive(envelope))
     if any(relay.message != message for relay in relays):
         raise RecoveryError("a broadcast did not reach everyone")
-    numbers = sent // 8
-    held = np.full(len(network), len(message) // 8, np.int64)
-    counts = (PerParty(network, array) for array in (sent, received, numbers, held))
-    return Cost(furthest, furthest, messages, *counts)
+    count.numbers = [size // 8 for size in count.sent]
+    return count.cost([len(message) // 8] * len(network), before=0)

@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from titan.protocol import Agent, Cost, Envelope, PerParty, Plan
+from titan.network import Network
+from titan.protocol import Cost, Envelope, PerParty
 
 
 class Count:
-    """The cost, counted envelope by envelope."""
+    """The cost so far."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        m = len(plan.network)
+    def __init__(self, network: Network) -> None:
+        self.network = network
         self.messages = self.furthest = 0
-        self.sent, self.received, self.numbers = [0] * m, [0] * m, [0] * m
+        self.sent, self.received, self.numbers = ([0] * len(network) for _ in range(3))
 
-    def add(self, envelope: Envelope) -> bool:
-        """Count it; True if it is the first of its round."""
-        kind, sender, receiver, round_, payload = envelope
+    def add(self, envelope: Envelope, numbers: int) -> bool:
+        """Count it, with so many numbers in it; True if it is the first of its round."""
         size = envelope.size
         self.messages += 1
-        self.sent[sender] += size
-        self.received[receiver] += size
-        self.numbers[sender] += self.plan.numbers_in(kind, payload)
-        if round_ <= self.furthest:
+        self.sent[envelope.sender] += size
+        self.received[envelope.receiver] += size
+        self.numbers[envelope.sender] += numbers
+        if envelope.round <= self.furthest:
             return False
-        self.furthest = round_
+        self.furthest = envelope.round
         return True
 
-    def cost(self, agents: list[Agent]) -> Cost:
-        def per_party(counts: list[int]) -> PerParty:
-            return PerParty(self.plan.network, np.array(counts, np.int64))
-
-        return Cost(
-            rounds=self.furthest + 1,
-            recovery_rounds=self.furthest,
-            messages=self.messages,
-            bytes_sent=per_party(self.sent),
-            bytes_received=per_party(self.received),
-            numbers_sent=per_party(self.numbers),
-            numbers_held=per_party([agent.numbers_held for agent in agents]),
-        )
+    def cost(self, held: Sequence[int], *, before: int = 1) -> Cost:
+        """With the numbers that every party held, and the rounds `before` recovery: the masks'."""
+        counts = self.sent, self.received, self.numbers, held
+        each = (PerParty(self.network, np.array(count, np.int64)) for count in counts)
+        return Cost(self.furthest + before, self.furthest, self.messages, *each)

@@ -44,14 +44,16 @@ def run(
     """
     plan.check_shape(secrets.shape, (plan.ring.limbs, len(plan.network), plan.dimension))
     agents = [Agent(plan, party, secrets[:, party], source()) for party in range(len(plan.network))]
-    count = Count(plan)
+    count = Count(plan.network)
     recorded: list[Envelope] = []
     for envelope in _deliver(agents, shuffle):
-        if count.add(envelope) and progress is not None:
+        numbers = plan.numbers_in(envelope.kind, envelope.payload)
+        if count.add(envelope, numbers) and progress is not None:
             progress(envelope.round, plan.cost.recovery_rounds)
         if record:
             recorded.append(envelope)
-    return Outcome(_agreed(agents), agents[0].counted, count.cost(agents), tuple(recorded))
+    cost = count.cost([agent.numbers_held for agent in agents])
+    return Outcome(_agreed(agents), agents[0].counted, cost, tuple(recorded))
 
 
 def _deliver(agents: list[Agent], shuffle: random.Random | None) -> Iterator[Envelope]:

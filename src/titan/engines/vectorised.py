@@ -9,7 +9,6 @@ is known from the plan, and tests hold both engines to the same counts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -57,15 +56,15 @@ def run(
 
 def _obfuscate(plan: Plan, inputs: Residues, source: MaskSource) -> Residues:
     """Add each edge's mask at its receiver, subtract it at its sender; some entries at a time."""
-    ring, edges = plan.ring, _edges(plan.network)
+    ring, (out_starts, by_receiver, in_starts) = plan.ring, _edges(plan.network)
     size = max(1, _WORDS_AT_ONCE // (ring.limbs * len(plan.network.senders)))
     if plan.masks == "seeded":
         size = plan.entries  # a seed stands for a whole vector
     for start in range(0, plan.entries, size):
         part = inputs[:, start : start + size]
         masks = _draw(plan, part.shape[1], len(plan.network.senders), source)
-        ring.add_into(part, ring.sum_groups(masks[..., edges.by_receiver], edges.in_starts))
-        ring.subtract_into(part, ring.sum_groups(masks, edges.out_starts))
+        ring.add_into(part, ring.sum_groups(masks[..., by_receiver], in_starts))
+        ring.subtract_into(part, ring.sum_groups(masks, out_starts))
     return inputs
 
 
@@ -77,24 +76,14 @@ def _draw(plan: Plan, entries: int, edges: int, source: MaskSource) -> Residues:
     return ring.uniform(entries * edges, source.words).reshape(ring.limbs, entries, edges)
 
 
-@dataclass(frozen=True)
-class _Edges:
-    """Edges grouped by sender, which is their canonical order, and by receiver.
+@lru_cache(maxsize=8)
+def _edges(network: Network) -> tuple[Indices, Indices, Indices]:
+    """Where each party's edges begin among all, which are ordered by sender; their order by
+    receiver, and where each party's begin in that.
 
     Every party of a strongly connected network has an edge of either kind, so no group is empty.
     """
-
-    out_starts: Indices
-    by_receiver: Indices
-    in_starts: Indices
-
-
-@lru_cache(maxsize=8)
-def _edges(network: Network) -> _Edges:
     parties = np.arange(len(network))
     by_receiver = np.argsort(network.receivers, kind="stable")
-    return _Edges(
-        np.searchsorted(network.senders, parties),
-        by_receiver,
-        np.searchsorted(network.receivers[by_receiver], parties),
-    )
+    in_starts = np.searchsorted(network.receivers[by_receiver], parties)
+    return np.searchsorted(network.senders, parties), by_receiver, in_starts

@@ -12,8 +12,8 @@ equations     pooled normal equations, with scales found or given
 regression    least squares with standard errors, robust ones too
 ridge         least squares with a penalty
 system        the paper's own question: A x = b
-describe      counts, means, standard deviations, histograms: a Table 1; `described` is one column,
-              `description` the answer, `drafting` makes up a dictionary in one process
+describe      counts, means, standard deviations, histograms: a Table 1; `description` is its answer
+on_grid       a column of numbers as a study knows it, and the bins of its histogram
 kinds         what a study can ask, by name
 explanations  what a computation tells everybody, in sentences
 """

@@ -6,23 +6,22 @@ multiples of a unit that all know.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Unpack
 
-import numpy as np
 import numpy.typing as npt
 
-from titan.errors import InputError
-from titan.inputs import arrays_by_party, as_array, network_for, place_in
+from titan.inputs import arrays_by_party, network_for, place_in
 from titan.joint.averaged import Average
 from titan.joint.computation import Sum
 from titan.joint.settings import SumOptions, SumSettings
 from titan.joint.together import SideBySide, together
 from titan.network import Network
-from titan.ring import FixedPoint, Residues, Ring, Scale
+from titan.ring import FixedPoint, Residues, Ring
 
 Number = float | int | Fraction | Decimal
 Values = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any]
@@ -32,26 +31,26 @@ Values = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any]
 class Averaging:
     """The computation. A party's part is its numbers as residues, (limbs, d)."""
 
-    scale: Scale
+    ring: Ring
+    units: tuple[Fraction, ...]
+    """What 1 stands for: of every entry, or one for all."""
+    rounding: Fraction
+    """How far a number may have been moved when it was encoded."""
     shape: tuple[int, ...]
     parties: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """Of the entries, where they are columns."""
 
     @property
     def sums(self) -> tuple[Sum]:
-        units = set(self.scale.units)
-        unit = units.pop() if len(units) == 1 else Fraction(1)  # of entries' own units
-        entries = int(np.prod(self.shape, dtype=np.int64))
-        return (Sum("average", entries, self.scale.ring, unit, "the sum of all parties' numbers"),)
+        unit = self.units[0] if len(set(self.units)) == 1 else Fraction(1)  # of each entry's own
+        said = "the sum of all parties' numbers"
+        return (Sum("average", math.prod(self.shape), self.ring, unit, said),)
 
     def prepare(self, rows: Any) -> Residues:
-        """Rows stand for one party's number or array here."""
-        numbers = as_array(rows)
-        if numbers.shape != self.shape:
-            raise InputError(f"numbers of shape {numbers.shape}", hint=f"{self.shape} is expected")
-        return self.scale.encode(numbers.reshape(-1), self._called)
-
-    def _called(self, entry: int) -> str:
-        return f"entry {entry}"
+        """Here the numbers of one party, encoded; `average_question` takes them from a row."""
+        encoded: Residues = rows
+        return encoded
 
     def begin(self) -> None:
         return None
@@ -60,9 +59,8 @@ class Averaging:
         return part
 
     def learn(self, n: int, known: None, total: Residues) -> Average:
-        sums = tuple(self.scale.ring.to_signed(total))
-        bits, units, rounding = self.scale.ring.bits, self.scale.units, self.scale.rounding
-        return Average(sums, units, rounding, bits, self.shape, self.parties)
+        sums, bits = tuple(self.ring.to_signed(total)), self.ring.bits
+        return Average(sums, self.units, self.rounding, bits, self.shape, self.parties, self.names)
 
     def answer(self, known: Average | None) -> Average | None:
         return known
@@ -95,6 +93,7 @@ def average(
         scale = FixedPoint.for_bound(ring, bound, m)
     encoded = scale.encode(numbers, place_in(net, shape))
     parts = SideBySide(encoded.reshape(encoded.shape[0], m, -1))
-    found = together(Averaging(scale, shape, net.parties), parts, settings)
+    averaging = Averaging(ring, scale.units, scale.rounding, shape, net.parties)
+    found = together(averaging, parts, settings)
     used = found.plans[0].scheme.name
     return replace(found.answer, recovery=used, cost=found.cost, record=found.record)

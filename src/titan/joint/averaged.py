@@ -20,6 +20,7 @@ from titan.ring.fixed_point import decode, error_bound
 
 Floats = npt.NDArray[np.float64]
 _SHOWN = 20
+_NUMBERS = ("value", "total", "error_bound")
 _STATE = ("sums", "units", "rounding", "bits", "shape", "parties", "names", "recovery")
 
 
@@ -79,41 +80,26 @@ class Average(Result, kind="average"):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; the numbers of named columns stand under their names."""
-        return {
-            "value": self._told(self.value),
-            "total": self._told(self.total),
-            "error_bound": self._told(self.error_bound),
-            "parties": list(self.parties),
-            "recovery": self.recovery,
-            "bits": self.bits,
-            **({} if self.cost is None else {"cost": self.cost.as_dict()}),
-        }
-
-    def _told(self, numbers: float | Floats) -> Any:
-        plain = np.asarray(numbers).tolist()
-        return dict(zip(self.names, plain, strict=True)) if self.names else plain
+        numbers = {key: np.asarray(getattr(self, key)).tolist() for key in _NUMBERS}
+        if self.names:
+            numbers = {k: dict(zip(self.names, x, strict=True)) for k, x in numbers.items()}
+        rest = {"parties": list(self.parties), "recovery": self.recovery, "bits": self.bits}
+        return numbers | rest | ({} if self.cost is None else {"cost": self.cost.as_dict()})
 
     def summary(self) -> str:
         """The numbers with what is proven of them, and what they cost."""
         value, bound = np.ravel(self.value).tolist(), np.ravel(self.error_bound).tolist()
-        rows: list[tuple[str, ...]] = [("average", "proven within")]
-        if self.names:
-            rows = [("", *rows[0])]
+        rows = [("", "average", "proven within")[not self.names :]]
         for at, (x, error) in enumerate(zip(value[:_SHOWN], bound, strict=False)):
             rows.append((*self.names[at : at + 1], repr(x), f"{error:.1e}"))
         lines = aligned(rows)
         if len(value) > _SHOWN:
             lines.append(f"and {len(value) - _SHOWN} more entries (`value` and --json have all)")
-        return "\n".join([*lines, self._told_of_cost()])
-
-    def _told_of_cost(self) -> str:
-        parties, cost = f"{len(self.parties)} parties", self.cost
-        if cost is None:
-            return parties
-        return (
-            f"{parties}; {self.recovery}, {cost.rounds} rounds, {cost.messages} messages, "
-            f"at most {cost.bytes_sent.largest} bytes sent by a party"
-        )
+        told, cost = f"{len(self.parties)} parties", self.cost
+        if cost is not None:
+            told += f"; {self.recovery}, {cost.rounds} rounds, {cost.messages} messages, "
+            told += f"at most {cost.bytes_sent.largest} bytes sent by a party"
+        return "\n".join([*lines, told])
 
     def to_state(self) -> dict[str, Any]:
         return {
@@ -121,10 +107,8 @@ class Average(Result, kind="average"):
             "units": list(map(exact_text, self.units)),
             "rounding": exact_text(self.rounding),
             "bits": self.bits,
-            "shape": list(self.shape),
-            "parties": list(self.parties),
-            "names": list(self.names),
             "recovery": self.recovery,
+            **{key: list(getattr(self, key)) for key in ("shape", "parties", "names")},
         }
 
     @classmethod
@@ -138,17 +122,9 @@ class Average(Result, kind="average"):
             raise ValueError("it does not have as many sums and units as entries")
         if named and len(named) != len(sums):
             raise ValueError("it does not have as many names as entries")
-        return cls(
-            sums,
-            units,
-            read_exact(found["rounding"]),
-            canonical.whole(found["bits"], 1),
-            shape,
-            canonical.names(found["parties"]),
-            named,
-            canonical.name(found["recovery"]),
-            cost,
-        )
+        rounding, bits = read_exact(found["rounding"]), canonical.whole(found["bits"], 1)
+        parties, recovery = canonical.names(found["parties"]), canonical.name(found["recovery"])
+        return cls(sums, units, rounding, bits, shape, parties, named, recovery, cost)
 
     def __repr__(self) -> str:
         return f"Average(value={self.value!r}, parties={len(self.parties)})"

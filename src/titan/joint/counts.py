@@ -58,11 +58,6 @@ def count(
             f"at_most={at_most} is below the number of parties",
             hint="counting needs a true upper bound on the number of parties",
         )
-    settings = SumSettings(
-        net,
-        recovery="topk",
-        k=k,
-        rounds=at_most - 1 if rounds is None else rounds,
-        at_most=at_most,
-    )
+    rounds = at_most - 1 if rounds is None else rounds
+    settings = SumSettings(net, recovery="topk", k=k, rounds=rounds, at_most=at_most)
     return together(Counting(at_most), [None] * len(net), settings).answer

@@ -16,48 +16,135 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
+from operator import add
 from typing import Any, Unpack
 
+import numpy as np
+
 from titan.errors import InputError, PlanError
-from titan.inputs import by_party, network_for
-from titan.joint.computation import Fold, Sum
-from titan.joint.described import Bins, ColumnAsked, Levels, Numbers
+from titan.inputs import network_for, sources
+from titan.joint.computation import Sum
 from titan.joint.description import ColumnSummary, Description
 from titan.joint.equations import MOST_ROWS
 from titan.joint.explanations import Explanation, Item
 from titan.joint.kinds import TEXTS, Asked, Setting, kind
+from titan.joint.on_grid import Bins, BinsGiven, OnGrid
 from titan.joint.settings import SumOptions, SumSettings, refuse_without_network
-from titan.joint.together import together
+from titan.joint.together import alone, together
 from titan.listing import listing
 from titan.moments import Source, open_source
+from titan.moments.cells import Cells
 from titan.moments.reading import Reading, read
 from titan.moments.sources import Block
+from titan.moments.terms import Level
 from titan.network import Network
-from titan.privacy.limits import Limits, limits_for
-from titan.release import Column, Dictionary
+from titan.privacy.limits import NONE, Limits, limits_for
+from titan.release import Category, Column, Dictionary, Flag
 from titan.release.draft import draft
 from titan.ring import Residues, Ring
 
 Totals = tuple[Sequence[int], ...]
-BinsGiven = Mapping[str, str] | Sequence[str]
+
+
+# -- one column -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ColumnAsked:
+    """What is counted of a column: its levels; or of numbers their sums, and perhaps their bins."""
+
+    name: str
+    column: Column
+    levels: tuple[Level, ...] = ()
+    numbers: OnGrid | None = None
+    bins: Bins | None = None
+
+    @classmethod
+    def of(cls, name: str, known: Dictionary, bins: Bins | None) -> ColumnAsked:
+        """InputError where the dictionary does not say enough."""
+        if name not in known:
+            raise InputError(
+                f"the data dictionary does not say what {name!r} is",
+                hint=f"a number: --range {name}=0:120 --step {name}=1; "
+                f"a category: --levels {name}=a,b",
+            )
+        column = known[name]
+        if isinstance(column, Flag):
+            return cls(name, column, tuple(Level(Fraction(n), str(n)) for n in (0, 1)))
+        if isinstance(column, Category):
+            return cls(name, column, tuple(Level(text, text) for text in column.levels))
+        return cls(name, column, numbers=OnGrid.of(name, known), bins=bins)
+
+    @property
+    def cells(self) -> int:
+        """How many levels or cells of a histogram are counted."""
+        return len(self.levels) or len(self.bins or ())
+
+    def read(self, cells: Cells) -> tuple[list[int], list[int], int]:
+        """Missing values, then the rows of each cell; Σx and Σx²; how many values were rounded."""
+        if self.numbers is None:
+            codes, gaps = cells.codes(self.levels)
+            counts = np.bincount(codes[~gaps], minlength=len(self.levels))
+            return [int(gaps.sum()), *counts.tolist()], [], 0
+        values, gaps, rounded = self.numbers.read(cells)
+        binned = [] if self.bins is None else self.bins.count(values, self.numbers.size.unit)
+        if self.numbers.size.most**2 * max(len(values), 1) >= 2**63:
+            values = values.astype(object)
+        totals = [int(values.sum()), int((values * values).sum())]
+        return [int(gaps.sum()), *binned], totals, rounded
+
+    def summary(self, rows: int, counts: Sequence[int], totals: Sequence[int]) -> ColumnSummary:
+        missing, *cells = counts
+        unit = getattr(self.column, "unit", "")
+        found = ColumnSummary(self.name, self.column.kind, missing, rows - missing, unit)
+        if self.levels:
+            texts = [level.text for level in self.levels]
+            found = replace(found, levels=tuple(zip(texts, cells, strict=True)))
+        if self.bins is not None:
+            found = replace(found, edges=self.bins.edges, histogram=tuple(cells))
+        if self.numbers is not None and totals:
+            one = self.numbers.size.unit
+            found = replace(found, total=totals[0] * one, squares=totals[1] * one**2)
+        return found
+
+
+def columns_asked(
+    names: Sequence[str], bins: Mapping[str, Bins], known: Dictionary
+) -> tuple[ColumnAsked, ...]:
+    twice = [name for name in names if list(names).count(name) > 1]
+    if twice or not names:
+        found = f"the column {twice[0]!r} stands twice" if twice else "no column is named"
+        raise InputError(found, hint="name every column once")
+    asked = tuple(ColumnAsked.of(name, known, bins.get(name)) for name in names)
+    unused = [name for name in bins if not any(e.name == name and e.bins for e in asked)]
+    if unused:
+        raise InputError(
+            f"bins of {unused[0]!r}, which is not a column of numbers here",
+            hint="name it among the columns; levels and flags are counted without bins",
+        )
+    return asked
+
+
+# -- one party's rows -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class RowsCounted:
-    """What some rows of a party add to the two sums."""
+    """What some rows of a party put into each of the sums."""
 
-    rows: int
-    counts: tuple[int, ...] = field(repr=False)
-    totals: tuple[int, ...] = field(repr=False)
-    rounded: Mapping[str, int] = field(default_factory=dict)
+    numbers: tuple[tuple[int, ...], ...] = field(repr=False)
+    rounded: Mapping[str, int]
     """How many values of a column lay between grid points; only their owner is told."""
     owner: str = ""
 
+    @property
+    def rows(self) -> int:
+        return self.numbers[0][0]
+
     def __add__(self, other: RowsCounted) -> RowsCounted:
-        counts = map(sum, zip(self.counts, other.counts, strict=True))
-        totals = map(sum, zip(self.totals, other.totals, strict=True))
+        pairs = zip(self.numbers, other.numbers, strict=True)
         rounded = Counter(self.rounded) + Counter(other.rounded)
-        return RowsCounted(self.rows + other.rows, tuple(counts), tuple(totals), rounded)
+        return RowsCounted(tuple(tuple(map(add, *pair)) for pair in pairs), rounded)
 
 
 @dataclass(frozen=True)
@@ -71,13 +158,14 @@ class CountRows(Reading[RowsCounted, RowsCounted]):
         return [each.name for each in self.asked]
 
     def block(self, rows: Block) -> RowsCounted:
-        found = {each.name: each.read(rows.cells[each.name]) for each in self.asked}
-        return RowsCounted(
-            rows.rows,
-            tuple(n for counts, _, _ in found.values() for n in counts),
-            tuple(n for _, totals, _ in found.values() for n in totals),
-            {name: rounded for name, (_, _, rounded) in found.items() if rounded},
-        )
+        found = [each.read(rows.cells[each.name]) for each in self.asked]
+        counts = (rows.rows, *(n for counts, _, _ in found for n in counts))
+        totals = tuple(n for _, totals, _ in found for n in totals)
+        pairs = zip(self.columns, found, strict=True)
+        return RowsCounted((counts, totals), {name: n for name, (_, _, n) in pairs if n})
+
+
+# -- the computation --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -90,54 +178,37 @@ class Describing:
 
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
-        return tuple(
-            Sum(name, sum(item.numbers for item in items), ring, Fraction(1), _said(items))
-            for name, ring, items in (
-                ("counts", Ring(MOST_ROWS.bit_length() + 1), self._counted),
-                ("totals", Ring(self._most.bit_length() + 1), self._summed),
-            )
-            if items
-        )
+        counts, totals = self._items
+        largest = max((each.numbers.size.most for each in self.asked if each.numbers), default=0)
+        both = _sum("counts", 1, counts), _sum("totals", largest**2, totals)
+        return both if totals else both[:1]
 
     @property
-    def _counted(self) -> list[Item]:
-        levels = {each.name: each.counts - 1 for each in self.asked if isinstance(each, Levels)}
-        bins = {each.name: each.counts - 1 for each in self._numbers if each.bins is not None}
+    def _items(self) -> tuple[list[Item], list[Item]]:
+        """What the two sums open."""
+        levels = {each.name: each.cells for each in self.asked if each.levels}
+        bins = {each.name: each.cells for each in self.asked if each.bins is not None}
+        numbers = [each.name for each in self.asked if each.numbers is not None]
         every = listing(each.name for each in self.asked)
-        found = [
+        of_levels = f"how many rows have each level of {listing(levels)}"
+        cells = f"how many rows are in each cell of a histogram of {listing(bins)}"
+        squares = f"the sums over all rows of {listing(numbers)} and of their squares"
+        counts = [
             Item("rows", 1, "the number of rows of all parties together"),
             Item("missing values", len(self.asked), f"how many values are missing in {every}"),
+            Item("levels", sum(levels.values()), of_levels),
+            Item("histograms", sum(bins.values()), cells),
         ]
-        if levels:
-            said = f"how many rows have each level of {listing(levels)}"
-            found.append(Item("levels", sum(levels.values()), said))
-        if bins:
-            said = f"how many rows are in each cell of a histogram of {listing(bins)}"
-            found.append(Item("histograms", sum(bins.values()), said))
-        return found
-
-    @property
-    def _summed(self) -> list[Item]:
-        names = listing(each.name for each in self._numbers)
-        said = f"the sums over all rows of {names} and of their squares"
-        return [Item("Σx, Σx²", 2 * len(self._numbers), said)] if names else []
-
-    @property
-    def _numbers(self) -> list[Numbers]:
-        return [each for each in self.asked if isinstance(each, Numbers)]
-
-    @property
-    def _most(self) -> int:
-        """No total is larger, in units of the columns'."""
-        return max((each.size.most for each in self._numbers), default=0) ** 2 * MOST_ROWS
+        totals = [Item("Σx, Σx²", 2 * len(numbers), squares)]
+        return [i for i in counts if i.numbers], [i for i in totals if i.numbers]
 
     @property
     def explanation(self) -> Explanation:
+        counts, totals = self._items
         by_computing = "by computing: the means and standard deviations of these columns"
-        known = [*self._counted, *self._summed]
-        known += [Item("means", 0, by_computing)] if self._numbers else []
+        means = [Item("means", 0, by_computing)] if totals else []
         columns = tuple(each.name for each in self.asked)
-        return Explanation(tuple(known), columns, counts_levels=True)
+        return Explanation((*counts, *totals, *means), columns, counts_levels=True)
 
     @property
     def reading(self) -> CountRows:
@@ -155,29 +226,28 @@ class Describing:
     def secret(self, n: int, known: Totals, part: RowsCounted) -> Residues:
         if n == 0:
             self.limits.check_own(part.rows, part.owner)
-        return self.sums[n].ring.from_ints(part.totals if n else [part.rows, *part.counts])
+        return self.sums[n].ring.from_ints(part.numbers[n])
 
     def learn(self, n: int, known: Totals, total: Residues) -> Totals:
+        """Between the sums all parties look at the counts, before anything else leaves them."""
         known = (*known, self.sums[n].ring.to_signed(total))
         if n == 0:
-            self._check(known[0][0], self._columns(known))
+            self.limits.check_pooled(known[0][0], 0, self.parties)
+            for each, column in zip(self.asked, self._columns(known), strict=True):
+                cells = {f"{each.name} = {label}": rows for label, rows in column.cells()}
+                self.limits.check_cells(cells)
+                if each.numbers is not None:
+                    self.limits.check_values(column.count, each.name)
         return known
-
-    def _check(self, rows: int, columns: Sequence[ColumnSummary]) -> None:
-        """Between the sums: all parties look at the counts, before anything else leaves them."""
-        self.limits.check_pooled(rows, 0, self.parties)
-        for each, column in zip(self.asked, columns, strict=True):
-            cells = {f"{each.name} = {label}": n for label, n in column.cells()}
-            self.limits.check_cells(cells)
-            if isinstance(each, Numbers):
-                self.limits.check_values(column.count, each.name)
 
     def _columns(self, known: Totals) -> list[ColumnSummary]:
         rows, *counts = known[0]
         counted, totals = iter(counts), iter(known[1] if len(known) > 1 else ())
         return [
             each.summary(
-                rows, list(islice(counted, each.counts)), list(islice(totals, each.totals))
+                rows,
+                list(islice(counted, 1 + each.cells)),
+                list(islice(totals, 0 if each.numbers is None else 2)),
             )
             for each in self.asked
         ]
@@ -188,40 +258,15 @@ class Describing:
         return Description(known[0][0], tuple(self._columns(known)))
 
 
-def _said(items: Sequence[Item]) -> str:
-    return "; ".join(item.sentence for item in items)
+def _sum(name: str, most: int, items: Sequence[Item]) -> Sum:
+    """Of numbers to which a row adds at most so much."""
+    entries, said = sum(item.numbers for item in items), [item.sentence for item in items]
+    return Sum(
+        name, entries, Ring((most * MOST_ROWS).bit_length() + 1), Fraction(1), "; ".join(said)
+    )
 
 
 # -- as a question ----------------------------------------------------------------------------
-
-
-def columns_asked(
-    names: Sequence[str], bins: Mapping[str, Bins], known: Dictionary
-) -> tuple[ColumnAsked, ...]:
-    """What everybody knows of each column; InputError where the dictionary does not say enough."""
-    twice = [name for name in names if list(names).count(name) > 1]
-    if twice or not names:
-        found = f"the column {twice[0]!r} stands twice" if twice else "no column is named"
-        raise InputError(found, hint="name every column once")
-    asked = tuple(_column_asked(name, known, bins.get(name)) for name in names)
-    for name in bins:
-        if not any(each.name == name and isinstance(each, Numbers) for each in asked):
-            raise InputError(
-                f"bins of {name!r}, which is not a column of numbers here",
-                hint="name it among the columns; levels and flags are counted without bins",
-            )
-    return asked
-
-
-def _column_asked(name: str, known: Dictionary, bins: Bins | None) -> ColumnAsked:
-    if name not in known:
-        raise InputError(
-            f"the data dictionary does not say what {name!r} is",
-            hint=f"a number: --range {name}=0:120 --step {name}=1; a category: --levels {name}=a,b",
-        )
-    column: Column = known[name]
-    levels = Levels.of(name, column)
-    return Numbers.of(name, column, bins) if levels is None else levels
 
 
 def _settle(asked: Asked, columns: Dictionary) -> Asked:
@@ -272,45 +317,42 @@ def describe(
     limits = limits_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        alone = {"the table": open_source(data, decimal=dictionary is None)}
-        return _alone(*_prepared(alone, columns, bins, dictionary, limits_for(True)))
+        own = open_source(data, decimal=dictionary is None)
+        computation = _computation([own], columns, bins, dictionary, NONE)
+        return alone(computation, computation.prepare(own))
     net = network_for(network, data)
     if "bits" in options:
         raise PlanError("bits of a description", hint="leave them out: the dictionary sets them")
     settings = SumSettings.of(net, options)
-    sources = {
-        party: open_source(table, decimal=dictionary is None, label=f"the table of {party!r}")
-        for party, table in zip(net.parties, by_party(data, net), strict=True)
-    }
-    found = together(*_prepared(sources, columns, bins, dictionary, limits), settings)
+    tables = sources(data, net, decimal=dictionary is None)
+    computation = _computation(tables, columns, bins, dictionary, limits)
+    pairs = zip(net.parties, map(computation.prepare, tables), strict=True)
+    parts = [replace(part, owner=party) for party, part in pairs]
+    found = together(computation, parts, settings)
     return replace(found.answer, cost=found.cost, record=found.record)
 
 
-def _prepared(
-    sources: Mapping[str, Source],
-    columns: Sequence[str] | None,
-    bins: BinsGiven | None,
-    dictionary: Mapping[str, Column] | None,
-    limits: Limits,
-) -> tuple[Describing, list[RowsCounted]]:
-    """The computation, and every party's part."""
+def _computation(
+    tables: Sequence[Source], columns: Any, bins: Any, dictionary: Any, limits: Limits
+) -> Describing:
+    """Of what was asked for, checked."""
     names = _texts("columns", columns)
     binned = Bins.by_column(bins if isinstance(bins, Mapping) else _texts("bins", bins))
-    known = draft(sources.values(), names or None) if dictionary is None else _checked(dictionary)
-    of_first = next(iter(sources.values())).column_names
-    asked = columns_asked(names or [name for name in of_first if name in known], binned, known)
-    computation = Describing(asked, len(sources), limits)
-    parts = [replace(computation.prepare(source), owner=p) for p, source in sources.items()]
-    return computation, parts
+    known = draft(tables, names or None) if dictionary is None else _checked(dictionary)
+    names = names or [name for name in tables[0].column_names if name in known]
+    return Describing(columns_asked(names, binned, known), len(tables), limits)
 
 
 def _texts(what: str, given: Any) -> list[str]:
     """A list of texts; a text alone is not one, though Python may think so."""
-    listed = isinstance(given, Iterable) and not isinstance(given, str)
-    texts = [*given] if listed else [given]
-    if given is not None and not (listed and all(isinstance(text, str) for text in texts)):
+    if given is None:
+        return []
+    texts: list[Any] = [None]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        texts = [*given]
+    if not all(isinstance(text, str) for text in texts):
         raise InputError(f"{what}={given!r} is not a list of texts", hint=f"such as {what}=[…, …]")
-    return texts if listed else []
+    return texts
 
 
 def _checked(dictionary: Any) -> Dictionary:
@@ -321,11 +363,3 @@ def _checked(dictionary: Any) -> Dictionary:
             hint='{"age": Number.read(0, 120, 1), "sex": Category(("f", "m"))} of titan.release',
         )
     return Dictionary.of(dictionary)
-
-
-def _alone(computation: Describing, parts: Sequence[RowsCounted]) -> Description:
-    """One table's totals are its own parts."""
-    fold = Fold(computation)
-    while not fold.over:
-        fold.learn(fold.secret(parts[0]))
-    return fold.answer()

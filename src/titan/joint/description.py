@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -83,30 +83,25 @@ class ColumnSummary:
         return self.count - sum(self.histogram) if self.edges else 0
 
     def to_dict(self) -> dict[str, Any]:
+        """For JSON: what is not defined is None."""
         found: dict[str, Any] = {"kind": self.kind, "count": self.count, "missing": self.missing}
         if self.unit:
             found["unit"] = self.unit
         if self.total is not None:
-            found |= {"mean": _told(self.mean), "std": _told(self.std)}
+            found |= canonical.finite({"mean": self.mean, "std": self.std})
             found["error_bound"] = self.error_bound
         if self.levels:
             found |= {"levels": dict(self.levels), "shares": self.shares}
         if self.edges:
-            edges = [_float(edge) for edge in self.edges]
-            counts = {"counts": list(self.histogram), "outside": self.outside}
-            found["histogram"] = {"edges": edges, **counts}
+            edges, counts = [_float(edge) for edge in self.edges], list(self.histogram)
+            found["histogram"] = {"edges": edges, "counts": counts, "outside": self.outside}
         return found
 
     def to_state(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "missing": self.missing,
-            "count": self.count,
-            "unit": self.unit,
-            "total": None if self.total is None else exact_text(self.total),
-            "squares": None if self.squares is None else exact_text(self.squares),
-            "levels": [[level, n] for level, n in self.levels],
+        sums = {"total": self.total, "squares": self.squares}
+        return asdict(self) | {
+            **{key: None if sum_ is None else exact_text(sum_) for key, sum_ in sums.items()},
+            "levels": [list(pair) for pair in self.levels],
             "edges": list(map(exact_text, self.edges)),
             "histogram": list(self.histogram),
         }
@@ -119,14 +114,17 @@ class ColumnSummary:
         histogram = canonical.listed(found["histogram"], max(len(edges) - 1, 0))
         if found["kind"] not in KINDS:
             raise ValueError("a column is of a kind that is not known")
+        total, squares = (
+            None if found[key] is None else read_exact(found[key]) for key in ("total", "squares")
+        )
         return cls(
             canonical.text(found["name"], canonical.MOST_NAME),
             found["kind"],
             canonical.whole(found["missing"]),
             canonical.whole(found["count"]),
             canonical.name(found["unit"]),
-            None if found["total"] is None else read_exact(found["total"]),
-            None if found["squares"] is None else read_exact(found["squares"]),
+            total,
+            squares,
             tuple((canonical.text(text), canonical.whole(n)) for text, n in levels),
             edges,
             tuple(map(canonical.whole, histogram)),
@@ -135,9 +133,8 @@ class ColumnSummary:
     def lines(self) -> Iterator[tuple[str, ...]]:
         """Of the table: the column, and below it its levels or cells."""
         name = f"{self.name}, {self.unit}" if self.unit else self.name
-        mean = "" if math.isnan(self.mean) else f"{self.mean:.6g}"
-        std = "" if math.isnan(self.std) else f"{self.std:.6g}"
-        yield (name, f"{self.count:,}", f"{self.missing:,}", mean, std)
+        numbers = ["" if math.isnan(x) else f"{x:.6g}" for x in (self.mean, self.std)]
+        yield (name, f"{self.count:,}", f"{self.missing:,}", *numbers)
         for label, n in self.cells():
             share = f"{n / self.count:.1%}" if self.count else ""
             yield (f"  {label}", f"{n:,}", "", share)
@@ -171,9 +168,6 @@ class Description(Result, Mapping[str, ColumnSummary], kind="description"):
             if column.name == name:
                 return column
         raise NotThereError(f"there is no column {name!r}", hint=f"there are {listing(self.names)}")
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -209,7 +203,6 @@ class Description(Result, Mapping[str, ColumnSummary], kind="description"):
         return "\n".join([f"Table 1: {self.nobs:,} rows", rule, lines[0], rule, *lines[1:], rule])
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: what is not defined is None."""
         return {"nobs": self.nobs, "columns": {c.name: c.to_dict() for c in self.columns}}
 
     def to_state(self) -> dict[str, Any]:
@@ -244,7 +237,3 @@ def _root(square: Fraction) -> float:
     root = math.isqrt((n << 2 * shift) // m)
     root |= root * root * m != n << 2 * shift
     return _float(Fraction(root, 1 << shift))
-
-
-def _told(number: float) -> float | None:
-    return number if math.isfinite(number) else None

@@ -25,15 +25,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from titan.errors import NumberError
 from titan.joint.computation import Sum
 from titan.leastsquares import PooledMoments, column_scales
-from titan.release.sizes import Size
+from titan.leastsquares.pooled import symmetric
+from titan.moments import Moments
+from titan.moments.rational import RationalMoments
+from titan.release.sizes import INDICATOR, Size
 from titan.ring import Residues, Ring
 
 Release = Literal["solution", "inference"]
@@ -43,29 +45,8 @@ MOST_ROWS = 1 << 40
 """Of all parties together, where sizes follow from a dictionary."""
 
 
-class SecretMoments(Protocol):
-    """One party's exact moments of [A b], the response last."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def rows(self) -> int: ...
-
-    @property
-    def zero_columns(self) -> npt.NDArray[np.bool_]: ...
-
-    def fixed_point(
-        self,
-        ring: Ring,
-        fraction_bits: int,
-        pairs: npt.ArrayLike,
-        scales: Sequence[int],
-        *,
-        fives: Sequence[int] | None = None,
-        fraction_fives: int = 0,
-        within: int | None = None,
-    ) -> Residues: ...
+SecretMoments = Moments | RationalMoments
+"""One party's exact moments of [A b], the response last."""
 
 
 @dataclass(frozen=True)
@@ -79,23 +60,6 @@ class Opened:
     gram: Sequence[int] = ()
     """With scales given: the lower triangle of AᵀA, row after row, in units of the columns'."""
     pooled: PooledMoments | None = None
-
-
-class Equations(Protocol):
-    """The sums that pool one model: what each party puts in, and what comes out."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def release(self) -> Release: ...
-
-    @property
-    def sums(self) -> tuple[Sum, ...]: ...
-
-    def secret(self, n: int, opened: Opened, part: SecretMoments, owner: str) -> Residues: ...
-
-    def learn(self, n: int, opened: Opened, total: Residues) -> Opened: ...
 
 
 @dataclass(frozen=True)
@@ -141,7 +105,13 @@ class Found:
             pairs.append((n, n))
         within = ((WIDE.modulus >> 1) - 1) // self.parties
         encoded = part.fixed_point(WIDE, WIDE_FRACTION, pairs, [0] * (n + 1), within=within)
-        _refuse_vanished(owner, part, encoded[:, :n])
+        vanished = ~part.zero_columns[:-1] & ~encoded[:, :n].any(axis=0)
+        if vanished.any():  # a column that is not zero must not look like zero
+            raise NumberError(
+                f"column {part.names[int(np.argmax(vanished))]!r} of {owner!r} is too small for "
+                f"the {WIDE.bits}-bit ring",
+                hint="rescale the column, for example by a power of ten",
+            )
         return np.append(encoded, WIDE.from_ints([part.rows << WIDE_FRACTION]), axis=1)
 
     def _second(self, part: SecretMoments, opened: Opened) -> Residues:
@@ -151,16 +121,13 @@ class Found:
         return part.fixed_point(self.sums[1].ring, self.bits - 2, pairs, scales)
 
     def learn(self, n: int, opened: Opened, total: Residues) -> Opened:
-        if n == 0:
-            opened = self._read_first(total)
-            return opened if self.columns > 1 else self._pooled(opened, [])
-        return self._pooled(opened, self.sums[1].ring.to_signed(total))
-
-    def _read_first(self, total: Residues) -> Opened:
-        n = self.columns
+        if n == 1:
+            return self._pooled(opened, self.sums[1].ring.to_signed(total))
+        k = self.columns
         *pooled, rows = (Fraction(c, 1 << WIDE_FRACTION) for c in WIDE.to_signed(total))
-        bb = pooled[2 * n] if self.release == "inference" else None
-        return Opened(int(rows), pooled[:n], pooled[n : 2 * n], bb)
+        bb = pooled[2 * k] if self.release == "inference" else None
+        opened = Opened(int(rows), pooled[:k], pooled[k : 2 * k], bb)
+        return opened if k > 1 else self._pooled(opened, [])
 
     def _pooled(self, opened: Opened, off_diagonal: Sequence[int]) -> Opened:
         pooled = PooledMoments.of_sums(
@@ -178,17 +145,6 @@ class Found:
         return replace(opened, pooled=pooled)
 
 
-def _refuse_vanished(owner: str, part: SecretMoments, diagonal: Residues) -> None:
-    """A column that is not zero must not look like zero in the wide ring."""
-    vanished = ~part.zero_columns[:-1] & ~diagonal.any(axis=0)
-    if vanished.any():
-        name = part.names[int(np.argmax(vanished))]
-        raise NumberError(
-            f"column {name!r} of {owner!r} is too small for the {WIDE.bits}-bit ring",
-            hint="rescale the column, for example by a power of ten",
-        )
-
-
 @dataclass(frozen=True)
 class Given:
     """Sizes given by a dictionary: exact integers, and the response comes last."""
@@ -196,7 +152,8 @@ class Given:
     names: tuple[str, ...]  # of the columns of A, then of b
     sizes: tuple[Size, ...]
     release: Release
-    weights: Size | None = None
+    weights: Size = INDICATOR
+    """Without weights every row counts once."""
 
     @property
     def columns(self) -> int:
@@ -217,33 +174,21 @@ class Given:
 
     def _sum(self, name: str, entries: int, most_of_a_row: int, opens: str) -> Sum:
         """In a ring that holds the largest of its moments, in units of its columns."""
-        most = most_of_a_row * (self.weights or _NO_WEIGHTS).most * MOST_ROWS
+        most = most_of_a_row * self.weights.most * MOST_ROWS
         return Sum(name, entries, Ring(most.bit_length() + 1), Fraction(1), opens)
 
-    @cached_property
-    def _regressors(self) -> npt.NDArray[np.int64]:
-        return np.stack(np.tril_indices(self.columns), axis=1)
-
-    @cached_property
-    def _response(self) -> npt.NDArray[np.int64]:
-        n = self.columns
-        return np.array([(j, n) for j in range(n + (self.release == "inference"))], np.int64)
-
     def secret(self, n: int, opened: Opened, part: SecretMoments, owner: str) -> Residues:
-        ring = self.sums[n].ring
+        ring, k = self.sums[n].ring, self.columns
         if n == 0:
             return ring.from_ints([part.rows])
-        return self._in_units(part, ring, self._regressors if n == 1 else self._response)
-
-    def _in_units(self, part: SecretMoments, ring: Ring, pairs: npt.NDArray[np.int64]) -> Residues:
-        weights = self.weights or _NO_WEIGHTS
+        with_response = [(j, k) for j in range(k + (self.release == "inference"))]
         return part.fixed_point(
             ring,
-            -weights.two,
-            pairs,
+            -self.weights.two,
+            np.stack(np.tril_indices(k), axis=1) if n == 1 else with_response,
             [size.two for size in self.sizes],
             fives=[size.five for size in self.sizes],
-            fraction_fives=-weights.five,
+            fraction_fives=-self.weights.five,
         )
 
     def learn(self, n: int, opened: Opened, total: Residues) -> Opened:
@@ -252,23 +197,18 @@ class Given:
             return Opened(numbers[0])
         if n == 1:
             squares = [numbers[j * (j + 3) // 2] for j in range(self.columns)]  # on the diagonal
-            unit = (self.weights or _NO_WEIGHTS).unit
-            diagonal = [
-                x * size.unit**2 * unit for x, size in zip(squares, self.sizes, strict=False)
-            ]
+            units = [size.unit**2 * self.weights.unit for size in self.sizes]
+            diagonal = [x * unit for x, unit in zip(squares, units, strict=False)]
             return replace(opened, gram=numbers, diagonal=diagonal)
         return self._pooled(opened, numbers)
 
     def _pooled(self, opened: Opened, response: Sequence[int]) -> Opened:
         """Nothing was rounded. A unit p/q of the weights is split between the columns."""
-        n, unit = self.columns, (self.weights or _NO_WEIGHTS).unit
+        n, unit = self.columns, self.weights.unit
         p, q = unit.numerator, unit.denominator
-        gram = np.empty((n, n), object)
-        j, k = np.tril_indices(n)
-        gram[j, k] = gram[k, j] = [x * p * q for x in opened.gram]
         pooled = PooledMoments.of_integers(
             self.names[:-1],
-            gram,
+            symmetric(n, [x * p * q for x in opened.gram]),
             [x * p for x in response[:n]],
             [size.unit / q for size in self.sizes[:-1]],
             rows=opened.rows or 0,
@@ -279,4 +219,5 @@ class Given:
         return replace(opened, pooled=pooled)
 
 
-_NO_WEIGHTS = Size(0, 0, Fraction(0), Fraction(1))
+Equations = Found | Given
+"""The sums that pool one model: what each party puts in, and what comes out."""

@@ -6,7 +6,7 @@ A computation may have an `explanation`; without one, its sums speak for themsel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from titan.joint.computation import Computation, Sum
@@ -24,12 +24,7 @@ class Item:
     """Whose answer it belongs to, among several; None for what holds of all."""
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "question": self.question,
-            "what": self.what,
-            "numbers": self.numbers,
-            "sentence": self.sentence,
-        }
+        return {"question": self.question} | asdict(self)
 
 
 @dataclass(frozen=True)
@@ -62,26 +57,22 @@ def explain_model(model: Model, *, inference: bool, further: Sequence[Sum] = ())
     """Of the pooled normal equations of a model, and of `further` sums after them."""
     n, (*_, response) = len(model.names) - 1, model.names
     over = "over all parties' rows" + (f", weighted by {model.weights}" if model.weights else "")
-    items = [
+    fits = "coefficients" + (", standard errors and R²" if inference else "")
+    items = (
         Item("rows", 1, "the number of rows of all parties together"),
         Item("AᵀA", n * (n + 1) // 2, _products(model, over)),
         Item("Aᵀb", n, f"for each column, the sum {over} of its product with {response}"),
-    ]
-    if inference:
-        items.append(Item("bᵀb", 1, f"the sum {over} of the square of {response}"))
-    fits = "coefficients" + (", standard errors and R²" if inference else "")
-    consequence = Item(
-        "fits",
-        0,
-        f"by computing: the {fits} of this model and of every model of some of its columns, with "
-        "any ridge or lasso penalty",
+        *([Item("bᵀb", 1, f"the sum {over} of the square of {response}")] if inference else []),
+        *_of_sums(further),
+        Item(
+            "fits",
+            0,
+            f"by computing: the {fits} of this model and of every model of some of its columns, "
+            "with any ridge or lasso penalty",
+        ),
     )
-    return Explanation(
-        (*items, *_of_sums(further), consequence),
-        model.columns_needed,
-        n,
-        bool(model.categories) and model.weights is None,
-    )
+    counts_levels = bool(model.categories) and model.weights is None
+    return Explanation(items, model.columns_needed, n, counts_levels)
 
 
 def _products(model: Model, over: str) -> str:

@@ -9,7 +9,7 @@ process need not know it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -39,6 +39,9 @@ class Setting:
     missing: Missing = "refuse"
 
 
+Build = Callable[[Asked, Setting], Computation[Any, Any, Any]]
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of question."""
@@ -48,8 +51,8 @@ class Kind:
     """The options there are: one text each, or several."""
     first: str
     """The option that stands before the first semicolon of --ask; empty if there is none."""
-    required: frozenset[str]
-    build: Callable[[Asked, Setting], Computation[Any, Any, Any]]
+    required: tuple[str, ...]
+    build: Build
     settle: Callable[[Asked, Dictionary], Asked]
     """The same question in its one form: equal questions give equal digests."""
 
@@ -62,12 +65,12 @@ def kind(
     *,
     options: Mapping[str, Shape],
     first: str = "",
-    required: frozenset[str] = frozenset(),
+    required: tuple[str, ...] = (),
     settle: Callable[[Asked, Dictionary], Asked] = lambda asked, columns: asked,
-) -> Callable[[Callable[[Asked, Setting], Any]], Callable[[Asked, Setting], Any]]:
+) -> Callable[[Build], Build]:
     """Register the function that makes a question's computation."""
 
-    def register(build: Callable[[Asked, Setting], Any]) -> Callable[[Asked, Setting], Any]:
+    def register(build: Build) -> Build:
         KINDS[name] = Kind(name, options, first, required, build, settle)
         return build
 
@@ -75,7 +78,8 @@ def kind(
 
 
 def kind_named(name: str) -> Kind:
-    _load_kinds()
+    from titan.joint import average_question, describe, questions  # noqa: F401 - they register
+
     found = KINDS.get(name)
     if found is None:
         raise InputError(
@@ -105,7 +109,7 @@ class Question:
                 )
             if (shape == TEXT) != isinstance(value, str):
                 raise InputError(f"{option!r} of a {kind} question is not {_SHAPES[shape]}")
-        missing = sorted(found.required - set(asked))
+        missing = sorted(set(found.required) - set(asked))
         if missing:
             raise InputError(f"a {kind} question does not say its {' and '.join(missing)}")
         settled = found.settle(asked, columns)
@@ -117,32 +121,19 @@ class Question:
 
     def content(self) -> dict[str, Any]:
         """For JSON."""
-        return {"name": self.name, "kind": self.kind, "asked": _plain(self.asked)}
+        plain = {option: v if isinstance(v, str) else list(v) for option, v in self.asked}
+        return {"name": self.name, "kind": self.kind, "asked": plain}
 
     def computation(self, setting: Setting) -> Computation[Any, Any, Any]:
-        found: Computation[Any, Any, Any] = KINDS[self.kind].build(self.options, setting)
-        return found
+        return KINDS[self.kind].build(self.options, setting)
 
     def __str__(self) -> str:
         """In one line: what comes first, then the other options."""
-        first = KINDS[self.kind].first
-        options = self.options
-        told = [_said(options.pop(first))] if first in options else []
-        told += [f"{option} {_said(value)}" for option, value in options.items()]
+        said = {option: v if isinstance(v, str) else ", ".join(v) for option, v in self.asked}
+        first = said.pop(KINDS[self.kind].first, None)
+        told = [] if first is None else [first]
+        told += [f"{option} {value}" for option, value in said.items()]
         return f"{self.kind}: {'; '.join(told)}" if told else self.kind
 
 
 _SHAPES = {TEXT: "one text", TEXTS: "a list of texts"}
-
-
-def _plain(asked: Iterable[tuple[str, Value]]) -> dict[str, str | list[str]]:
-    return {option: v if isinstance(v, str) else list(v) for option, v in asked}
-
-
-def _said(value: Value) -> str:
-    return value if isinstance(value, str) else ", ".join(value)
-
-
-def _load_kinds() -> None:
-    """The kinds that come with the program register themselves when they are loaded."""
-    from titan.joint import average_question, describe, questions  # noqa: F401

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -61,22 +61,17 @@ class Meeting:
         return tuple(self._sum(n) for n in range(most))
 
     def _sum(self, n: int) -> Sum:
-        sums = [(name, computation.sums[n]) for name, computation in self._having(n)]
-        ring = Ring(max(sum_.ring.bits for _, sum_ in sums))
-        units = {sum_.unit / (1 << (ring.bits - sum_.ring.bits)) for _, sum_ in sums}
+        sums = {self.computations[at][0]: sum_ for at, sum_, _ in self._places(n)}
         if len(sums) == 1:
-            return sums[0][1]
+            return next(iter(sums.values()))
+        ring = Ring(max(sum_.ring.bits for sum_ in sums.values()))
         return Sum(
-            " and ".join(dict.fromkeys(sum_.name for _, sum_ in sums)),
-            sum(sum_.entries for _, sum_ in sums),
+            " and ".join(dict.fromkeys(sum_.name for sum_ in sums.values())),
+            sum(sum_.entries for sum_ in sums.values()),
             ring,
-            min(units),
-            "; ".join(f"{name}: {sum_.opens}" for name, sum_ in sums),
+            min(sum_.unit / (1 << (ring.bits - sum_.ring.bits)) for sum_ in sums.values()),
+            "; ".join(f"{name}: {sum_.opens}" for name, sum_ in sums.items()),
         )
-
-    def _having(self, n: int) -> Iterator[tuple[str, Computation[Any, Any, Any]]]:
-        """Those that have a sum n."""
-        return ((name, c) for name, c in self.computations if n < len(c.sums))
 
     def _places(self, n: int) -> Iterator[tuple[int, Sum, slice]]:
         """Which computation has which entries of sum n."""
@@ -101,16 +96,14 @@ class Meeting:
         parts: dict[str, Any] = {}
         beside: dict[str, Any] = {}
         for given, names in self._by_source(rows).items():
-            source = self._checked(given, names)
-            own = [self.computation(name) for name in names]
-            shared = [name for name, c in zip(names, own, strict=True) if hasattr(c, "reading")]
-            readings = [self._over_rows(name).reading for name in shared]
-            found = read_all(source, [*readings, *others(source, names)])
-            for name, each in zip(shared, found, strict=False):
-                parts[name] = self._over_rows(name).part(each, source)
-            for name in names:
-                if name not in parts:
-                    parts[name] = self.computation(name).prepare(source)
+            named: dict[str, Any] = {name: self.computation(name) for name in names}
+            source = _checked(given, list(named.values()))
+            shared = {name: c for name, c in named.items() if hasattr(c, "reading")}
+            own = [computation.reading for computation in shared.values()]
+            found = read_all(source, [*own, *others(source, names)])
+            for (name, computation), each in zip(shared.items(), found, strict=False):
+                parts[name] = computation.part(each, source)
+            parts |= {name: c.prepare(source) for name, c in named.items() if name not in shared}
             beside.update(zip(names, found[len(shared) :], strict=False))
         return {name: parts[name] for name, _ in self.computations}, beside
 
@@ -120,17 +113,6 @@ class Meeting:
             source = rows[name] if isinstance(rows, Mapping) else rows
             found.setdefault(source, []).append(name)
         return found
-
-    def _over_rows(self, name: str) -> Any:
-        """A computation that reads rows as a `Reading`, which may share a pass with others."""
-        return self.computation(name)
-
-    def _checked(self, source: Source, names: Sequence[str]) -> Source:
-        """Where rows will be read again, every pass proves that they are the same."""
-        again = [c.rows for c in map(self._over_rows, names) if getattr(c, "reads_again", False)]
-        if not again:
-            return source
-        return SameRows(source, fresh_key(), [rows.model.columns_needed for rows in again])
 
     def begin(self) -> Known:
         return tuple(State(computation.begin()) for _, computation in self.computations)
@@ -150,30 +132,36 @@ class Meeting:
         for at, sum_, place in self._places(n):
             if not states[at].over:
                 own = extracted(total[:, place], sum_.ring, self.sums[n].ring)
-                states[at] = self._learned(n, self.computations[at][1], states[at], own)
+                step = partial(_learned, n, self.computations[at][1], states[at], own)
+                states[at] = _or_failed(step, states[at])
         return tuple(states)
-
-    def _learned(
-        self, n: int, computation: Computation[Any, Any, Any], state: State, total: Residues
-    ) -> State:
-        def learn() -> State:
-            known = computation.learn(n, state.known, total)
-            early = computation.answer(known) if n + 1 < len(computation.sums) else None
-            return State(known, n + 1, early)
-
-        return _or_failed(learn, state)
 
     def answer(self, known: Known) -> tuple[State, ...] | None:
         """Every computation's answer, or why it has none; None as long as one needs a sum."""
         pairs = list(zip((c for _, c in self.computations), known, strict=True))
         if any(not state.over and state.sums < len(c.sums) for c, state in pairs):
             return None
-        return tuple(state if state.over else _answered(c, state) for c, state in pairs)
+        return tuple(_or_failed(partial(_answered, c, state), state) for c, state in pairs)
+
+
+def _checked(source: Source, computations: Sequence[Any]) -> Source:
+    """Where rows will be read again, every pass proves that they are the same."""
+    again = [c.rows for c in computations if getattr(c, "reads_again", False)]
+    if not again:
+        return source
+    return SameRows(source, fresh_key(), [rows.model.columns_needed for rows in again])
+
+
+def _learned(
+    n: int, computation: Computation[Any, Any, Any], state: State, total: Residues
+) -> State:
+    known = computation.learn(n, state.known, total)
+    early = computation.answer(known) if n + 1 < len(computation.sums) else None
+    return State(known, n + 1, early)
 
 
 def _answered(computation: Computation[Any, Any, Any], state: State) -> State:
-    """All its sums are known."""
-    return _or_failed(lambda: replace(state, answer=computation.answer(state.known)), state)
+    return state if state.over else replace(state, answer=computation.answer(state.known))
 
 
 def _or_failed(step: Callable[[], State], before: State) -> State:
@@ -188,29 +176,23 @@ def _or_failed(step: Callable[[], State], before: State) -> State:
 
 def embedded(x: Residues, small: Ring, large: Ring) -> Residues:
     """x · 2^(B-b): the homomorphism from the integers modulo 2^b into those modulo 2^B."""
-    return _shifted(x, large.bits - small.bits, large)
-
-
-def extracted(x: Residues, small: Ring, large: Ring) -> Residues:
-    """Back again."""
-    shift = large.bits - small.bits
-    words, bits = divmod(shift, 64)
-    moved = np.zeros((max(len(x), words + 1), x.shape[1]), np.uint64)
-    moved[: len(x) - words] = x[words:]
-    if bits:
-        low = moved >> np.uint64(bits)
-        low[:-1] |= moved[1:] << np.uint64(64 - bits)
-        moved = low
-    return np.ascontiguousarray(moved[: small.limbs])
-
-
-def _shifted(x: Residues, shift: int, ring: Ring) -> Residues:
-    words, bits = divmod(shift, 64)
-    out = ring.zeros(x.shape[1])
-    room = min(len(x), ring.limbs - words)
+    words, bits = divmod(large.bits - small.bits, 64)
+    out = large.zeros(x.shape[1])
+    room = min(len(x), large.limbs - words)
     out[words : words + room] = x[:room]
     if bits:
         high = out << np.uint64(bits)
         high[1:] |= out[:-1] >> np.uint64(64 - bits)
         out = high
-    return ring.reduce(out)
+    return large.reduce(out)
+
+
+def extracted(x: Residues, small: Ring, large: Ring) -> Residues:
+    """Back again."""
+    words, bits = divmod(large.bits - small.bits, 64)
+    out = x[words:]
+    if bits:
+        low = out >> np.uint64(bits)
+        low[:-1] |= out[1:] << np.uint64(64 - bits)
+        out = low
+    return np.ascontiguousarray(out[: small.limbs])

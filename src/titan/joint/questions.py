@@ -14,7 +14,7 @@ from titan.joint.system import LinearSystem
 from titan.leastsquares.robust import CovType
 from titan.moments import Model
 from titan.release import Dictionary
-from titan.release.sizes import size_of, sizes
+from titan.release.sizes import INDICATOR, size_of, sizes
 
 _NETWORK_COV_TYPES = tuple(name for name in get_args(CovType) if name != "cluster")
 
@@ -28,8 +28,8 @@ def _model(asked: Asked, columns: Dictionary) -> Model:
 def equations(model: Model, setting: Setting, release: Release) -> Equations:
     """With sizes given by the dictionary where it knows them all, else with scales found."""
     known = sizes(model, setting.columns)
-    weights = None if model.weights is None else size_of(model.weights, setting.columns)
-    if known is None or (model.weights is not None and weights is None):
+    weights = size_of(model.weights, setting.columns) if model.weights else INDICATOR
+    if known is None or weights is None:
         return Found(model.names, len(setting.parties), setting.bits, release)
     return Given(model.names, known, release, weights)
 
@@ -51,13 +51,8 @@ def _pooled(model: Model, setting: Setting, release: Release) -> dict[str, Any]:
 def _settle_regression(asked: Asked, columns: Dictionary) -> Asked:
     """The formula in its one form, and only choices that are not the usual ones."""
     cov_type, release = asked.get("cov_type", "nonrobust"), asked.get("release", "inference")
-    if cov_type == "cluster":
-        raise InputError(
-            "cov_type is 'cluster', which is not offered over a network: its sum would tell each "
-            "party's own",
-            hint=f"one of {', '.join(_NETWORK_COV_TYPES)}",
-        )
-    _choice("cov_type", cov_type, _NETWORK_COV_TYPES)
+    why = ", which is not offered over a network: its sum would tell each party's own"
+    _choice("cov_type", cov_type, _NETWORK_COV_TYPES, why if cov_type == "cluster" else "")
     _choice("release", release, get_args(Release))
     if release == "solution" and cov_type != "nonrobust":
         raise InputError("robust errors of a solution alone", hint='leave release="solution" out')
@@ -70,7 +65,7 @@ def _settle_regression(asked: Asked, columns: Dictionary) -> Asked:
     "regression",
     options={"formula": TEXT, "weights": TEXT, "cov_type": TEXT, "release": TEXT},
     first="formula",
-    required=frozenset({"formula"}),
+    required=("formula",),
     settle=_settle_regression,
 )
 def regression(asked: Asked, setting: Setting) -> Regression | LinearSystem:
@@ -104,7 +99,7 @@ def _alpha(text: str) -> Fraction:
     "ridge",
     options={"formula": TEXT, "weights": TEXT, "alphas": TEXTS},
     first="formula",
-    required=frozenset({"formula", "alphas"}),
+    required=("formula", "alphas"),
     settle=_settle_ridge,
 )
 def ridge(asked: Asked, setting: Setting) -> RidgeRegression:
@@ -131,7 +126,7 @@ def _settle_system(asked: Asked, columns: Dictionary) -> Asked:
     "solve",
     options={"columns": TEXTS, "response": TEXT},
     first="columns",
-    required=frozenset({"columns"}),
+    required=("columns",),
     settle=_settle_system,
 )
 def system(asked: Asked, setting: Setting) -> LinearSystem:
@@ -140,6 +135,6 @@ def system(asked: Asked, setting: Setting) -> LinearSystem:
     return LinearSystem(**_pooled(model, setting, "solution"))
 
 
-def _choice(what: str, given: Any, allowed: tuple[str, ...]) -> None:
+def _choice(what: str, given: Any, allowed: tuple[str, ...], why: str = "") -> None:
     if given not in allowed:
-        raise InputError(f"{what} is {given!r}", hint=f"one of {', '.join(allowed)}")
+        raise InputError(f"{what} is {given!r}{why}", hint=f"one of {', '.join(allowed)}")

@@ -112,8 +112,11 @@ class PooledModel:
         parameters = len(self.equations.names) - 1
         if before.rows is None and opened.rows is not None:
             self.limits.check_pooled(opened.rows, parameters, self.parties)
-            if self.needs_full_rank:
-                enough_rows(opened.rows, parameters)
+            if self.needs_full_rank and opened.rows < parameters:
+                raise DataError(
+                    f"{opened.rows} rows in all for {parameters} coefficients",
+                    hint="name fewer columns, or use more rows",
+                )
         if self.model is not None and not before.diagonal and opened.diagonal:
             assert opened.rows is not None  # noqa: S101 - rows are never opened after moments
             self.limits.check_levels(self.model.level_counts(opened.diagonal, opened.rows))
@@ -160,9 +163,7 @@ class Regression(PooledModel):
     def secret(self, n: int, known: Known, part: RowsPart) -> Residues:
         if n < len(self.equations.sums):
             return super().secret(n, known, part)
-        fit = _fitted(known)
-        x = agreed_solution(fit.certificate, fit.residual_sum)
-        scales = meat_scales(fit.certificate, fit.residual_sum, x)
+        fit, x, scales = _agreed(known)
         pairs = np.stack(np.tril_indices(len(fit.names)), axis=1)
         return self._meat(part, x).fixed_point(self.sums[n].ring, self.meat_bits - 2, pairs, scales)
 
@@ -176,19 +177,17 @@ class Regression(PooledModel):
     def learn(self, n: int, known: Known, total: Residues) -> Known:
         if n < len(self.equations.sums):
             known = super().learn(n, known, total)
-            if self.cov_type != "nonrobust" and known.opened.pooled is not None:
-                known = self.fitted(known)
-            return known
-        fit = _fitted(known)
-        x = agreed_solution(fit.certificate, fit.residual_sum)
-        robust = Robust(
+            robust = self.cov_type != "nonrobust" and known.opened.pooled is not None
+            return self.fitted(known) if robust else known
+        fit, _, scales = _agreed(known)
+        meat = Robust(
             fit.certificate,
-            meat_scales(fit.certificate, fit.residual_sum, x),
+            scales,
             symmetric(len(fit.names), self.sums[n].ring.to_signed(total)),
             self.meat_bits - 2,
             self.parties if self.cov_type == "cluster" else None,
         )
-        return replace(known, fit=replace(fit, robust=robust))
+        return replace(known, fit=replace(fit, robust=meat))
 
     def answer(self, known: Known) -> leastsquares.Regression | None:
         """An exact fit has no residuals, and so needs no further sum."""
@@ -210,15 +209,9 @@ class Regression(PooledModel):
         return replace(fit, cov_type=self.cov_type)
 
 
-def _fitted(known: Known) -> leastsquares.Regression:
-    assert known.fit is not None  # noqa: S101 - robust errors come after the fit
-    return known.fit
-
-
-def enough_rows(rows: int, coefficients: int) -> None:
-    """Refuse what has no one solution; between the sums, as the limits."""
-    if rows < coefficients:
-        raise DataError(
-            f"{rows} rows in all for {coefficients} coefficients",
-            hint="name fewer columns, or use more rows",
-        )
+def _agreed(known: Known) -> tuple[leastsquares.Regression, list[Fraction], tuple[int, ...]]:
+    """The fit, the solution whose residuals everybody takes, and the scales of their squares."""
+    fit = known.fit
+    assert fit is not None  # noqa: S101 - robust errors come after the fit
+    x = agreed_solution(fit.certificate, fit.residual_sum)
+    return fit, x, meat_scales(fit.certificate, fit.residual_sum, x)

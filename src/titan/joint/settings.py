@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict
 
-from titan.engines import Engine, EngineName, Progress, engine_named
+from titan.engines import EngineName, Progress, engine_named
 from titan.errors import NetworkError, PlanError
 from titan.joint.computation import Sum
 from titan.network import Network
@@ -62,11 +62,6 @@ class SumSettings:
             if name not in known:
                 raise PlanError(f"there is no option {name!r}", hint=f"{', '.join(sorted(known))}")
         return cls(network, **options)
-
-    @property
-    def run(self) -> Engine:
-        """The engine."""
-        return engine_named(self.engine)
 
     def plan(self, sum_: Sum) -> Plan:
         """One private sum, with everything settled."""

@@ -10,7 +10,7 @@ from typing import Any, Generic
 
 import numpy as np
 
-from titan.engines import Outcome
+from titan.engines import engine_named
 from titan.joint.computation import Answer, Computation, Fold, Part
 from titan.joint.settings import SumSettings
 from titan.privacy.view import PlannedSum, Record, RecordedSum, check_recordable
@@ -36,7 +36,7 @@ def together(
 
     Whatever a party refuses of its own, it refuses before the first sum.
     """
-    fold = Fold(computation)
+    fold, run = Fold(computation), engine_named(settings.engine)
     plans = [settings.plan(sum_) for sum_ in computation.sums]
     if settings.record:
         for plan in plans:
@@ -46,9 +46,7 @@ def together(
     while not fold.over:
         sum_, plan = computation.sums[fold.number], plans[fold.number]
         secrets = _secrets(fold, parts)
-        outcome: Outcome = settings.run(
-            plan, secrets, progress=settings.progress, record=settings.record
-        )
+        outcome = run(plan, secrets, progress=settings.progress, record=settings.record)
         costs.append(outcome.cost)
         if settings.record:
             planned = PlannedSum(sum_.name, plan, sum_.unit)
@@ -56,6 +54,14 @@ def together(
         fold.learn(outcome.total)
     record = Record(settings.network, tuple(kept)) if settings.record else None
     return Computed(fold.answer(), reduce(add, costs), tuple(plans[: fold.number]), record)
+
+
+def alone(computation: Computation[Part, Any, Answer], part: Part) -> Answer:
+    """One party by itself: its totals are its own secrets."""
+    fold = Fold(computation)
+    while not fold.over:
+        fold.learn(fold.secret(part))
+    return fold.answer()
 
 
 @dataclass(frozen=True)

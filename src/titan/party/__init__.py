@@ -22,13 +22,16 @@ streams            gRPC under mutual TLS with pins, as far as a link needs it
 link_status        one link as this process sees it: up or down, what was wrong last
 run_events         what happened, who is told, who waits, and the error that ends the run
 arrival_queue      whatever has arrived is handed over, many messages in one transaction
+attendance         who has come and who will not, as neighbours tell each other
 conversation       one open stream: messages one way, acknowledgements the other
 connecting         from a link to an open stream: dialling, being dialled, hello, turning away
 engine             all of a party's links, from the first dial until it leaves
+absence            in place of an engine at a party that does not take part: it says so
 
 A study, from rows to answer:
 
 preparing          from rows to the parts in all questions and the ledger's entries, in one pass
+run_to_answer      one run, from the first connection until nobody needs it more
 taking_part        what `titan join` does
 run_results        what a run left, for `titan.load`
 

@@ -23,13 +23,14 @@ import grpc.aio
 from titan.errors import MessageError
 from titan.party import wire
 from titan.party.arrival_queue import ArrivalQueue
+from titan.party.attendance import Attendance
 from titan.party.conversation import CLOSING_SECONDS, BrokenError, Conversation, refused_by
 from titan.party.durable_session import DurableSession
 from titan.party.handshake import Handshake
 from titan.party.link_status import LinkStatus, LinkStatuses
 from titan.party.run_events import RunEvents
 from titan.party.streams import Dialler, Listener, Stream, StreamEndedError, explained
-from titan.party.wire import Hello, Refusal, Role
+from titan.party.wire import Absence, Hello, Refusal, Role
 from titan.study import Card, Identity, Study
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
@@ -53,6 +54,7 @@ class Connections:
         durable: DurableSession,
         queue: ArrivalQueue,
         events: RunEvents,
+        attendance: Attendance,
     ) -> None:
         self._study = study
         self._identity = identity
@@ -61,6 +63,7 @@ class Connections:
         self._durable = durable
         self._queue = queue
         self._events = events
+        self._attendance = attendance
         self._diallers: dict[str, Dialler] = {}
         self._listener: Listener | None = None
 
@@ -221,6 +224,9 @@ class Connections:
         chunk = wire.decode(data)
         if isinstance(chunk, Refusal):
             refused_by(peer, chunk, self._events)
+        if isinstance(chunk, Absence):
+            self._attendance.take(chunk)
+            raise BrokenError("it does not take part")
         if not isinstance(chunk, Hello):
             raise MessageError("the first chunk was no hello")
         return chunk
@@ -230,7 +236,8 @@ class Connections:
         return self._handshake.refusal(hello, peer, role, self._durable.journal)
 
     async def _converse(self, link: LinkStatus, stream: Stream, hello: Hello) -> None:
-        await Conversation(link, stream, self._durable, self._queue, self._events).run(hello)
+        parts = self._durable, self._queue, self._events, self._attendance
+        await Conversation(link, stream, *parts).run(hello)
 
 
 async def _turn_away(stream: Stream, refusal: Refusal) -> NoReturn:

@@ -17,11 +17,12 @@ from typing import Any, NoReturn
 from titan.errors import MessageError, PeerError
 from titan.party import wire
 from titan.party.arrival_queue import ArrivalQueue
+from titan.party.attendance import Attendance
 from titan.party.durable_session import Arrival, DurableSession
 from titan.party.link_status import LinkStatus
 from titan.party.run_events import RunEvents
 from titan.party.streams import Stream
-from titan.party.wire import Ack, Hello, Piece, Refusal, Role
+from titan.party.wire import Absence, Ack, Chunk, Hello, Here, Piece, Refusal, Role
 
 CLOSING_SECONDS = 1.0  # for the other end to close its side
 
@@ -47,6 +48,7 @@ class Conversation:
         durable: DurableSession,
         queue: ArrivalQueue,
         events: RunEvents,
+        attendance: Attendance,
     ) -> None:
         self._link = link
         self._peer = link.peer
@@ -54,12 +56,15 @@ class Conversation:
         self._durable = durable
         self._queue = queue
         self._events = events
+        self._attendance = attendance
+        self._told: set[str] = {link.peer}  # who has come
 
     async def run(self, hello: Hello) -> None:
         """Until either end closes; `hello` is what the other end said."""
         halves = self._halves(hello)
         self._link.opened()
         self._events.is_well(self._peer)
+        self._attendance.came([self._peer])
         self._events.changed()
         writing, reading = (asyncio.ensure_future(half) for half in halves)
         try:
@@ -92,6 +97,16 @@ class Conversation:
         )
         self._events.changed()
 
+    def _take_other(self, chunk: Chunk, expected: str) -> None:
+        """What either end may say at any time."""
+        match chunk:
+            case Refusal():
+                refused_by(self._peer, chunk, self._events)
+            case Here() | Absence():
+                self._attendance.take(chunk)
+            case _:
+                raise MessageError(f"something else than {expected}")
+
     async def _write(self, chunk: bytes) -> None:
         await self._stream.write(chunk)
         self._link.bytes_written += len(chunk)
@@ -106,9 +121,19 @@ class Conversation:
                 for chunk in outgoing.chunks(number):
                     await self._write(chunk)
                 number += 1
-            if link.leaving or self._durable.said_all(self._peer):
+            if await self._leaves() or self._durable.said_all(self._peer):
                 return
             await link.wake.wait()
+
+    async def _leaves(self) -> bool:
+        """Whether this party does; say what is to be said then, or else who has come meanwhile."""
+        leaving = self._link.leaving
+        if leaving and self._events.last_words:
+            await self._write(self._events.last_words)
+        elif not leaving and (here := self._attendance.unknown_to(self._told)):
+            self._told.update(self._attendance.names(here))
+            await self._write(wire.encode(here))
+        return leaving
 
     async def _take_acks(self) -> None:
         while (data := await self._stream.read()) is not None:
@@ -118,10 +143,8 @@ class Conversation:
                         self._link.closed = self._durable.said_all(self._peer)
                         self._link.wake.set()
                         self._events.progressed()
-                case Refusal() as refusal:
-                    refused_by(self._peer, refusal, self._events)
-                case _:
-                    raise MessageError("something else than an acknowledgement")
+                case other:
+                    self._take_other(other, "an acknowledgement")
 
     # -- at the end that receives -------------------------------------------------------------
 
@@ -135,10 +158,8 @@ class Conversation:
                         self._queue.add(Arrival(self._peer, number, message))
                     elif piece.number == number:  # a repeat is no reason to go on waiting
                         self._events.more_is_coming()
-                case Refusal() as refusal:
-                    refused_by(self._peer, refusal, self._events)
-                case _:
-                    raise MessageError("something else than a piece of a message")
+                case other:
+                    self._take_other(other, "a piece of a message")
 
     async def _send_acks(self) -> None:
         told = -1
@@ -147,6 +168,6 @@ class Conversation:
             if self._durable.confirmed(self._peer) > told:
                 told = self._durable.confirmed(self._peer)
                 await self._write(wire.encode(Ack(told)))
-            if self._link.leaving:
+            if await self._leaves():
                 return
             await self._link.wake.wait()

@@ -184,10 +184,10 @@ class DurableSession:
             self._forget(peer)
         return new
 
-    def masks_arrived(self, sums: int) -> None:
-        """So many sums came out, so everybody has had their masks, whatever was acknowledged."""
+    def masks_arrived(self) -> None:
+        """All have agreed, so the masks are on their disks, whatever was acknowledged."""
         for peer, frames in self._frames.items():
-            masks = [f.sequence for f in frames if f.kind == MASK and (f.sum or 0) < sums]
+            masks = [frame.sequence for frame in frames if frame.kind == MASK]
             if masks:
                 self.acknowledged(peer, masks[-1] + 1)
 

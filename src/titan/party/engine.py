@@ -21,6 +21,7 @@ from typing import Any
 
 from titan.errors import FileError, WaitError
 from titan.party.arrival_queue import ArrivalQueue
+from titan.party.attendance import Attendance
 from titan.party.connecting import Connections
 from titan.party.conversation import CLOSING_SECONDS
 from titan.party.durable_session import DurableSession
@@ -48,13 +49,16 @@ class Engine:
         progress: Callable[[], RunProgress],
     ) -> None:
         self._listen = listen
-        self._progress = progress
         links = link_statuses(study, identity.name)
         self._links = list(links.values())
-        self._events = RunEvents(watch, progress)
+        self._session_progress = progress
+        self._events = RunEvents(watch, self._progress)
         self._queue = ArrivalQueue(durable, links, self._events)
+        self._attendance = Attendance(
+            study, handshake.run, identity.name, links, self._events, lambda: durable.session.nonces
+        )
         self._connections = Connections(
-            study, identity, handshake, links, durable, self._queue, self._events
+            study, identity, handshake, links, durable, self._queue, self._events, self._attendance
         )
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -75,7 +79,7 @@ class Engine:
         for link in self._links:
             link.leave()
         conversations = [link.conversation for link in self._links if link.conversation]
-        if conversations and self._events.failure is None:
+        if conversations and (self._events.failure is None or self._events.last_words):
             await asyncio.wait(conversations, timeout=2 * CLOSING_SECONDS)
         for task in self._tasks:
             task.cancel()
@@ -116,6 +120,9 @@ class Engine:
     def bytes_written(self) -> int:
         """To all links, after hello."""
         return sum(link.bytes_written for link in self._links)
+
+    def _progress(self) -> RunProgress:
+        return self._attendance.named(self._session_progress())
 
     def _waited_in_vain(self, wait: float) -> WaitError:
         progress = self._progress()

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from titan.errors import InputError
 from titan.joint.explanations import explained
 from titan.joint.meeting import Parts
-from titan.moments import Source
+from titan.listing import listing
+from titan.moments import Source, open_source
 from titan.moments.reading import Reading
 from titan.study.ledger import Entry
 from titan.study.manifest import Study
@@ -64,3 +66,33 @@ def _entry(study: Study, run: int, name: str, rows: UsedRows) -> Entry:
         model=str(study.question(name)),
         rows=views,
     )
+
+
+# -- what was handed in -----------------------------------------------------------------------
+
+
+def rows_for(study: Study, data: Any) -> Source | dict[str, Source]:
+    """The rows for all questions, or for each by its name."""
+    names = [question.name for question in study.questions]
+    if not isinstance(data, Mapping) or not data or not set(data) <= set(names):
+        return _opened(data)
+    absent = [name for name in names if name not in data]
+    if absent:
+        raise InputError(
+            f"there are no rows for {listing(absent)}", hint="one source for every question"
+        )
+    return {name: _opened(rows) for name, rows in data.items()}
+
+
+def _opened(data: Any) -> Source:
+    """A stream that can be read only once is kept: some questions read the rows again."""
+    if hasattr(data, "read_all") and hasattr(data, "schema"):
+        data = data.read_all()
+    return open_source(data)
+
+
+def check_columns(study: Study, rows: Source | Mapping[str, Source]) -> None:
+    """Refuse a file that lacks a column, before any row is read."""
+    for question in study.questions:
+        source = rows[question.name] if isinstance(rows, Mapping) else rows
+        source.check(explained(study.meeting.computation(question.name)).columns or ())

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from titan.errors import ReleaseError, TitanError
+from titan.party.attendance import DOES_NOT_TAKE_PART
 
 Progress = Callable[[str, str], None]
 """Called with a child's name and a line that it said."""
@@ -97,6 +98,7 @@ def _listen(children: Sequence[_Child], progress: Progress | None) -> None:
         for child in children:
             for pipe in (child.process.stdout, child.process.stderr):
                 pipes.register(_there(pipe), selectors.EVENT_READ, child)
+        left_alone: list[_Child] = []
         while pipes.get_map():
             for key, _ in pipes.select():
                 child, data = key.data, os.read(key.fd, 1 << 16)
@@ -106,7 +108,9 @@ def _listen(children: Sequence[_Child], progress: Progress | None) -> None:
                     child.out += data
                 if not data:
                     pipes.unregister(key.fileobj)
-                    _closed(child)
+                    left_alone += [child] if _closed(child) else []
+        for child in left_alone:  # the one they waited for has said nothing of its own
+            _fail(child)
 
 
 def _there(pipe: Any) -> Any:
@@ -114,10 +118,14 @@ def _there(pipe: Any) -> Any:
     return pipe
 
 
-def _closed(child: _Child) -> None:
+def _closed(child: _Child) -> bool:
+    """Whether it ended because another one does not take part; a failure of its own is raised."""
     child.open_pipes -= 1
-    if not child.open_pipes and child.process.wait():
+    if child.open_pipes or not child.process.wait():
+        return False
+    if not any(line.startswith(_ERROR) and DOES_NOT_TAKE_PART in line for line in child.lines):
         _fail(child)
+    return True
 
 
 def _fail(child: _Child) -> NoReturn:

@@ -30,6 +30,8 @@ class RunEvents:
 
     def __init__(self, watch: Watch, progress: Callable[[], RunProgress]) -> None:
         self.failure: Exception | None = None
+        self.last_words = b""
+        """A chunk that goes out on every stream before this party leaves."""
         self._watch = watch
         self._progress = progress
         self._changed = asyncio.Event()

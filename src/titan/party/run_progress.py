@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from titan.listing import listing
 
+CONNECTING = "connecting"
 _NAMED = 4  # parties that are named; of more the number is told
 
 

@@ -28,7 +28,7 @@ from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed, Rec
 from titan.party.private_sums import PrivateSums
 from titan.party.ready import NOTHING, Ready
 from titan.party.run import Run, most_messages, run_identity
-from titan.party.run_progress import RunProgress
+from titan.party.run_progress import CONNECTING, RunProgress
 from titan.party.signed_broadcast import Passed, SignedBroadcast, Signer
 from titan.protocol.masking import SEED_BYTES
 from titan.protocol.messages import HEADER_BYTES
@@ -128,7 +128,7 @@ class Session:
             missing = set(self._network.in_neighbours(self.run.party)) - self._ended
             return RunProgress("end", self._names(missing))
         if self._digests is None:
-            return RunProgress("connecting", self._names(self._nonces.missing))
+            return RunProgress(CONNECTING, self._names(self._nonces.missing))
         if (agent := self._sums.agent) is not None:
             where = (agent.round, agent.plan.recovery_rounds)
             sums, waiting = len(self._plans), self._names(agent.awaited)

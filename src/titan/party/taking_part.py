@@ -5,50 +5,42 @@ ledger and journal begun or found again ─► links ─► sums ─► agreemen
 """
 
 # Rule 1: nothing is dialled before the study, the rows, the journal and the ledger are in order.
-# Rule 2: the answer is shown once, when everybody's digest of the sums is here and equal.
-# Rule 3: once it is shown, nothing that happens to others turns success into failure.
-# Rule 4: a run is over when its secrets are erased. Until then a restart goes through all steps
+# Rule 2: a party that does not take part tells others why not, unless the reason is in its rows.
+# Rule 3: a run is over when its secrets are erased. Until then a restart goes through all steps
 #         again, since what others may still need is made from the secrets.
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import titan
 from titan import files
-from titan.canonical import finite
-from titan.errors import InputError, MessageError, TitanError
+from titan.errors import DataError, FileError, InputError, TitanError
 from titan.joint import Task
 from titan.joint.task import described
-from titan.moments import Source
+from titan.party.absence import Absentee, Reason, told_as
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine, Watch
 from titan.party.finished_run import FinishedRun
 from titan.party.handshake import Handshake
 from titan.party.links import Incoming, Outgoing
-from titan.party.preparing import prepare, rounding_notes
-from titan.party.run import Run, most_messages
-from titan.party.session import Session
+from titan.party.preparing import RECORD, check_columns, prepare, rounding_notes, rows_for
+from titan.party.run import most_messages
+from titan.party.run_to_answer import Outcome, RunToAnswer, Show, receivers, senders, stay, stored
 from titan.protocol.masking import fresh_key
-from titan.results import Results, decode, encode
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.journal import Journal
-from titan.study.ledger import Ledger
+from titan.study.ledger import Entry, Ledger
 from titan.study.run_state import RunState
-from titan.study.transcript import NetworkFacts, from_journal
 
 JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"
-Show = Callable[[Results], None]
-_GRACE = 5.0  # seconds to wait for a last message that nobody needs
-_STOPPED = 30.0  # seconds to serve what others need to see why this run stops
 
 
 @dataclass(frozen=True)
@@ -63,27 +55,13 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The answer, and how it was come by."""
-
-    results: Results
-    folder: Path
-    times: dict[str, float]
-    started: float
-    dropped: int = 0
-    unconfirmed: tuple[str, ...] = ()
-    """Who had not confirmed everything when this party left."""
-    bytes_written: int = 0
-
-
-@dataclass(frozen=True)
 class Party:
     """Who takes part in which study, with which rows, and where it keeps what."""
 
     study: Study
     identity: Identity
-    rows: Source | Mapping[str, Source]
-    """For all questions, or for each by its name."""
+    rows: Any
+    """For all questions, or for each by its name: anything that `rows_for` takes."""
     folder: Path
     ledger: Path
     choices: Choices = Choices()
@@ -95,16 +73,61 @@ class Party:
 
     async def join(self, show: Show) -> Outcome:
         """The same, inside an event loop."""
+        try:
+            with told_as(Reason.STUDY):
+                report = checked(self.study)
+            with told_as(Reason.FILE):
+                rows = rows_for(self.study, self.rows)
+                check_columns(self.study, rows)
+            return await replace(self, rows=rows)._join(report, show)
+        except TitanError as error:
+            if error.to_others:
+                await self.stay_away(Reason(error.to_others))
+            raise
+
+    async def _join(self, report: Report, show: Show) -> Outcome:
         started = time.monotonic()
-        report = checked(self.study)
         make_private(self.folder)
         with Journal.open(self.folder / JOURNAL) as journal:
             state = journal.state
             if state is not None and state.erased:
                 return await self._serve(journal, show, started)
             task, state = self._begin(journal)
-            work = _Work(self, report, journal, state, task, started)
+            work = RunToAnswer(self, report, journal, state, task, started)
             return await work.run(show)
+
+    def checked(self) -> Report:
+        """The preflight's report, for who has to agree; its first problem as an error."""
+        try:
+            return checked(self.study)
+        except TitanError:
+            asyncio.run(self.stay_away(Reason.STUDY))
+            raise
+
+    def decline(self) -> bool:
+        """This party's people do not want to: whether others could be told."""
+        return asyncio.run(self.stay_away(Reason.DECLINED))
+
+    async def stay_away(self, reason: Reason) -> bool:
+        """Tell the neighbours that are there that this party does not take part.
+
+        False if it has begun: then nothing is told, since the same command can go on.
+        """
+        if self._has_begun():
+            return False
+        self.watch.tell(f"telling the others that {self.identity.name} does not take part")
+        await Absentee(self.study, self.identity, self.choices.run, reason).tell(self.listen)
+        return True
+
+    def _has_begun(self) -> bool:
+        path = self.folder / JOURNAL
+        if not path.exists():
+            return False
+        try:
+            with Journal.open(path) as journal:
+                return journal.state is not None
+        except FileError:  # another process has it, and takes part
+            return True
 
     # -- before anything leaves ---------------------------------------------------------------
 
@@ -128,8 +151,9 @@ class Party:
                 keys=[fresh_key() for _ in task.plans],
                 data_digest=journal.keyed_digest(digests),
             )
-            for entry in entries:
-                ledger.record(entry, allow_differencing=self.choices.allow_differencing)
+            with told_as(Reason.LEDGER):
+                for entry in entries:
+                    ledger.record(entry, allow_differencing=self.choices.allow_differencing)
         return task, state
 
     # -- the network --------------------------------------------------------------------------
@@ -164,27 +188,49 @@ class Party:
         """The run is over here: show its answer again, and give the others what they miss."""
         state = journal.state
         assert state is not None  # noqa: S101 - it is finished
-        results = _stored(state)
-        self._write_files(state)
+        self._refuse_other_rows()
+        results = stored(state)
+        self.write_files(state)
         show(results)
         network, me = self.study.network, self.identity.name
         outgoing = {
-            name: Outgoing(journal.acknowledged_by(name) + 1) for name in _receivers(network, me)
+            name: Outgoing(journal.acknowledged_by(name) + 1) for name in receivers(network, me)
         }
         plans = self.study.plans
         rest = FinishedRun(journal, most_messages(network, network.index(me), plans))
         most = max(plan.cost.bytes_sent.largest for plan in plans) + (1 << 20)
-        incoming = {name: Incoming(most) for name in _senders(network, me)}
+        incoming = {name: Incoming(most) for name in senders(network, me)}
         durable = DurableSession(rest, journal, outgoing, incoming)
         late: tuple[str, ...] = ()
         if durable.needed():
             async with self.engine(
                 durable, state.nonce, described(plans), lambda: rest.progress
             ) as e:
-                late = await _stay(e, durable, self.choices.wait)
+                late = await stay(e, durable, self.choices.wait)
         return Outcome(results, self.folder, {}, started, 0, late)
 
-    def _write_files(self, state: RunState) -> None:
+    def _refuse_other_rows(self) -> None:
+        """The answer of a run that is over is not that of other rows.
+
+        Its journal has forgotten the rows. The ledger has not: it must know what was used, and
+        keeps it on this machine under a key of its own. Only what the model reads counts.
+        """
+        run, same = self.choices.run, None
+        if self.ledger.exists():
+            with Ledger.open(self.ledger) as ledger, suppress(DataError):
+                same = False  # also rows that cannot be used
+                _, entries = prepare(self.study, run, self.rows, ledger.row_key)
+                same = _all_known(ledger, entries)
+        if same is None:
+            self.watch.tell("the ledger does not know this run: its rows may have been others")
+        elif not same:
+            raise InputError(
+                f"run {run} of this study is over, and its rows were not these",
+                hint=f"agree with the others on run {run + 1} (--run {run + 1}) to ask again; with "
+                "the rows of then this command shows its answer",
+            )
+
+    def write_files(self, state: RunState) -> None:
         """What was learned and what was signed, as the journal has them."""
         for name, content in ((RESULT, state.result), (TRANSCRIPT, state.transcript)):
             path = self.folder / name
@@ -192,214 +238,13 @@ class Party:
                 files.write(path, content, mode=0o600, force=True)
 
 
-class _Work:
-    """One run, from the first connection on."""
-
-    def __init__(
-        self,
-        party: Party,
-        report: Report,
-        journal: Journal,
-        state: RunState,
-        task: Task,
-        started: float,
-    ) -> None:
-        study, identity = party.study, party.identity
-        network = study.network
-        self._party = party
-        self._report = report
-        self._journal = journal
-        self._task = task
-        self._started = started
-        self._times: dict[str, float] = {}
-        self._wait = party.choices.wait
-        self._run = Run(
-            bytes.fromhex(study.digest),
-            party.choices.run,
-            network,
-            network.index(identity.name),
-            state.nonce,
-            None if study.solver is None else network.index(study.solver),
-        )
-        self._session = Session(self._run, task, state.keys, Signatures(study, identity))
-        most = self._session.largest_message
-        self._durable = DurableSession(
-            self._session,
-            journal,
-            {name: Outgoing() for name in _receivers(network, identity.name)},
-            {name: Incoming(most) for name in _senders(network, identity.name)},
-        )
-
-    async def run(self, show: Show) -> Outcome:
-        session, durable = self._session, self._durable
-        plan = described(self._task.plans)
-        async with self._party.engine(
-            durable, self._run.nonce, plan, lambda: session.progress
-        ) as engine:
-            if await self._reaches_the_end(engine):
-                results = await self._results()
-                self._finish(results)
-                engine.wake_senders()
-                self._milestone("answered")
-                show(results)
-                self._forget()
-                late = await _stay(engine, durable, self._wait)
-            else:
-                await _stay(engine, durable, min(self._wait, _STOPPED))
-        if session.stopped is not None:  # raised when this party has left in good order
-            self._end_without_answer(session.stopped)
-            raise session.stopped
-        return Outcome(
-            results,
-            self._party.folder,
-            self._times,
-            self._started,
-            dropped_rows(self._task.part),
-            late,
-            engine.bytes_written,
-        )
-
-    async def _reaches_the_end(self, engine: Engine) -> bool:
-        """Wait for everything that an answer needs; False if the run stops without one."""
-        session = self._session
-        if await self._until(engine, lambda: session.pooled or self._connected(engine)):
-            self._milestone("connected")
-        if await self._until(engine, lambda: session.pooled):
-            self._milestone("pooled")
-        return await self._until(engine, lambda: session.complete)
-
-    async def _until(self, engine: Engine, condition: Callable[[], bool]) -> bool:
-        """Wait for something; False if the run stops instead."""
-        session = self._session
-        await engine.until(lambda: session.stopped is not None or condition(), self._wait)
-        return session.stopped is None
-
-    def _end_without_answer(self, error: TitanError) -> None:
-        """No restart would get any further. What others may still need is served as it is."""
-        self._journal.finish(self._encoded(dict.fromkeys(self._names, error)), b"")
-        self._forget()
-
-    def _connected(self, engine: Engine) -> bool:
-        """All links have been up and all parties heard of, unless nobody is needed any more."""
-        return engine.connected and self._session.everybody_is_here
-
-    def _milestone(self, name: str) -> None:
-        self._times[name] = time.monotonic() - self._started
-
-    @property
-    def _names(self) -> list[str]:
-        return [question.name for question in self._party.study.questions]
-
-    async def _results(self) -> Results:
-        """Solve, or take what the one who solves told; links go on meanwhile."""
-        state = self._journal.state
-        if state is not None and state.finished:
-            return _stored(state)
-        told = self._session.answer
-        if told is not None:
-            return told_results(told)
-        states = await asyncio.to_thread(self._session.find_answer)
-        outcomes = {
-            name: each.answer if each.error is None else each.error
-            for name, each in zip(self._names, states, strict=True)
-        }
-        return decode(await asyncio.to_thread(self._encoded, outcomes))
-
-    def _encoded(self, outcomes: Mapping[str, Any]) -> bytes:
-        """What all parties learned, as it is kept: the same bytes at all of them."""
-        study, run = self._party.study, self._party.choices.run
-        cost = None if self._report.cost is None else self._report.cost.as_dict()
-        parties = study.network.parties
-        return encode(Results(outcomes, study=study.digest, run=run, parties=parties, cost=cost))
-
-    def _finish(self, results: Results) -> None:
-        """Keep the answer, tell it if that is this party's task, and sign what happened."""
-        assert self._session.agreed is not None  # noqa: S101 - it is complete
-        kept = encode(results)
-        with self._journal.batch():  # what is told is signed too, and nothing without the other
-            self._journal.agree(self._session.agreed)
-            if self._run.solver == self._run.party:
-                self._durable.write_down(self._session.tell_answer(kept))
-            self._journal.finish(kept, self._transcript(results, kept))
-        self._journal.sync()
-        self._durable.release()
-        state = self._journal.state
-        assert state is not None  # noqa: S101 - it was begun
-        self._party._write_files(state)  # the first ones, after a restart
-
-    def _transcript(self, results: Results, kept: bytes) -> bytes:
-        study, identity = self._party.study, self._party.identity
-        connectivity = self._report.facts["weak_connectivity"] or study.tau + 1
-        made = self._task.plans[: len(self._session.totals)]
-        return from_journal(
-            self._journal,
-            sums=[(plan.scheme.name, plan.recovery_rounds) for plan in made],
-            network=NetworkFacts(study.network.diameter, connectivity, study.tau),
-            software=f"titan {titan.__version__}",
-            certificate=identity.card.certificate,
-            result=finite(results.to_dict()),
-            result_sha256=hashlib.sha256(kept).hexdigest(),
-        ).signed(identity.sign)
-
-    def _forget(self) -> None:
-        """Erase what is secret, unless somebody still waits for a mask."""
-        self._durable.masks_arrived(len(self._session.totals))
-        to_serve = self._durable.unacknowledged()
-        needed = any(frame.secret for frame in to_serve)
-        if not needed and not self._party.choices.keep_journal:
-            self._journal.erase_secrets(to_serve)
-
-
-@dataclass(frozen=True)
-class Signatures:
-    """Signs with the identity, checks with the study's cards."""
-
-    study: Study
-    identity: Identity
-
-    def sign(self, data: bytes) -> bytes:
-        return self.identity.sign(data)
-
-    def signed_by(self, party: int, signature: bytes, data: bytes) -> bool:
-        return self.study.parties[party].verify(signature, data)
-
-
-async def _stay(
-    engine: Engine, durable: DurableSession, wait: float, grace: float = _GRACE
-) -> tuple[str, ...]:
-    """Stay until the others have all they need; who has not, when the waiting is over."""
-    try:
-        await engine.until(lambda: not durable.needed(), wait)
-        await engine.until(lambda: engine.closed, min(wait, grace))
-    except TitanError:
-        pass
-    return tuple(sorted({frame.peer for frame in durable.needed()}))
-
-
-def told_results(data: bytes) -> Results:
-    """What the party that solves for all told; another party's bytes, so MessageError."""
-    try:
-        return decode(data)
-    except TitanError:
-        raise MessageError("the answer that was told cannot be read") from None
-
-
-def _stored(state: RunState) -> Results:
-    assert state.result is not None  # noqa: S101 - it is finished
-    return decode(state.result)
-
-
-def dropped_rows(parts: Mapping[str, Any]) -> int:
-    """How many of the own rows were left out as incomplete, for one question or another."""
-    return max(getattr(part, "dropped", 0) for part in parts.values())
-
-
-def _receivers(network: titan.Network, name: str) -> Iterator[str]:
-    return (network.parties[party] for party in network.out_neighbours(network.index(name)))
-
-
-def _senders(network: titan.Network, name: str) -> Iterator[str]:
-    return (network.parties[party] for party in network.in_neighbours(network.index(name)))
+def _all_known(ledger: Ledger, entries: Sequence[Entry]) -> bool | None:
+    """Whether the run was recorded with just these rows; of what a model reads, if there is one."""
+    found = []
+    for entry in entries:
+        used = {view: rows for view, rows in entry.rows.items() if view != RECORD}
+        found.append(ledger.has_rows_of(replace(entry, rows=used or entry.rows)))
+    return None if None in found else all(found)
 
 
 def checked(study: Study) -> Report:

@@ -7,6 +7,8 @@ A chunk is the protobuf message of titan.proto, whose content is one of
     PIECE    02  number u32 · size u32 · offset u32 · bytes
     ACK      03  next u32
     REFUSAL  04  final u8 · UTF-8
+    ABSENCE  05  party u32 · signature 64 bytes · UTF-8
+    HERE     06  party u32, once or more
 
 Numbers are little-endian; texts must print, for they end on terminals. A message of `size` bytes
 travels as pieces in order, each full but the last. Decoding is strict: whatever `decode` accepts,
@@ -29,12 +31,15 @@ MOST_CHUNK = 1 << 20  # bytes of content
 NONCE_BYTES = 32
 STUDY_BYTES = 32
 MOST_TEXT = 4096
+MOST_REASON = 200  # bytes of why a party does not come
 MOST_SIZE = (1 << 32) - 1
 
 _HELLO = struct.Struct("<BBB32sI32sI")
 _PIECE = struct.Struct("<BIII")
 _ACK = struct.Struct("<BI")
+_ABSENCE = struct.Struct("<BI64s")
 _LENGTH = struct.Struct("<H")
+_PARTY = struct.Struct("<I")
 PIECE_BYTES = MOST_CHUNK - _PIECE.size
 
 Bytes = bytes | bytearray | memoryview
@@ -45,6 +50,8 @@ class _Tag(IntEnum):
     PIECE = 2
     ACK = 3
     REFUSAL = 4
+    ABSENCE = 5
+    HERE = 6
 
 
 class Role(IntEnum):
@@ -97,7 +104,23 @@ class Refusal:
     final: bool = False
 
 
-Chunk = Hello | Piece | Ack | Refusal
+@dataclass(frozen=True)
+class Absence:
+    """Party number `party` does not take part in this run, and says why; others pass it on."""
+
+    party: int
+    signature: bytes = field(repr=False)
+    reason: str
+
+
+@dataclass(frozen=True)
+class Here:
+    """These parties have come, in ascending order; for those who wait."""
+
+    parties: tuple[int, ...]
+
+
+Chunk = Hello | Piece | Ack | Refusal | Absence | Here
 
 
 def pieces(number: int, message: Bytes) -> Iterator[bytes]:
@@ -122,6 +145,10 @@ def encode(chunk: Chunk) -> bytes:
             content = _encode_hello(chunk)
         case Refusal(reason, final):
             content = bytes([_Tag.REFUSAL, final]) + _text(reason)
+        case Absence(party, signature, reason):
+            content = _ABSENCE.pack(_Tag.ABSENCE, party, signature) + _text(reason, MOST_REASON)
+        case Here(parties):
+            content = bytes([_Tag.HERE]) + b"".join(map(_PARTY.pack, parties))
     return _prefix(len(content)) + content
 
 
@@ -139,8 +166,8 @@ def _encode_hello(hello: Hello) -> bytes:
     return head + b"".join(_LENGTH.pack(len(text)) + text for text in texts)
 
 
-def _text(text: str) -> bytes:
-    return text.encode()[:MOST_TEXT].decode(errors="ignore").encode()
+def _text(text: str, most: int = MOST_TEXT) -> bytes:
+    return text.encode()[:most].decode(errors="ignore").encode()
 
 
 def _prefix(length: int) -> bytes:
@@ -168,6 +195,10 @@ def decode(data: Bytes) -> Chunk:
             return _hello(content)
         case _Tag.REFUSAL:
             return _refusal(content)
+        case _Tag.ABSENCE:
+            return _absence(content)
+        case _Tag.HERE:
+            return _here(content)
     raise MessageError("a chunk of no known kind")
 
 
@@ -208,6 +239,22 @@ def _refusal(content: memoryview) -> Refusal:
     return Refusal(_read_text(content[2:]), bool(content[1]))
 
 
+def _absence(content: memoryview) -> Absence:
+    if len(content) < _ABSENCE.size:
+        raise MessageError("an absence that is too short")
+    _, party, signature = _ABSENCE.unpack_from(content)
+    return Absence(party, signature, _read_text(content[_ABSENCE.size :], MOST_REASON))
+
+
+def _here(content: memoryview) -> Here:
+    if len(content) % _PARTY.size != 1:
+        raise MessageError("a list of parties that is cut off")
+    parties = tuple(party for (party,) in _PARTY.iter_unpack(content[1:]))
+    if not parties or list(parties) != sorted(set(parties)):
+        raise MessageError("a list of parties that is empty or out of order")
+    return Here(parties)
+
+
 def _hello(content: memoryview) -> Hello:
     if len(content) < _HELLO.size:
         raise MessageError("a hello that is too short")
@@ -229,9 +276,9 @@ def _hello(content: memoryview) -> Hello:
     return Hello(Role(role), study, run, nonce, expects, name, peer, plan)
 
 
-def _read_text(content: memoryview) -> str:
-    if len(content) > MOST_TEXT:
-        raise MessageError(f"a text of {len(content)} bytes; the most is {MOST_TEXT}")
+def _read_text(content: memoryview, most: int = MOST_TEXT) -> str:
+    if len(content) > most:
+        raise MessageError(f"a text of {len(content)} bytes; the most is {most}")
     try:
         text = bytes(content).decode()
     except UnicodeDecodeError:

@@ -171,7 +171,7 @@ class Ledger(Database):
                     hint="use the same rows and parties as then; or, if what differs may be known "
                     "to all parties, say so: allow_differencing=True",
                 )
-            if not self._known(entry):
+            if not self.has_rows_of(entry):
                 self._store(entry, allowed=bool(conflicts))
 
     # -- conflicts ----------------------------------------------------------------------------
@@ -211,19 +211,24 @@ class Ledger(Database):
             for parties, columns, *rest in rows
         ]
 
-    def _known(self, entry: Entry) -> bool:
-        """The same run with the same rows; another run of a study is another entry."""
+    def has_rows_of(self, entry: Entry) -> bool | None:
+        """Whether its run was recorded with just these rows, in each of the entry's views.
+
+        None where the run is not in this ledger.
+        """
         sets = {view: _fingerprint(rows.encode()) for view, rows in entry.rows.items()}
-        for earlier in self._entries():
-            if (earlier.study, earlier.run) == (entry.study, entry.run):
-                stored = self._all(
+        stored = [
+            dict(
+                self._all(
                     "SELECT view, sha256 FROM entry_rows JOIN row_sets "
                     "ON row_set = row_sets.place WHERE entry = ?",
                     earlier.place,
                 )
-                if dict(stored) == sets:
-                    return True
-        return False
+            )
+            for earlier in self._entries()
+            if (earlier.study, earlier.run) == (entry.study, entry.run)
+        ]
+        return any(sets.items() <= found.items() for found in stored) if stored else None
 
     def _store(self, entry: Entry, *, allowed: bool) -> None:
         (place,) = self._one("SELECT coalesce(max(place), 0) + 1 FROM entries")

@@ -8,6 +8,7 @@ paper's bound `a` would have had to guess; both are counted.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from titan.joint import Sum, SumSettings
 from titan.joint.average import Averaging
 from titan.joint.equations import Found
 from titan.protocol import Cost, Plan, RecoveryName
-from titan.ring import FixedPoint, Ring
+from titan.ring import Ring
 from titan_lab.compare.method import About, Method, Requires
 from titan_lab.compare.problem import Floats
 
@@ -65,9 +66,8 @@ class Titan(Method):
         """As the computation itself says."""
         m, n = self.case.m, self.case.n
         if self.case.problem.average:
-            return Averaging(
-                FixedPoint(Ring(_BITS), _BITS // 2, m), (n,), self.case.network.parties
-            ).sums
+            ring, unit = Ring(_BITS), Fraction(1, 1 << _BITS // 2)
+            return Averaging(ring, (unit,), unit / 2, (n,), self.case.network.parties).sums
         return Found((*map(str, range(n)), "b"), m, _BITS, "solution").sums
 
     def plans(self) -> list[Plan]:

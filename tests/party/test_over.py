@@ -1,0 +1,88 @@
+"""`titan join` on a run that is over: its answer for its rows, and for no others."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run
+from titan.errors import InputError
+from titan.party.engine import Engine
+
+
+@pytest.fixture
+def over(tmp_path: Path) -> Gathering:
+    g = Gathering(tmp_path)
+    run(g.all())
+    g.shown.clear()
+    return g
+
+
+def without_an_engine(g: Gathering) -> Any:
+    """North joins again; nobody needs anything, so nothing is dialled."""
+    with patch.object(Engine, "__init__", side_effect=AssertionError):
+        return run(g.join("north"))
+
+
+def test_the_same_rows_have_the_answer_again(over: Gathering) -> None:
+    outcome = without_an_engine(over)
+    assert over.shown["north"].to_dict()["nobs"] == 36
+    assert outcome.results is over.shown["north"]
+    assert not over.told["north"]
+
+
+def test_so_have_the_same_rows_in_another_file(over: Gathering) -> None:
+    """In another order, and with a column that the model does not read."""
+    header, *lines = rows("north").splitlines()
+    over.write("north", "\n".join([f"{header},note", *(f"{line},x" for line in lines[::-1])]))
+    without_an_engine(over)
+    assert "north" in over.shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [rows("south"), rows("north") + "1,2,3\n", rows("north", 3), "x,z,y\n1,2,much\n"],
+    ids=["others", "one more", "too few", "unreadable"],
+)
+def test_other_rows_are_told_that_the_run_is_over(over: Gathering, text: str) -> None:
+    over.write("north", text)
+    with pytest.raises(InputError) as refused:
+        without_an_engine(over)
+    assert refused.value.message == "run 1 of this study is over, and its rows were not these"
+    assert "agree with the others on run 2 (--run 2) to ask again" in refused.value.hint
+    assert not over.shown
+
+
+def test_then_the_next_run_asks_again(over: Gathering) -> None:
+    """Of ten rows more at every party, so that no difference shows a few."""
+    for name in NAMES:
+        over.write(name, rows(name, 24))
+    run(over.all(run=2))
+    answers_agree(over)
+    assert over.shown["north"].to_dict()["nobs"] == 72
+
+
+def test_a_run_that_stopped_is_over_too(tmp_path: Path) -> None:
+    """Who finds more rows after "too few rows" must not be told the same again."""
+    g = Gathering(tmp_path, changes={"min_rows_total": 40})
+
+    async def all_fail() -> list[Any]:
+        return list(await asyncio.gather(*map(g.joining, NAMES), return_exceptions=True))
+
+    run(all_fail())
+    g.write("north", rows("north", 24))
+    with pytest.raises(InputError, match="run 1 of this study is over"):
+        without_an_engine(g)
+
+
+def test_a_ledger_that_does_not_know_the_run_is_no_judge(over: Gathering) -> None:
+    (over.folder / "north.ledger").unlink()
+    over.write("north", rows("south"))
+    without_an_engine(over)
+    assert "north" in over.shown
+    assert "the ledger does not know this run" in over.told["north"][0]
+    assert not (over.folder / "north.ledger").exists()
