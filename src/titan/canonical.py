@@ -33,6 +33,17 @@ def canonical(value: object) -> bytes:
     return text.encode("ascii")
 
 
+def parsed(data: bytes, most: int) -> dict[str, Any]:
+    """The fields in a file of at most so many bytes; whether `canonical` writes it, callers ask."""
+    if len(data) > most:
+        raise ValueError(f"it has more than {most} bytes")
+    try:
+        found = json.loads(data.decode("ascii"))
+    except (ValueError, RecursionError):
+        raise ValueError("it is not JSON, or is cut short") from None
+    return mapping(found)
+
+
 def finite(value: Any) -> Any:
     """JSON knows no infinity and nothing undefined: both are None."""
     if isinstance(value, Mapping):

@@ -39,7 +39,7 @@ def join(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is raised as an error
     found = study if isinstance(study, Study) else Study.load(study)
     place = Path() if isinstance(study, Study) else Path(fspath(study)).parent
-    card = found.card_of(name)
+    card = found.card(name)
     party = Party(
         found,
         Identity.load(Path(fspath(key)), card),

@@ -170,7 +170,7 @@ def test_any_tables_on_any_grid(study: Any, engine: Any) -> None:
 
 
 def titan_text(number: Fraction) -> str:
-    from titan.release.decimals import decimal_text
+    from titan.decimals import decimal_text
 
     return decimal_text(number)
 

@@ -17,7 +17,7 @@ from titan.errors import DataError, FileError, InputError
 from titan.moments import Model, collect, open_source, split_by
 from titan.party.loopback import divide, files_in, free_addresses, on_loopback, study_among
 from titan.study import Identity, Link, Study
-from titan.study.card import Card
+from titan.study.identity import Card
 from titan_lab import datasets
 
 HEART = datasets.path("heart_disease")

@@ -15,8 +15,8 @@ from tests.cli.test_commands import answer, titan
 from tests.study.parties import identity
 from tests.study.studies import study
 from titan.study import Study
-from titan.study.addresses import on_loopback
 from titan.study.audit import audit
+from titan.study.identity import on_loopback
 from titan_lab import datasets
 
 HEART = datasets.path("heart_disease")

@@ -21,7 +21,7 @@ from titan.party.taking_part import JOURNAL, TRANSCRIPT
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.results import Results, encode
 from titan.study.audit import audit
-from titan.study.signatures import SIGNATURE_BYTES
+from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.transcript import verify
 
 
@@ -163,7 +163,8 @@ def test_answers_come_back() -> None:
 def test_a_told_answer_of_something_else_is_not_taken(
     changes: dict[str, Any], names: list[str], what: str
 ) -> None:
-    told = Results({"main": titan.average([1, 2], "cycle")}, **({"study": "s", "run": 1} | changes))
+    content: dict[str, Any] = {"study": "s", "run": 1} | changes
+    told = Results({"main": titan.average([1, 2], "cycle")}, **content)
     with pytest.raises(MessageError, match=what):
         told_results(encode(told), encode(Results({}, study="s", run=1)), names)
 

@@ -21,8 +21,8 @@ from tests.study.parties import MADE, NOW, identity
 from titan.errors import FileError, InputError
 from titan.study import Card, Identity
 from titan.study import certificates as certs
-from titan.study.addresses import checked_address
-from titan.study.signatures import _ORDER
+from titan.study.certificates import _ORDER
+from titan.study.identity import checked_address
 
 # -- keys and cards on disk -------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ def command(
     from titan.party.engine import Watch
     from titan.party.taking_part import Choices, Party, run_folder
     from titan.study import Identity, Study
-    from titan.study.addresses import checked_address, on_loopback
+    from titan.study.identity import checked_address, on_loopback
 
     check_save(save, [study, key, *(Path(text.rpartition("=")[2]) for text in data)])
     if listen is not None:
@@ -91,7 +91,7 @@ def command(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
-    identity = Identity.load(key, found.card_of(as_))
+    identity = Identity.load(key, found.card(as_))
     party = Party(
         found,
         identity,

@@ -14,9 +14,9 @@ from typing import Any
 
 from titan import canonical
 from titan.canonical import exact_text, read_exact
+from titan.decimals import decimal_text
 from titan.errors import NotThereError
 from titan.listing import aligned, listing
-from titan.release.decimals import decimal_text
 from titan.release.dictionary import KINDS
 from titan.results import Result
 from titan.results.result import Recorded

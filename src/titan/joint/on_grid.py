@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from titan.decimals import decimal_text, read_decimal
 from titan.errors import InputError
 from titan.moments.cells import Cells
 from titan.moments.model import Readings
 from titan.release import Dictionary
-from titan.release.decimals import decimal_text, read_decimal
 from titan.release.sizes import Size, size_of
 
 Integers = npt.NDArray[Any]

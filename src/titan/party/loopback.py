@@ -29,7 +29,7 @@ from titan.moments.files import ParquetFile
 from titan.moments.sources import Block, party_names
 from titan.network import Network
 from titan.study import Card, Identity, Link, Study
-from titan.study.card import checked_name
+from titan.study.identity import checked_name
 
 ENDINGS = (".csv", ".parquet")
 _PORTS = range(20_000, 32_768)  # below those that systems hand out to whoever dials

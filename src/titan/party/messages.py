@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 from titan.errors import MessageError
 from titan.protocol.messages import HEADER_BYTES, Envelope, Kind, Payload
+from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.frames import Frame
-from titan.study.signatures import SIGNATURE_BYTES
 
 NONCE, AGREED, ANSWER, END = "NONCE", "AGREED", "ANSWER", "END"
 _CONTROL = {16: NONCE, 17: AGREED, 18: ANSWER, 19: END}

@@ -16,7 +16,7 @@ from titan.party.messages import Enclosed
 from titan.party.signed_broadcast import Signer
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind, Payload
-from titan.study.signatures import SIGNATURE_BYTES
+from titan.study.certificates import SIGNATURE_BYTES
 
 
 class OriginSignatures:

@@ -18,7 +18,7 @@ from titan.moments import Source, open_source
 from titan.moments.reading import Reading
 from titan.study.ledger import Entry
 from titan.study.manifest import Study
-from titan.study.row_digests import DigestRecords, DigestRows, UsedRows
+from titan.study.row_digests import DigestRows, UsedRows
 
 RECORD = "record"
 
@@ -48,8 +48,8 @@ def _digests(study: Study, name: str, source: Source, key: bytes) -> Reading[Any
     model_rows = getattr(study.meeting.computation(name), "rows", None)
     if model_rows is None:
         used = explained(study.meeting.computation(name)).columns or source.column_names
-        return DigestRecords(tuple(source.column_names), tuple(used), key)
-    return DigestRows(model_rows, source.column_names, key)
+        return DigestRows(tuple(used), tuple(source.column_names), key)
+    return DigestRows(model_rows, tuple(source.column_names), key)
 
 
 def _entry(study: Study, run: int, name: str, rows: UsedRows) -> Entry:

@@ -33,8 +33,8 @@ from titan.party.signed_broadcast import Passed, SignedBroadcast, Signer
 from titan.protocol.masking import SEED_BYTES
 from titan.protocol.messages import HEADER_BYTES
 from titan.ring import Residues
+from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.frames import Frame
-from titan.study.signatures import SIGNATURE_BYTES
 
 _DIGEST_BYTES = 32
 _MOST_ANSWER = 1 << 26

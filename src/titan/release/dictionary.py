@@ -22,12 +22,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from titan.decimals import decimal_text, read_decimal
 from titan.errors import DataError, FormulaError, InputError
 from titan.listing import listing
 from titan.moments import arithmetic, columns
 from titan.moments.model import Model, Readings
-from titan.release.decimals import check_decimal, decimal_text, read_decimal
-from titan.release.grid import Grid, outside
+from titan.release.grid import Grid, Mask, outside
 
 _MOST_LEVELS = 10_000
 _MOST_TEXT = 200
@@ -57,15 +57,15 @@ class Number:
     def __post_init__(self) -> None:
         for end in (self.low, self.high):
             _decimal("its range has an end that is", end)
-        if self.step is not None:
-            _decimal("its step is", self.step)
         if self.unit:
             check_text("its unit", self.unit)
         if self.low > self.high:
             raise InputError("its range is empty: the lower end is above the upper one")
-        if self.step is not None and self.step <= 0:
+        if self.step is None:
+            return
+        if _decimal("its step is", self.step) <= 0:
             raise InputError("its step is not above zero", hint='such as "1" or "0.1"')
-        if self.step is not None and (self.high - self.low) % self.step:
+        if (self.high - self.low) % self.step:
             raise InputError(
                 "its step does not divide its range",
                 hint="the upper end is the lower one and a whole number of steps",
@@ -124,7 +124,7 @@ def check_text(what: str, text: str, *, most: int = _MOST_TEXT) -> None:
 
 def _decimal(what: str, given: Any) -> Fraction:
     try:
-        return check_decimal(given) if isinstance(given, Fraction) else read_decimal(given)
+        return read_decimal(given)
     except InputError as error:
         raise InputError(f"{what} {error.message}", hint=error.hint) from None
 
@@ -223,25 +223,23 @@ class Dictionary(Mapping[str, Column]):
 
 def _refuse_outside(name: str, kind: Number, column: columns.Column, readings: Readings) -> None:
     wrong = outside(column, kind.low, kind.high, decimal=kind.step is not None)
-    if wrong.any():
-        ends = f"{decimal_text(kind.low)} to {decimal_text(kind.high)}"
-        raise DataError(
-            f'{readings.place(int(wrong.argmax()))}, column "{name}": a value outside the study\'s '
-            f"range, {ends}",
-            hint="correct it, or leave the row out",
-        )
+    ends = f"{decimal_text(kind.low)} to {decimal_text(kind.high)}"
+    _refuse(wrong, f"a value outside the study's range, {ends}", name, readings)
 
 
 def _flags(name: str, column: columns.Column, readings: Readings) -> columns.Column:
     ones = arithmetic.equals(column, Fraction(1))
     wrong = ~(ones | arithmetic.equals(column, Fraction(0)))
+    _refuse(wrong, "neither 0 nor 1, where the study has a flag", name, readings)
+    return columns.Column(ones.astype(np.int64))
+
+
+def _refuse(wrong: Mask, what: str, name: str, readings: Readings) -> None:
     if wrong.any():
         raise DataError(
-            f'{readings.place(int(wrong.argmax()))}, column "{name}": neither 0 nor 1, where the '
-            "study has a flag",
+            f'{readings.place(int(wrong.argmax()))}, column "{name}": {what}',
             hint="correct it, or leave the row out",
         )
-    return columns.Column(ones.astype(np.int64))
 
 
 def content(column: Column) -> dict[str, Any]:
@@ -249,10 +247,7 @@ def content(column: Column) -> dict[str, Any]:
         return {"kind": column.kind, "levels": list(column.levels)}
     if isinstance(column, Flag):
         return {"kind": column.kind}
-    found: dict[str, Any] = {
-        "kind": column.kind,
-        "range": [decimal_text(column.low), decimal_text(column.high)],
-    }
-    if column.step is not None:
-        found["step"] = decimal_text(column.step)
-    return found | ({"unit": column.unit} if column.unit else {})
+    ends = [decimal_text(column.low), decimal_text(column.high)]
+    step = {} if column.step is None else {"step": decimal_text(column.step)}
+    unit = {"unit": column.unit} if column.unit else {}
+    return {"kind": column.kind, "range": ends, **step, **unit}

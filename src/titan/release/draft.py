@@ -36,9 +36,10 @@ def draft(
     wanted = tuple(tables[0].column_names if names is None else names)
     if not wanted:
         return Dictionary()
-    found = reduce(add, (read(source, _Look(wanted)) for source in tables))
+    look = _Look(wanted)
+    found = reduce(look.merge, (read(source, look) for source in tables))
     described: dict[str, Column] = {}
-    for name, seen in zip(wanted, found.columns, strict=True):
+    for name, seen in zip(wanted, found, strict=True):
         try:
             described[name] = _column(name, seen)
         except DataError:
@@ -72,23 +73,18 @@ class _Seen:
 
 
 @dataclass(frozen=True)
-class _AllSeen:
-    columns: tuple[_Seen, ...]
-
-    def __add__(self, other: _AllSeen) -> _AllSeen:
-        return _AllSeen(tuple(map(add, self.columns, other.columns)))
-
-
-@dataclass(frozen=True)
-class _Look(Reading[_AllSeen, _AllSeen]):
+class _Look(Reading[tuple[_Seen, ...], tuple[_Seen, ...]]):
     names: tuple[str, ...]
 
     @property
     def columns(self) -> Sequence[str]:
         return self.names
 
-    def block(self, rows: Block) -> _AllSeen:
-        return _AllSeen(tuple(_seen(rows.cells[name]) for name in self.names))
+    def block(self, rows: Block) -> tuple[_Seen, ...]:
+        return tuple(_seen(rows.cells[name]) for name in self.names)
+
+    def merge(self, one: tuple[_Seen, ...], other: tuple[_Seen, ...]) -> tuple[_Seen, ...]:
+        return tuple(map(add, one, other))
 
 
 def _seen(cells: Cells) -> _Seen:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 
 from titan.moments import expressions
 from titan.moments.expressions import Apply, Binary, Expression, Name, Negate, Power
@@ -51,6 +50,7 @@ class Size:
 
 
 INDICATOR = Size(0, 0, Fraction(0), Fraction(1))
+_ONE = Size(0, 0, Fraction(1), Fraction(1))
 
 
 def sizes(model: Model, columns: Mapping[str, Column]) -> tuple[Size, ...] | None:
@@ -71,16 +71,15 @@ def size_of(name: str, columns: Mapping[str, Column]) -> Size | None:
 
 
 def _product(column: DesignColumn, columns: Mapping[str, Column]) -> Size:
-    pieces = []
+    found = _ONE
     for piece in column:
         factor = piece.factor
         if isinstance(factor, Levels):
-            pieces.append(INDICATOR)
-            continue
-        value = _of(factor.expression, columns)
-        power = piece.index + 1 if isinstance(factor, Polynomial) else 1
-        pieces.append(_power(value, power))
-    return reduce(lambda a, b: a * b, pieces, Size(0, 0, Fraction(1), Fraction(1)))
+            found *= INDICATOR
+        else:
+            power = piece.index + 1 if isinstance(factor, Polynomial) else 1
+            found *= _power(_of(factor.expression, columns), power)
+    return found
 
 
 def _of(expression: Expression, columns: Mapping[str, Column]) -> Size:
@@ -115,28 +114,25 @@ def _column(column: Column) -> Size:
 
 def _multiple(step: Fraction, low: Fraction, high: Fraction) -> Size:
     """The largest 2^a · 5^b of which the step and the lower end are whole multiples."""
-    twos, fives = (
-        zip(*(_valuations(x) for x in (step, low) if x), strict=True) if step else ((0,), (0,))
-    )
-    return Size(min(twos), min(fives), low, high)
+    given = [x for x in (step, low) if x] if step else [Fraction(1)]
+    two, five = (min(_valuation(x, prime) for x in given) for prime in (2, 5))
+    return Size(two, five, low, high)
 
 
-def _valuations(x: Fraction) -> tuple[int, int]:
-    found = []
-    for prime in (2, 5):
-        count, above, below = 0, abs(x.numerator), x.denominator
-        while above % prime == 0:
-            above, count = above // prime, count + 1
-        while below % prime == 0:
-            below, count = below // prime, count - 1
-        found.append(count)
-    return found[0], found[1]
+def _valuation(x: Fraction, prime: int) -> int:
+    """How often a prime divides a number that is not 0."""
+    count, above, below = 0, x.numerator, x.denominator
+    while above % prime == 0:
+        above, count = above // prime, count + 1
+    while below % prime == 0:
+        below, count = below // prime, count - 1
+    return count
 
 
 def _power(base: Size, exponent: int) -> Size:
     """An even power of an interval around 0 begins at 0."""
     if exponent == 0:
-        return Size(0, 0, Fraction(1), Fraction(1))
+        return _ONE
     ends = [base.low**exponent, base.high**exponent]
     if exponent % 2 == 0 and base.low < 0 < base.high:
         ends.append(Fraction(0))

@@ -26,7 +26,6 @@ the signed transcript.)
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping
 from fractions import Fraction
@@ -138,9 +137,7 @@ def decode(data: bytes, name: str = NAME) -> Results:
     """The inverse of `encode`; FileError, naming the file, for all other bytes."""
     hint = "it was altered, or is not a result of TITAN: copy it again from where it was made"
     try:
-        if len(data) > _MOST_BYTES:
-            raise ValueError(f"it has more than {_MOST_BYTES} bytes")
-        whole = _parsed(data)
+        whole = fields.parsed(data, _MOST_BYTES)
         if type(whole.get("format")) is int and whole["format"] > FORMAT:
             hint = "read it with the version of TITAN that wrote it, or a later one"
             raise ValueError(f"it has format {whole['format']}, this program reads {FORMAT}")
@@ -157,13 +154,6 @@ def decode(data: bytes, name: str = NAME) -> Results:
     except ArithmeticError:
         reason = "its numbers are out of range"
     raise FileError(f'"{name}" is not a valid file of results: {reason}', hint=hint)
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
-    try:
-        return fields.mapping(json.loads(data.decode("ascii")))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        raise ValueError("it is not JSON, or is cut short") from None
 
 
 def _results(whole: dict[str, Any]) -> Results:

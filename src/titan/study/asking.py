@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from titan.errors import InputError
 from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
 from titan.listing import listing
 from titan.release import Category, Column, Dictionary, Flag, Number
 
+Said = TypeVar("Said")
 _SPOKEN = {"alpha": "alphas", "column": "columns"}
 _EXAMPLE = "such as 'regression: y ~ age + sex; cov_type=HC0; name=main'"
 _QUOTES = "\"'`"
@@ -33,7 +34,9 @@ def read_question(text: str) -> Question:
     name, colon, first = (part.strip() for part in head.partition(":"))
     with _quoting(f"--ask {text!r}"):
         kind = kind_named(name)
-        asked = _first(kind, first) if colon else {}
+        if colon and not kind.first:
+            raise InputError(f"a {kind.name} question has nothing after a colon", hint=_EXAMPLE)
+        asked = {kind.first: _value(kind, kind.first, first)} if colon else {}
         for piece in rest:
             key, value = _option(kind, piece)
             if key in asked:
@@ -41,13 +44,6 @@ def read_question(text: str) -> Question:
             asked[key] = value
     called = asked.pop("name", "")
     return Question(kind.name, str(called), tuple(asked.items()))
-
-
-def _first(kind: Kind, text: str) -> dict[str, Value]:
-    """What stands after the colon."""
-    if not kind.first:
-        raise InputError(f"a {kind.name} question has nothing after a colon", hint=_EXAMPLE)
-    return {kind.first: _value(kind, kind.first, text)}
 
 
 def _option(kind: Kind, piece: str) -> tuple[str, Value]:
@@ -104,26 +100,35 @@ def read_columns(
     units: Iterable[str] = (),
 ) -> dict[str, Column]:
     """What the options say of columns, in the order of --range, --levels, --flag."""
-    by, unit = _values("step", steps, "age=1"), _values("unit", units, "age=years")
-    said: list[tuple[str, Iterable[str], Callable[[str], tuple[str, Column]]]] = [
-        ("range", ranges, lambda text: _number(text, by, unit)),
-        ("levels", levels, _category),
-        ("flag", flags, lambda text: (text.strip(), Flag())),
-    ]
+    step = _collect({}, "step", steps, lambda text: _pair(text, "age=1"))
+    unit = _collect({}, "unit", units, lambda text: _pair(text, "age=years"))
     found: dict[str, Column] = {}
-    for option, texts, read in said:
-        for text in texts:
-            with _quoting(f"--{option} {text}"):
-                name, column = read(text)
-                _once(name, found)
-            found[name] = column
-    for option, values in (("step", by), ("unit", unit)):
+    _collect(found, "range", ranges, lambda text: _number(text, step, unit))
+    _collect(found, "levels", levels, _category)
+    _collect(found, "flag", flags, lambda text: (text.strip(), Flag()))
+    for option, values in (("step", step), ("unit", unit)):
         for name, value in values.items():
             if not isinstance(found.get(name), Number):
                 raise InputError(
                     f"--{option} {name}={value}: the range of {name!r} is not said",
                     hint=f"--range {name}=0:120",
                 )
+    return found
+
+
+def _collect(
+    found: dict[str, Said],
+    option: str,
+    texts: Iterable[str],
+    read: Callable[[str], tuple[str, Said]],
+) -> dict[str, Said]:
+    """What the texts of an option say, by column, beside what was found before."""
+    for text in texts:
+        with _quoting(f"--{option} {text}"):
+            name, value = read(text)
+            if name in found:
+                raise InputError(f"{name!r} is described twice", hint="once for each column")
+        found[name] = value
     return found
 
 
@@ -140,26 +145,11 @@ def _category(text: str) -> tuple[str, Category]:
     return name, Category(tuple(_unquoted(level.strip()) for level in _divided(said, ",")))
 
 
-def _values(option: str, texts: Iterable[str], example: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in texts:
-        with _quoting(f"--{option} {text}"):
-            name, value = _pair(text, example)
-            _once(name, found)
-        found[name] = value
-    return found
-
-
 def _pair(text: str, example: str) -> tuple[str, str]:
     name, equals, said = (part.strip() for part in text.partition("="))
     if not (name and equals and said):
         raise InputError("not name=value", hint=f"write it as {example}")
     return name, said
-
-
-def _once(name: str, found: Mapping[str, Any]) -> None:
-    if name in found:
-        raise InputError(f"{name!r} is described twice", hint="once for each column")
 
 
 @contextmanager

@@ -11,10 +11,10 @@ from typing import Any
 from titan.errors import FileError
 from titan.files import attempt
 from titan.protocol.messages import HEADER_BYTES, Kind
+from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.frames import MASK, Message
 from titan.study.journal import Journal
-from titan.study.signatures import SIGNATURE_BYTES
-from titan.study.transcript import Transcript, verify
+from titan.study.transcript import verify
 
 _HEAD_BYTES = 2  # kind and sum, before the envelope
 _FIXED = _HEAD_BYTES + HEADER_BYTES + 4  # and how many vectors there are
@@ -56,10 +56,7 @@ class Audit:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "study": self.study,
-            "run": self.run,
-            "party": self.party,
-            "finished": self.finished,
+            **{key: getattr(self, key) for key in ("study", "run", "party", "finished")},
             "sent": [
                 {"to": m.receiver, "sum": m.sum, "round": m.round, "kind": m.kind, "size": m.size}
                 for m in self.sent
@@ -120,34 +117,14 @@ def audit(path: str | PathLike[str]) -> Audit:
 
     Of a run's folder the journal is read, or the transcript where there is no journal.
     """
-    path = _in_folder(path, (JOURNAL, TRANSCRIPT))
-    with attempt("read", path), Path(path).open("rb") as file:
+    place = _in_folder(path, (JOURNAL, TRANSCRIPT), "runs are kept beside the study, in runs/")
+    with attempt("read", place), place.open("rb") as file:
         beginning = file.read(len(_SQLITE))
     if beginning == _SQLITE:
-        with Journal.open(path) as journal:
+        with Journal.open(place) as journal:
             return of_journal(journal)
-    return of_transcript(verify(path).transcript)
-
-
-def transcript_in(path: str | PathLike[str]) -> Path:
-    """The transcript in a run's folder; a file is what it is."""
-    return _in_folder(path, (TRANSCRIPT,))
-
-
-def _in_folder(path: str | PathLike[str], names: tuple[str, ...]) -> Path:
-    """The first of these files in a folder; the path itself where it is none."""
-    place = Path(path)
-    if not place.is_dir():
-        return place
-    for name in names:
-        if (place / name).is_file():
-            return place / name
-    raise FileError(
-        f'"{path}" is not the folder of a run: it has no {" and no ".join(names)}',
-        hint="a run that is not over has no transcript yet"
-        if names == (TRANSCRIPT,)
-        else "runs are kept beside the study, in runs/",
-    )
+    it = verify(place).transcript
+    return Audit(it.study, it.run, it.party, tuple(sorted(it.sent, key=_step)), finished=True)
 
 
 def of_journal(journal: Journal) -> Audit:
@@ -158,6 +135,16 @@ def of_journal(journal: Journal) -> Audit:
     return Audit(state.study, state.run, state.party, sent, state.finished)
 
 
-def of_transcript(transcript: Transcript) -> Audit:
-    t = transcript
-    return Audit(t.study, t.run, t.party, tuple(sorted(t.sent, key=_step)), finished=True)
+def transcript_in(path: str | PathLike[str]) -> Path:
+    """The transcript in a run's folder; a file is what it is."""
+    return _in_folder(path, (TRANSCRIPT,), "a run that is not over has no transcript yet")
+
+
+def _in_folder(path: str | PathLike[str], names: tuple[str, ...], hint: str) -> Path:
+    """The first of these files in a folder; the path itself where it is none."""
+    place = Path(path)
+    found = [place / name for name in names if (place / name).is_file()]
+    if place.is_dir() and not found:
+        missing = " and no ".join(names)
+        raise FileError(f'"{path}" is not the folder of a run: it has no {missing}', hint=hint)
+    return found[0] if found else place

@@ -1,9 +1,13 @@
-"""Certificates: self-signed, pinned, and good for nothing but being recognised.
+"""Certificates, self-signed, pinned, good for nothing but being recognised; and signatures.
 
 There is no certificate authority. A party's certificate carries its name, its public key (P-256:
 gRPC's TLS refuses Ed25519) and a span of time. It is no CA, so that no chain can hang from it: a
 peer is accepted with exactly this certificate or not at all. TLS wants a host name to compare; as
 parties are known by their pins and may move, every certificate has the same one.
+
+A signature is ECDSA with SHA-256: r and s, 32 bytes each, big-endian, s in the lower half: of the
+two that mathematics allows for one r, one. Data is signed under a prefix of our own, so that
+nothing signed here can be taken for a TLS handshake with the same key, nor the other way round.
 """
 
 # Rule 1: nothing in a certificate is bound to a party's number or address.
@@ -11,51 +15,39 @@ parties are known by their pins and may move, every certificate has the same one
 
 from __future__ import annotations
 
-import hashlib
 from datetime import datetime, timedelta
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from titan.errors import InputError
 
 SERVER_NAME = "titan-party"
 """The host name in every certificate: what a channel must say it expects."""
-MOST_DAYS = 36_500
+SIGNATURE_BYTES = 64
+_MOST_DAYS = 36_500
 _SKEW = timedelta(days=1)  # others' clocks may be behind
 _MOST_PEM = 8192
 
-_USAGE = x509.KeyUsage(
-    digital_signature=True,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
-    key_cert_sign=False,
-    crl_sign=False,
-    encipher_only=False,
-    decipher_only=False,
-)
 _EXTENSIONS: tuple[tuple[x509.ExtensionType, bool], ...] = (
     (x509.SubjectAlternativeName([x509.DNSName(SERVER_NAME)]), False),
     (x509.BasicConstraints(ca=False, path_length=None), True),
-    (_USAGE, True),
+    (x509.KeyUsage(True, *8 * [False]), True),  # of nine uses one: digital signatures
     (
         x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
         False,
     ),
 )
-
 _ODD_EXTENSIONS = (x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
 
 
 def issue(name: str, key: ec.EllipticCurvePrivateKey, now: datetime, days: int) -> x509.Certificate:
     """A certificate of one's own, good from a day before `now` until `days` after."""
-    if not 1 <= days <= MOST_DAYS:
-        raise InputError(f"a certificate for {days} days", hint=f"from 1 to {MOST_DAYS} days")
+    if not 1 <= days <= _MOST_DAYS:
+        raise InputError(f"a certificate for {days} days", hint=f"from 1 to {_MOST_DAYS} days")
     moment = now.replace(microsecond=0)
     builder = (
         x509.CertificateBuilder()
@@ -96,16 +88,16 @@ def pem_of(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")
 
 
-def fingerprint(certificate: x509.Certificate | bytes | str) -> str:
-    """SHA-256 of the DER form, in hex; also of a PEM text, as TLS hands it over."""
-    if not isinstance(certificate, x509.Certificate):
-        text = certificate.decode("ascii") if isinstance(certificate, bytes) else certificate
-        certificate = read(text)
-    return hashlib.sha256(certificate.public_bytes(serialization.Encoding.DER)).hexdigest()
+def fingerprint(certificate: x509.Certificate) -> str:
+    """SHA-256 of the DER form, in hex."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
 
 
 def public_key(certificate: x509.Certificate, name: str) -> ec.EllipticCurvePublicKey:
     """The key of a certificate that `issue` would have made for `name`; all else is refused."""
+    foreign = InputError(
+        "certificate is not of the kind that titan makes", hint="make one with: titan keys new"
+    )
     try:
         key = certificate.public_key()
         subject = certificate.subject
@@ -114,13 +106,13 @@ def public_key(certificate: x509.Certificate, name: str) -> ec.EllipticCurvePubl
     except InvalidSignature:
         raise InputError("certificate is not signed by its own key") from None
     except (ValueError, TypeError, UnsupportedAlgorithm, *_ODD_EXTENSIONS):
-        raise _foreign() from None
+        raise foreign from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise _foreign()
+        raise foreign
     if sorted(shape, key=str) != sorted(_EXTENSIONS, key=str) or not isinstance(
         certificate.signature_hash_algorithm, hashes.SHA256
     ):
-        raise _foreign()
+        raise foreign
     if subject != _subject(name):
         raise InputError(f'certificate was not made for "{name}"', hint="take both from one card")
     return key
@@ -130,7 +122,27 @@ def _subject(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
-def _foreign() -> InputError:
-    return InputError(
-        "certificate is not of the kind that titan makes", hint="make one with: titan keys new"
-    )
+# -- signatures -------------------------------------------------------------------------------
+
+_HALF = SIGNATURE_BYTES // 2
+_PREFIX = b"titan signature 1\0"
+_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256, FIPS 186
+# The same data always has the same signature (RFC 6979): what is sent again is sent as it was.
+_ALGORITHM = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
+
+
+def sign(key: ec.EllipticCurvePrivateKey, data: bytes) -> bytes:
+    r, s = utils.decode_dss_signature(key.sign(_PREFIX + data, _ALGORITHM))
+    return r.to_bytes(_HALF, "big") + min(s, _ORDER - s).to_bytes(_HALF, "big")
+
+
+def signed(key: ec.EllipticCurvePublicKey, signature: bytes, data: bytes) -> bool:
+    """Whether `sign` made this signature of this data with the key that belongs to `key`."""
+    r, s = (int.from_bytes(half, "big") for half in (signature[:_HALF], signature[_HALF:]))
+    if len(signature) != SIGNATURE_BYTES or not (0 < r < _ORDER and 0 < s <= _ORDER // 2):
+        return False
+    try:
+        key.verify(utils.encode_dss_signature(r, s), _PREFIX + data, _ALGORITHM)
+    except InvalidSignature:
+        return False
+    return True

@@ -22,6 +22,10 @@ from titan.files import attempt
 MOST_BYTES = 16 << 20  # a study of 10,000 parties has about 10 MB
 MOST_TEXT = 1 << 20
 _MOST_DOTS = 100
+_KINDS: dict[type, str] = {
+    str: "text", bool: "true or false", int: "a whole number", Decimal: "a number",
+    dict: "a table", list: "a list",
+}  # fmt: skip
 _QUOTED = re.compile(r""""(?:[^"\\]|\\.)*+(?:"|$)|'[^']*+(?:'|$)""")
 
 
@@ -48,19 +52,13 @@ def parse(
     if len(text) > most:
         raise FileError(f"{where}: more than {most} characters")
     _refuse_deep_keys(text, where)
-    wrong = f"not a {what}: " if what else ""
     try:
         return Fields(tomllib.loads(text, parse_float=Decimal), where)
     except tomllib.TOMLDecodeError as error:
-        reason = str(error)
-        raise FileError(
-            f"{where}: {wrong}not TOML: {reason[:1].lower()}{reason[1:]}", hint=hint
-        ) from None
+        wrong = f"not TOML: {str(error)[:1].lower()}{str(error)[1:]}"
     except (ValueError, ArithmeticError, RecursionError):
-        raise FileError(
-            f"{where}: {wrong}not TOML that can be read: a number or nesting out of range",
-            hint=hint,
-        ) from None
+        wrong = "not TOML that can be read: a number or nesting out of range"
+    raise FileError(f"{where}: {f'not a {what}: ' if what else ''}{wrong}", hint=hint)
 
 
 def _refuse_deep_keys(text: str, where: str) -> None:
@@ -84,29 +82,18 @@ class Fields:
             self.refuse(key, f"has {len(found)} characters, where {MOST_TEXT} are the most")
         return str(found)
 
-    def optional_text(self, key: str) -> str | None:
-        return self.text(key) if key in self._left else None
-
-    def whole(self, key: str, default: int | None = None) -> int:
-        return int(self._take(key, int, "a whole number", default))
-
-    def optional_whole(self, key: str) -> int | None:
-        return self.whole(key) if key in self._left else None
+    def whole(self, key: str) -> int:
+        return int(self._take(key, int, "a whole number"))
 
     def table(self, key: str, default: Mapping[str, Any] | None = None) -> Fields:
         return Fields(self._take(key, dict, "a table", default), self._where, self._name(key))
 
     def tables(self, key: str, most: int) -> list[Fields]:
-        found = self._take(key, list, "a list of tables", None)
+        found = self._take(key, list, "a list of tables")
         if len(found) > most:
             self.refuse(key, f"has {len(found)} items, where {most} are the most")
-        for at, item in enumerate(found, 1):
-            if type(item) is not dict:
-                self.refuse(f"{key}[{at}]", f"is {_kind(item)}, where a table was expected")
-        return [
-            Fields(item, self._where, self._name(f"{key}[{at}]"))
-            for at, item in enumerate(found, 1)
-        ]
+        items = Fields(self._items(key, found, dict, "a table"), self._where, self._path)
+        return [items.table(name) for name in items.names()]
 
     def has(self, *keys: str) -> bool:
         return all(key in self._left for key in keys)
@@ -116,14 +103,10 @@ class Fields:
         return list(self._left)
 
     def sequence(self, key: str) -> list[Any]:
-        return list(self._take(key, list, "a list", None))
+        return list(self._take(key, list, "a list"))
 
     def texts(self, key: str) -> tuple[str, ...]:
-        found = self.sequence(key)
-        for at, item in enumerate(found, 1):
-            if type(item) is not str:
-                self.refuse(f"{key}[{at}]", f"is {_kind(item)}, where text was expected")
-        return tuple(found)
+        return tuple(self._items(key, self.sequence(key), str, "text").values())
 
     def text_or_texts(self, key: str) -> str | tuple[str, ...]:
         return self.texts(key) if type(self._left.get(key)) is list else self.text(key)
@@ -140,22 +123,25 @@ class Fields:
     def refuse(self, key: str, reason: str, *, hint: str = "") -> NoReturn:
         raise FileError(f"{self._where}: {self._name(key)} {reason}", hint=hint)
 
-    def _take(self, key: str, kind: type, expected: str, default: Any) -> Any:
+    def _take(self, key: str, kind: type, expected: str, default: Any = None) -> Any:
         found = self._left.pop(key, default)
         if found is None:
             self.refuse(key, f"is missing; {expected} was expected")
-        if type(found) is not kind:
-            self.refuse(key, f"is {_kind(found)}, where {expected} was expected")
+        self._check(key, found, kind, expected)
         return found
+
+    def _items(self, key: str, found: list[Any], kind: type, expected: str) -> dict[str, Any]:
+        """Those of a list, all of one type, by their place in it."""
+        items = {f"{key}[{at}]": item for at, item in enumerate(found, 1)}
+        for place, item in items.items():
+            self._check(place, item, kind, expected)
+        return items
+
+    def _check(self, key: str, found: object, kind: type, expected: str) -> None:
+        if type(found) is not kind:
+            named = _KINDS.get(type(found), "a date or time")
+            self.refuse(key, f"is {named}, where {expected} was expected")
 
     def _name(self, key: str) -> str:
         shown = key if len(key) <= 80 and key.isprintable() else ascii(key[:80])
         return f"{self._path}.{shown}" if self._path else shown
-
-
-def _kind(value: object) -> str:
-    names = {
-        str: "text", bool: "true or false", int: "a whole number", Decimal: "a number",
-        dict: "a table", list: "a list",
-    }  # fmt: skip
-    return names.get(type(value), "a date or time")

@@ -23,7 +23,6 @@ RECOVERY = frozenset(kind.name for kind in Kind) - {MASK}
 CONTROL = frozenset({"NONCE", "AGREED", "ANSWER", "END"})
 PUBLIC = RECOVERY | CONTROL
 
-LARGEST = 1 << 40  # no number of a message is larger
 _KIND = re.compile(r"[A-Z][A-Z_]{0,15}")
 
 

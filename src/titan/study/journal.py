@@ -13,9 +13,8 @@ deterministic given its input, its masks and the frames it receives, so the jour
 After a restart the engine makes the agents again and replays `incoming()`.
 
 `erase_secrets` removes keys, masks, the data's digest and all checks derived from them: deleted
-content is overwritten, the file rebuilt, the write-ahead log cut to nothing. That is what the files
-hold then. Nothing is promised about what an SSD, a copying file system, a swap partition or a
-backup has kept: put the journal on an encrypted disk and leave it out of backups.
+content is overwritten, the file rebuilt, the write-ahead log cut to nothing. Nothing is promised
+about what an SSD, a copying file system, a swap partition or a backup has kept.
 """
 
 # Rule 1: what a call that returns has written, no `kill -9` undoes; a call that raises has changed
@@ -30,42 +29,28 @@ from __future__ import annotations
 import hashlib
 import hmac
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 
 from titan.errors import DataError, InputError, MessageError, PeerError, RecoveryError
 from titan.protocol.masking import SEED_BYTES, fresh_key
-from titan.study.database import Database, explained
-from titan.study.frames import RECOVERY, Frame, Message, digest
+from titan.study.database import explained
+from titan.study.frame_log import TABLES, FrameLog
+from titan.study.frames import Frame
 from titan.study.run_state import RunState
 
-_SCHEMA = """
+_SCHEMA = f"""
 CREATE TABLE journal (
     one INTEGER PRIMARY KEY CHECK (one = 1), check_key BLOB, erased INTEGER NOT NULL,
     study TEXT, run INTEGER, party TEXT, nonce BLOB, data BLOB,
     agreed TEXT, result BLOB, transcript BLOB);
 CREATE TABLE parties (place INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, nonce BLOB);
 CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB);
-CREATE TABLE incoming (
-    place INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, sum INTEGER,
-    round INTEGER NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL, body BLOB,
-    UNIQUE (peer, sequence));
-CREATE TABLE sent (
-    place INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, sum INTEGER,
-    round INTEGER NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL, sha256 TEXT,
-    local_check BLOB, body BLOB, UNIQUE (peer, sequence));
-CREATE TABLE acknowledged (peer TEXT PRIMARY KEY, up_to INTEGER NOT NULL)
+{TABLES.strip()}
 """
-_FRAME = "peer, sequence, kind, body, sum, round"
-_LONG = 1 << 20  # bytes
-_INSERT = """
-INSERT INTO incoming (peer, sequence, sum, round, kind, size, body)
-VALUES (?, ?, ?, ?, ?, ?, {}) ON CONFLICT (peer, sequence) DO NOTHING
-"""
-_INSERT_SHORT, _INSERT_LONG = _INSERT.format("?"), _INSERT.format("zeroblob(?)")
 
 
-class Journal(Database):
+class Journal(FrameLog):
     """One party's journal of one run; `Journal.open` opens or creates the file."""
 
     what = "journal"
@@ -92,21 +77,6 @@ class Journal(Database):
         super()._lay_out()
         if self._one("SELECT erased FROM journal") is None:
             self._do("INSERT INTO journal (one, check_key, erased) VALUES (1, ?, 0)", fresh_key())
-
-    def close(self) -> None:
-        with self._lock:
-            try:
-                if self._acknowledged:
-                    with self.batch():
-                        pass  # takes them along
-            finally:
-                super().close()
-
-    def _commit(self) -> None:
-        for item in self._acknowledged.items():
-            self._do("INSERT OR REPLACE INTO acknowledged VALUES (?, ?)", *item)
-        super()._commit()
-        self._acknowledged.clear()
 
     # -- beginning ----------------------------------------------------------------------------
 
@@ -137,40 +107,29 @@ class Journal(Database):
         """
         with self.batch():
             state = self.state
-            if state is None:
-                self._store_beginning(study, run, party, parties, nonce, keys, data_digest)
-            else:
+            if state is not None:
                 state.refuse_another(study, run, party, tuple(parties), len(keys))
                 self._refuse_changed(state, data_digest)
-        stored = self.state
+                return state
+            fresh = (nonce, *keys)
+            if len(set(fresh)) != len(fresh) or {*map(len, fresh)} != {SEED_BYTES}:
+                raise InputError(
+                    f"a nonce and keys must be different, of {SEED_BYTES} fresh bytes each"
+                )
+            if party not in parties or len(set(parties)) != len(parties):
+                raise InputError(f"{party!r} must be one of the parties, and they must differ")
+            self._do(
+                "UPDATE journal SET study=?, run=?, party=?, nonce=?, data=?",
+                study, run, party, nonce, data_digest,
+            )  # fmt: skip
+            for place, name in enumerate(parties):
+                own = nonce if name == party else None
+                self._do("INSERT INTO parties VALUES (?, ?, ?)", place, name, own)
+            for place, key in enumerate(keys):
+                self._do("INSERT INTO sums VALUES (?, ?)", place, key)
+            stored = self.state
         assert stored is not None  # noqa: S101 - begun just now
         return stored
-
-    def _store_beginning(
-        self,
-        study: str,
-        run: int,
-        party: str,
-        parties: Sequence[str],
-        nonce: bytes,
-        keys: Sequence[bytes],
-        data_digest: bytes,
-    ) -> None:
-        if len({nonce, *keys}) != len(keys) + 1 or {len(k) for k in (nonce, *keys)} != {SEED_BYTES}:
-            raise InputError(
-                f"a nonce and keys must be different, of {SEED_BYTES} fresh bytes each"
-            )
-        if party not in parties or len(set(parties)) != len(parties):
-            raise InputError(f"{party!r} must be one of the parties, and they must differ")
-        self._do(
-            "UPDATE journal SET study=?, run=?, party=?, nonce=?, data=?",
-            study, run, party, nonce, data_digest,
-        )  # fmt: skip
-        for place, name in enumerate(parties):
-            own = nonce if name == party else None
-            self._do("INSERT INTO parties VALUES (?, ?, ?)", place, name, own)
-        for place, key in enumerate(keys):
-            self._do("INSERT INTO sums VALUES (?, ?)", place, key)
 
     def _refuse_changed(self, state: RunState, data_digest: bytes) -> None:
         (stored,) = self._one("SELECT data FROM journal")
@@ -225,136 +184,6 @@ class Journal(Database):
                 )
             self._do("UPDATE parties SET nonce = ? WHERE name = ?", nonce, peer)
 
-    def record_incoming(self, frame: Frame) -> bool:
-        """Write a frame down; acknowledged it may be after the next `sync`. False for a repeat.
-
-        MessageError if its number was used before for other bytes. Of an erased mask only the
-        size is known, and a repeat is told by that.
-        """
-        with self.batch():
-            if self._insert_incoming(frame):
-                return True
-            known = self._one(
-                "SELECT kind, sum, round, size, body IS NULL OR body = ? FROM incoming "
-                "WHERE peer = ? AND sequence = ?",
-                frame.body, frame.peer, frame.sequence,
-            )  # fmt: skip
-        if known != (frame.kind, frame.sum, frame.round, len(frame.body), 1):
-            raise MessageError(
-                f"{frame.peer} sent message {frame.sequence} twice, with different contents"
-            )
-        return False
-
-    def _insert_incoming(self, frame: Frame) -> bool:
-        """False if its number is taken.
-
-        A long body is written into its place: bound as a value it would be copied twice.
-        """
-        size = len(frame.body)
-        long = size > _LONG
-        done = self._connection.execute(
-            _INSERT_LONG if long else _INSERT_SHORT,
-            (
-                frame.peer, frame.sequence, frame.sum, frame.round, frame.kind, size,
-                size if long else frame.body,
-            ),
-        )  # fmt: skip
-        if not done.rowcount:
-            return False
-        if long:
-            assert done.lastrowid is not None  # noqa: S101 - inserted just now
-            with self._connection.blobopen("incoming", "body", done.lastrowid) as blob:
-                blob.write(frame.body)
-        return True
-
-    def incoming(self) -> Iterator[Frame]:
-        """Every frame recorded, in order, one at a time in memory; erased masks are left out."""
-        return self._frames("incoming")
-
-    def received_from(self, peer: str) -> int:
-        """The number after the last frame recorded from `peer`, erased ones included; 0 if none."""
-        (last,) = self._one("SELECT MAX(sequence) FROM incoming WHERE peer = ?", peer)
-        return 0 if last is None else int(last) + 1
-
-    def _frames(self, table: str) -> Iterator[Frame]:
-        place = -1
-        query = (
-            f"SELECT place, {_FRAME} FROM {table} "  # noqa: S608 - two constants of this file
-            "WHERE place > ? AND body IS NOT NULL ORDER BY place LIMIT 1"
-        )
-        while row := self._one(query, place):
-            place = row[0]
-            yield Frame(*row[1:])
-
-    # -- own frames ---------------------------------------------------------------------------
-
-    def sending(self, frame: Frame) -> None:
-        """Note a frame before it leaves. After a restart it must be the same bytes again.
-
-        RecoveryError if it is not: whoever has seen masks must not be shown others. Call it in one
-        batch with the incoming frames it follows from.
-        """
-        with self.batch():
-            key = self._check_key
-            if key is None and frame.secret:
-                raise RecoveryError("the run is over and its masks are erased; none can be sent")
-            shown = digest(frame)
-            check = None if shown or key is None else hmac.digest(key, frame.body, "sha256")
-            now = (frame.kind, frame.sum, frame.round, len(frame.body), shown, check)
-            done = self._connection.execute(
-                "INSERT INTO sent (kind, sum, round, size, sha256, local_check, peer, sequence)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (peer, sequence) DO NOTHING",
-                (*now, frame.peer, frame.sequence),
-            )
-            if done.rowcount:
-                return
-            known = self._one(
-                "SELECT kind, sum, round, size, sha256, local_check FROM sent "
-                "WHERE peer = ? AND sequence = ?",
-                frame.peer, frame.sequence,
-            )  # fmt: skip
-            if known[:5] != now[:5] or (key is not None and known[5] != check):
-                raise RecoveryError(
-                    f"message {frame.sequence} for {frame.peer} is not what it was before the "
-                    "restart; nothing is sent",
-                    hint="resume with the version of titan that began the run",
-                )
-
-    def acknowledged(self, peer: str, sequence: int) -> None:
-        """`peer` has written down all frames up to this number. Stored with the next batch."""
-        with self._lock:
-            self._acknowledged[peer] = max(sequence, self.acknowledged_by(peer))
-
-    def acknowledged_by(self, peer: str) -> int:
-        """The last frame that `peer` has acknowledged, with all before it; -1 if none."""
-        with self._lock:
-            if peer in self._acknowledged:
-                return self._acknowledged[peer]
-            row = self._one("SELECT up_to FROM acknowledged WHERE peer = ?", peer)
-            return -1 if row is None else int(row[0])
-
-    def messages(self) -> list[Message]:
-        """What may be told about everything sent and received so far, in a fixed order."""
-        (own,) = self._one("SELECT party FROM journal")
-        told = [
-            Message(own, *facts)
-            for facts in self._all("SELECT peer, sum, round, kind, size, sha256 FROM sent")
-        ]
-        places = self._all("SELECT place FROM incoming")
-        told += [self._received(own, place) for (place,) in places]
-        return sorted(told, key=_order)
-
-    def _received(self, own: str, place: int) -> Message:
-        """Frames are looked at one by one: together they may not fit into memory."""
-        peer, sum_, round_, kind, size = self._one(
-            "SELECT peer, sum, round, kind, size FROM incoming WHERE place = ?", place
-        )
-        shown = None
-        if kind in RECOVERY:
-            (body,) = self._one("SELECT body FROM incoming WHERE place = ?", place)
-            shown = digest(Frame(peer, 0, kind, body))
-        return Message(peer, own, sum_, round_, kind, size, shown)
-
     # -- the end ------------------------------------------------------------------------------
 
     def agree(self, digest_of_sum: str) -> None:
@@ -395,23 +224,6 @@ class Journal(Database):
         self._check_key = None
         self._scrub()
 
-    def _keep(self, frame: Frame) -> None:
-        if frame.secret:
-            raise InputError(
-                f"{frame.peer} has not acknowledged a mask yet", hint="wait for it, then erase"
-            )
-        self.sending(frame)
-        self._do(
-            "UPDATE sent SET body = ? WHERE peer = ? AND sequence = ?",
-            frame.body, frame.peer, frame.sequence,
-        )  # fmt: skip
-
-    def served(self) -> Iterator[Frame]:
-        """The own frames kept by `erase_secrets` that are still not acknowledged, in order."""
-        for frame in self._frames("sent"):
-            if frame.sequence > self.acknowledged_by(frame.peer):
-                yield frame
-
     def _scrub(self) -> None:
         """Leave no trace in the files: empty the log, rebuild the pages, empty the log again."""
         with self._lock, explained(self.path, self.what):
@@ -424,8 +236,3 @@ class Journal(Database):
         busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             raise sqlite3.OperationalError("the log could not be emptied")
-
-
-def _order(message: Message) -> tuple[object, ...]:
-    sum_ = -1 if message.sum is None else message.sum
-    return sum_, message.sender, message.receiver, message.round, message.kind, message.size

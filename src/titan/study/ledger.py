@@ -10,18 +10,9 @@ columns,
     this party's own rows differ by at least one, but fewer than the minimum number of rows
     were taken away and fewer than that added.
 
-The same rows with the same parties are no difference: running a study again, or another model on
-the same rows, is allowed. Everything that was recorded counts, also runs that came to nothing:
-masked vectors may have left.
-
-What this cannot see: what other parties did with their rows, studies on another machine, a row
-that was edited in the columns its digest is made of (it is another row then), another organisation
-under an old name, and differences of more than two studies. A party that is absent from one of two
-studies is protected only by the honest ones common to both; their ledgers refuse, its own does not
-know.
-
-The ledger stays on the machine, with mode 600. Its digests are keyed, and the key is in it: to
-whoever has the file, guessable rows are readable.
+The same rows with the same parties are no difference. Everything that was recorded counts, also
+runs that came to nothing: masked vectors may have left. The digests of rows are keyed, and the key
+is in the file. What a ledger cannot see, docs/privacy.md says.
 """
 
 # Rule 1: a study is in the ledger before its first masked vector leaves, in the transaction that

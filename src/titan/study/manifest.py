@@ -12,15 +12,17 @@ identity: parties with different digests are in different studies.
 from __future__ import annotations
 
 import hashlib
-import json
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+from titan import files
+from titan.canonical import canonical
 from titan.errors import FormulaError, InputError
 from titan.joint import SumSettings
 from titan.joint.kinds import Question, Setting, kind_named
@@ -33,7 +35,8 @@ from titan.protocol.recovery import recovery_names
 from titan.release import Dictionary
 from titan.release.dictionary import check_text
 from titan.ring.whole import is_whole
-from titan.study.card import Card
+from titan.study.fields import read_text
+from titan.study.identity import Card
 
 Dial = Literal["push", "pull"]
 FORMAT = 2
@@ -42,8 +45,23 @@ MOST_QUESTIONS = 100
 MOST_SUMS = 255  # which a message can number
 MOST_ROUNDS = 1_000_000
 MOST_ROWS = 1 << 53
-_LEAST_BITS, _MOST_BITS = 8, 4096
 _MOST_ASKED = 1 << 20  # characters of one option of a question
+PLAIN = (
+    "title", "tau", "bits", "recovery", "k", "rounds", "masks", "solver", "missing",
+    "min_rows_party", "min_rows_total", "rows_per_parameter",
+)  # fmt: skip
+"""What is one number or text, in the order of the file."""
+WHOLE = {
+    "tau": (0, MOST_PARTIES),
+    "bits": (8, 4096),
+    "min_rows_party": (1, MOST_ROWS),
+    "min_rows_total": (1, MOST_ROWS),
+    "rows_per_parameter": (1, MOST_ROWS),
+    "k": (1, MOST_PARTIES),
+    "rounds": (1, MOST_ROUNDS),
+}
+"""Which of these are numbers, from where to where."""
+_MAY_BE_OPEN = ("k", "rounds")
 
 
 @dataclass(frozen=True, order=True)
@@ -91,12 +109,13 @@ class Study:
 
     def __post_init__(self) -> None:
         check_text("title", self.title)
-        for key, allowed in _CHOICES.items():
-            _check_choice(key, getattr(self, key), allowed)
+        _check_choice("missing", self.missing, get_args(Missing))
+        _check_choice("masks", self.masks, get_args(MaskMode))
         _check_choice("recovery", self.recovery, recovery_names())
         _check_parties(self.parties)
-        self._settle("min_rows_total", self._least_in_all())
-        for key, (least, most) in _LIMITS.items():
+        if self.min_rows_total is None:
+            self._settle("min_rows_total", self.min_rows_party * len(self.parties))
+        for key, (least, most) in WHOLE.items():
             _check_whole(key, getattr(self, key), least, most)
         self._check_links()
         self._settle("questions", _settled(self.questions, self.columns))
@@ -104,11 +123,6 @@ class Study:
 
     def _settle(self, key: str, value: object) -> None:
         object.__setattr__(self, key, value)
-
-    def _least_in_all(self) -> int:
-        if self.min_rows_total is not None:
-            return self.min_rows_total
-        return self.min_rows_party * len(self.parties)
 
     def _check_links(self) -> None:
         for link in self.links:
@@ -188,43 +202,18 @@ class Study:
     def card(self, name: str) -> Card:
         return self.parties[self.network.index(name)]
 
-    def card_of(self, name: str) -> Card:
-        """That of a party who wants to take part."""
-        if name not in self.network.parties:
-            raise InputError(
-                f"{name!r} is not a party of this study",
-                hint=f"the parties are {', '.join(self.network.parties)}",
-            )
-        return self.card(name)
-
-    def dialler(self, link: Link | tuple[str, str]) -> str:
-        """Who opens the connection of a link."""
-        return self._link(link).dialler
-
-    def _link(self, link: Link | tuple[str, str]) -> Link:
-        pair = (link.sender, link.receiver) if isinstance(link, Link) else tuple(link)
-        found = self._links_by_ends.get(pair)
-        if found is None:
-            raise InputError(f"there is no link from {pair[0]!r} to {pair[1]!r}")
-        return found
-
-    @cached_property
-    def _links_by_ends(self) -> dict[tuple[str, ...], Link]:
-        return {(link.sender, link.receiver): link for link in self.links}
-
     # -- its identity -------------------------------------------------------------------------
 
     @cached_property
     def digest(self) -> str:
         """SHA-256, in hex, of the content in canonical JSON: the study's identity."""
-        text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
+        return hashlib.sha256(canonical(self.content())).hexdigest()
 
     def content(self) -> dict[str, Any]:
         """Everything, defaults filled in, certificates as their fingerprints."""
         return {
             "titan-study": FORMAT,
-            **{key: getattr(self, key) for key in _PLAIN},
+            **{key: getattr(self, key) for key in PLAIN},
             "columns": self.columns.content(),
             "questions": [question.content() for question in self.questions],
             "parties": [[card.name, card.address, card.fingerprint] for card in self.parties],
@@ -242,9 +231,7 @@ class Study:
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Study:
-        from titan.study import manifest_file
-
-        return manifest_file.load(path)
+        return Study.parse(read_text(path), str(path))
 
     def to_toml(self) -> str:
         """What `parse` reads, with every default spelt out."""
@@ -254,33 +241,10 @@ class Study:
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write the file; one that is there already is replaced with `force` only."""
-        from titan.study import manifest_file
-
-        manifest_file.save(self, path, force=force)
-
-
-_PLAIN = (
-    "title", "tau", "missing", "min_rows_party", "min_rows_total", "rows_per_parameter", "bits",
-    "recovery", "masks", "k", "rounds", "solver",
-)  # fmt: skip
+        files.write(Path(path), self.to_toml().encode(), mode=0o644, force=force)
 
 
 # -- checks -----------------------------------------------------------------------------------
-
-_CHOICES = {
-    "missing": get_args(Missing),
-    "masks": get_args(MaskMode),
-}
-_LIMITS = {
-    "tau": (0, MOST_PARTIES),
-    "bits": (_LEAST_BITS, _MOST_BITS),
-    "min_rows_party": (1, MOST_ROWS),
-    "min_rows_total": (1, MOST_ROWS),
-    "rows_per_parameter": (1, MOST_ROWS),
-    "k": (1, MOST_PARTIES),
-    "rounds": (1, MOST_ROUNDS),
-}
-_MAY_BE_OPEN = ("k", "rounds")
 
 
 def _check_choice(key: str, given: object, allowed: tuple[str, ...]) -> None:

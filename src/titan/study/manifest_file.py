@@ -20,30 +20,19 @@ dial = "push"                # or "pull": the receiver dials
 
 from __future__ import annotations
 
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from titan import files
 from titan.errors import FileError, InputError
 from titan.joint.kinds import Question, Value
 from titan.release import Category, Column, Dictionary, Flag
 from titan.release.dictionary import KINDS
 from titan.study import fields
-from titan.study.card import Card, refuse_key
 from titan.study.fields import Fields
-from titan.study.manifest import FORMAT, MOST_PARTIES, MOST_QUESTIONS, Link, Study
+from titan.study.identity import Card, refuse_key
+from titan.study.manifest import FORMAT, MOST_PARTIES, MOST_QUESTIONS, PLAIN, WHOLE, Link, Study
 
 MOST_LINKS = 1_000_000
 _EXPECTED = "a study is the file, such as study.toml, that titan study new makes"
-
-
-def load(path: str | PathLike[str]) -> Study:
-    return parse(fields.read_text(path), str(path))
-
-
-def save(study: Study, path: str | PathLike[str], *, force: bool = False) -> None:
-    files.write(Path(path), to_toml(study).encode(), mode=0o644, force=force)
 
 
 # -- reading ----------------------------------------------------------------------------------
@@ -56,36 +45,22 @@ def parse(text: str, where: str) -> Study:
         raise FileError(f"{where}: this is a card, not a study", hint=_EXPECTED)
     if top.whole("format") != FORMAT:
         top.refuse("format", "is not one this program reads", hint=f"it reads format {FORMAT}")
-    content = _choices(top)
-    columns = _columns(top.table("columns", {}))
-    questions = tuple(_question(table) for table in top.tables("questions", MOST_QUESTIONS))
-    parties = tuple(_party(table) for table in top.tables("parties", MOST_PARTIES))
-    links = tuple(_link(table) for table in top.tables("links", MOST_LINKS))
+    plain: dict[str, Any] = {
+        key: top.whole(key) if key in WHOLE else top.text(key)
+        for key in PLAIN
+        if key in ("title", "tau") or top.has(key)
+    }
+    columns = top.table("columns", {})
+    described = {name: _column(columns, name) for name in columns.names()}
+    questions = tuple(map(_question, top.tables("questions", MOST_QUESTIONS)))
+    parties = tuple(map(Card.take, top.tables("parties", MOST_PARTIES)))
+    links = tuple(map(_link, top.tables("links", MOST_LINKS)))
     top.all()
     try:
-        return Study(
-            parties=parties,
-            links=links,
-            columns=Dictionary.of(columns),
-            questions=questions,
-            **content,
-        )
+        plain["columns"] = Dictionary.of(described)
+        return Study(parties=parties, links=links, questions=questions, **plain)
     except InputError as error:
         raise FileError(f"{where}: {error.message}", hint=error.hint) from None
-
-
-def _choices(top: Fields) -> dict[str, Any]:
-    """What stands at the top of the file; a study checks the values."""
-    found: dict[str, Any] = {"title": top.text("title"), "tau": top.whole("tau")}
-    texts = ("missing", "recovery", "masks", "solver")
-    wholes = ("bits", "k", "rounds", "min_rows_party", "min_rows_total", "rows_per_parameter")
-    found |= {key: top.optional_text(key) for key in texts}
-    found |= {key: top.optional_whole(key) for key in wholes}
-    return _given(found)
-
-
-def _columns(table: Fields) -> dict[str, Column]:
-    return {name: _column(table, name) for name in table.names()}
 
 
 def _column(columns: Fields, name: str) -> Column:
@@ -122,20 +97,10 @@ def _question(table: Fields) -> Question:
     return Question(kind, name, tuple(asked.items()))
 
 
-def _party(table: Fields) -> Card:
-    card = Card.take(table)
-    table.all()
-    return card
-
-
 def _link(table: Fields) -> Link:
     link = Link(table.text("from"), table.text("to"), table.text("dial", "push"))  # type: ignore[arg-type]  # checked by Study
     table.all()
     return link
-
-
-def _given(found: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in found.items() if value is not None}
 
 
 # -- writing ----------------------------------------------------------------------------------
@@ -144,15 +109,14 @@ def _given(found: dict[str, Any]) -> dict[str, Any]:
 def to_toml(study: Study) -> str:
     import tomli_w
 
-    top = ("title", "tau", "bits", "recovery", "k", "rounds", "masks", "solver", "missing")
-    rows = ("min_rows_party", "min_rows_total", "rows_per_parameter")
+    plain = {key: getattr(study, key) for key in PLAIN}
     document = {
         "format": FORMAT,
-        **_given({key: getattr(study, key) for key in top + rows}),
+        **{key: value for key, value in plain.items() if value is not None},
         "columns": study.columns.content(),
         "questions": [_question_table(question) for question in study.questions],
         "parties": [card.as_table() for card in study.parties],
-        "links": [_link_table(link) for link in study.links],
+        "links": [{"from": it.sender, "to": it.receiver, "dial": it.dial} for it in study.links],
     }
     return tomli_w.dumps(document, multiline_strings=True)
 
@@ -160,7 +124,3 @@ def to_toml(study: Study) -> str:
 def _question_table(question: Question) -> dict[str, Any]:
     content = question.content()
     return {"kind": content["kind"], "name": content["name"], **content["asked"]}
-
-
-def _link_table(link: Link) -> dict[str, str]:
-    return {"from": link.sender, "to": link.receiver, "dial": link.dial}

@@ -2,6 +2,9 @@
 
 Every party asks this itself, on its own machine, before anything leaves it. Nothing is taken on
 trust from whoever gathered the study.
+
+The private sums of its questions are the whole of what is opened: as long as no more than τ parties
+put what they saw together, what a party sees depends on the others' rows through these sums alone.
 """
 
 # Rule 1: all problems are found, not only the first, as far as one does not hide another.
@@ -10,9 +13,9 @@ trust from whoever gathered the study.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -21,8 +24,7 @@ from titan.joint.computation import Sum
 from titan.joint.explanations import Explanation, Item, explained
 from titan.listing import listing
 from titan.protocol import Cost, Plan
-from titan.study.card import Card
-from titan.study.disclosure import hidden, learned
+from titan.study.identity import Card
 from titan.study.manifest import Study
 
 _SOON = timedelta(days=30)
@@ -34,6 +36,7 @@ _SIGNED = (
     "and named"
 )
 _TWO = "two parties hide nothing from each other: each subtracts its own sums from the pooled ones"
+_SEE = "see the problems, and do not take part"
 _NO_TAU = "τ = 0 protects against no party: a single curious one may learn more than the answer"
 
 
@@ -69,7 +72,7 @@ def check(study: Study, now: datetime) -> Report:
     """Look at a study with nothing but itself and the time, which needs a time zone."""
     problems = [*_refusals(study, now), *_duplicates(study.parties)]
     plans: tuple[Plan, ...] = ()
-    if _refusal(study.network.check_strongly_connected) is None:
+    if study.network.strongly_connected:
         try:
             plans = study.plans
         except InputError as error:
@@ -79,8 +82,8 @@ def check(study: Study, now: datetime) -> Report:
     return Report(
         problems=tuple(problems),
         warnings=tuple(_warnings(study, plans, now)),
-        learned=learned(study),
-        hidden=hidden(study),
+        learned=_learned(study),
+        hidden=_hidden(study),
         facts=_facts(study, plans, cost),
         cost=cost,
     )
@@ -93,18 +96,14 @@ def _refusals(study: Study, now: datetime) -> Iterable[TitanError]:
     network = study.network
     checks: list[Callable[[], None]] = [
         network.check_strongly_connected,
-        lambda: network.check_tolerates(study.tau),
+        partial(network.check_tolerates, study.tau),
+        *(partial(card.check_valid, now) for card in study.parties),
     ]
-    checks += [lambda card=card: card.check_valid(now) for card in study.parties]  # type: ignore[misc]
-    return [error for error in map(_refusal, checks) if error is not None]
-
-
-def _refusal(check: Callable[[], None]) -> TitanError | None:
-    try:
-        check()
-    except InputError as error:
-        return error
-    return None
+    for check in checks:
+        try:
+            check()
+        except InputError as error:
+            yield error
 
 
 def _duplicates(cards: Iterable[Card]) -> Iterable[TitanError]:
@@ -112,13 +111,12 @@ def _duplicates(cards: Iterable[Card]) -> Iterable[TitanError]:
     seen: dict[tuple[str, object], str] = {}
     for card in cards:
         numbers = card.public_key.public_numbers()
-        for what, value in (("address", card.address), ("key", (numbers.x, numbers.y))):
+        for what, value in (("an address", card.address), ("a key", (numbers.x, numbers.y))):
             other = seen.setdefault((what, value), card.name)
             if other != card.name:
                 yield InputError(
-                    f'"{other}" and "{card.name}" have the same {what}',
-                    hint=f"every party needs {'an address' if what == 'address' else 'a key'} "
-                    "of its own",
+                    f'"{other}" and "{card.name}" have the same {what.split()[1]}',
+                    hint=f"every party needs {what} of its own",
                 )
 
 
@@ -142,23 +140,57 @@ def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[st
             yield f'the certificate of "{card.name}" expires on {card.not_after:%Y-%m-%d}'
 
 
+# -- what everybody will learn ----------------------------------------------------------------
+
+
+def _learned(study: Study) -> tuple[Item, ...]:
+    """What every party of the study will know at its end, besides what it knew."""
+    of_questions = [
+        replace(item, question=name)
+        for name, computation in study.meeting.computations
+        for item in explained(computation).items
+    ]
+    others = "party" if len(study.parties) == 2 else f"{len(study.parties) - 1} parties"
+    own = f"by subtracting its own part: the same sums over the other {others} together"
+    return (*of_questions, Item("others", 0, own))
+
+
+def _hidden(study: Study) -> str:
+    """What stays hidden, from whom, and on which condition: no promise where one fails."""
+    tau = study.tau
+    if not study.network.strongly_connected:
+        return f"nothing is promised to be hidden: not every party can reach every other; {_SEE}"
+    if not study.network.tolerates(tau):
+        whom = "1 curious party" if tau == 1 else f"{tau} curious parties together"
+        return f"this network does not hide the others' rows from {whom}; {_SEE}"
+    if len(study.parties) == 2:
+        return "nothing of a party's sums is hidden from the other: two parties can but subtract"
+    if tau == 0:
+        return "no party is promised that one curious party learns nothing but the above"
+    whom = "a curious party learns" if tau == 1 else f"any {tau} curious parties together learn"
+    return (
+        f"{whom} nothing else of the others' rows, provided that all follow the protocol; "
+        f"{tau + 1} or more who put what they saw together may learn more"
+    )
+
+
 # -- facts ------------------------------------------------------------------------------------
 
 
-def explanations(study: Study) -> list[Explanation]:
+def _explanations(study: Study) -> list[Explanation]:
     """Those of the questions, in order."""
     return [explained(computation) for _, computation in study.meeting.computations]
 
 
 def unread_columns(study: Study) -> list[str]:
     """Columns of the dictionary that no question reads, as far as all questions tell."""
-    read = [each.columns for each in explanations(study)]
+    read = [each.columns for each in _explanations(study)]
     known = {name for columns in read for name in columns or ()}
     return [] if None in read else [name for name in study.columns if name not in known]
 
 
 def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, Any]:
-    told = explanations(study)
+    told = _explanations(study)
     parameters = max((each.parameters or 0 for each in told), default=0)
     levels = any(each.counts_levels for each in told)
     return {
@@ -186,26 +218,21 @@ def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, 
 
 def _question_facts(study: Study, told: Sequence[Explanation]) -> list[dict[str, Any]]:
     """What each asks, and what its sums open."""
+    computations = (computation for _, computation in study.meeting.computations)
     return [
         {
             **question.content(),
             "in_words": str(question),
             "parameters": each.parameters,
-            "sums": [_sum_facts(sum_) for sum_ in computation.sums],
+            "sums": list(map(_sum_facts, computation.sums)),
         }
-        for question, each, (_, computation) in zip(
-            study.questions, told, study.meeting.computations, strict=True
-        )
+        for question, each, computation in zip(study.questions, told, computations, strict=True)
     ]
 
 
 def _sum_facts(sum_: Sum) -> dict[str, Any]:
-    return {
-        "name": sum_.name,
-        "entries": sum_.entries,
-        "bits": sum_.ring.bits,
-        "opens": sum_.opens,
-    }
+    bits = sum_.ring.bits
+    return {"name": sum_.name, "entries": sum_.entries, "bits": bits, "opens": sum_.opens}
 
 
 def _plan_facts(sum_: Sum, plan: Plan) -> dict[str, Any]:
@@ -248,6 +275,6 @@ def _party_facts(study: Study) -> list[dict[str, Any]]:
         found[link.dialler]["dials"].append(link.listener)
         found[link.listener]["is_dialled_by"].append(link.dialler)
     for party in found.values():  # two links between two parties may be dialled by the same one
-        party["dials"] = sorted(set(party["dials"]))
-        party["is_dialled_by"] = sorted(set(party["is_dialled_by"]))
+        for key in ("dials", "is_dialled_by"):
+            party[key] = sorted(set(party[key]))
     return list(found.values())

@@ -91,9 +91,12 @@ class _Part:
 
 @dataclass(frozen=True)
 class DigestRows(Reading[_Part, UsedRows]):
-    """The digests of the rows that a model uses; their records are all columns of the source."""
+    """The digests of the rows that a model uses; their records are all columns of the source.
 
-    rows: ModelRows
+    Where there is no model all rows count, and the used columns are named.
+    """
+
+    rows: ModelRows | tuple[str, ...]
     records: Sequence[str]
     key: bytes = field(repr=False)
 
@@ -107,51 +110,25 @@ class DigestRows(Reading[_Part, UsedRows]):
 
     def block(self, rows: Block) -> _Part:
         digests = CellDigests(self.key)
+        held = {name: digests.held(rows.cells[name]) for name in self.records}
+        record = digests.rows(held.values())[:, 0]
+        if not isinstance(self.rows, ModelRows):
+            used = digests.rows(held[name] for name in self.rows)[:, 0]
+            return _Part((record,), (used,), Count(rows.rows, rows.rows, {}))
         readings, incomplete, count = self.rows.readings(rows)
-        values = {
-            (name, "number"): digests.numbers(name, column)
-            for name, column in readings.numbers.items()
+        numbers = [digests.numbers(name, column) for name, column in readings.numbers.items()]
+        levels = {  # a column counts once, in whatever order a term has its levels
+            it.column: digests.levels(it.column, it.levels, codes)
+            for it, codes in readings.codes.items()
         }
-        for category, codes in readings.codes.items():
-            name = category.column, "level"
-            values[name] = digests.levels(category.column, category.levels, codes)
-        record = digests.rows(digests.held(rows.cells[name]) for name in self.records)
-        kept = ~incomplete
-        return _Part((record[kept, 0],), (digests.rows(values.values())[kept, 0],), count)
+        values, kept = digests.rows([*numbers, *levels.values()]), ~incomplete
+        return _Part((record[kept],), (values[kept, 0],), count)
 
     def finish(self, whole: _Part, label: str) -> UsedRows:
+        found = UsedRows(RowDigests.of(whole.records), RowDigests.of(whole.values))
+        if not isinstance(self.rows, ModelRows):
+            return found
         if not whole.count.used and self.rows.missing == "drop":
             raise DataError(f"{label} has no rows that can be used")
         whole.count.check(label, self.rows.missing)
-        return UsedRows(RowDigests.of(whole.records), RowDigests.of(whole.values))
-
-
-@dataclass(frozen=True)
-class DigestRecords(Reading[tuple[tuple[_Words, ...], ...], UsedRows]):
-    """The digests of all rows, for questions that use every row: whole, and the used columns."""
-
-    records: Sequence[str]
-    used: Sequence[str]
-    key: bytes = field(repr=False)
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return self.records
-
-    @property
-    def size(self) -> int:
-        return max(_LEAST_ROWS, min(BATCH_ROWS, _BLOCK_CELLS // len(self.records)))
-
-    def block(self, rows: Block) -> tuple[tuple[_Words, ...], ...]:
-        digests = CellDigests(self.key)
-        held = {name: digests.held(rows.cells[name]) for name in self.records}
-        views = (held.values(), [held[name] for name in self.used])
-        return tuple((digests.rows(each)[:, 0],) for each in views)
-
-    def merge(
-        self, one: tuple[tuple[_Words, ...], ...], other: tuple[tuple[_Words, ...], ...]
-    ) -> tuple[tuple[_Words, ...], ...]:
-        return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))
-
-    def finish(self, whole: tuple[tuple[_Words, ...], ...], label: str) -> UsedRows:
-        return UsedRows(*map(RowDigests.of, whole))
+        return found

@@ -23,24 +23,24 @@ pooled sum are functions of what every party has seen; masks, rows and moments h
 
 from __future__ import annotations
 
-import json
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from titan.canonical import canonical as canonical
-from titan.errors import FileError, InputError
-from titan.study import released
-from titan.study import transcript_fields as fields
-from titan.study.frames import Message
-from titan.study.journal import Journal
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec
 
-Sign = Callable[[bytes], bytes]
-Verify = Callable[[bytes, bytes], bool]  # (signature, signed bytes) → whether it is right
+from titan.canonical import canonical, hexadecimal, keys, listed, mapping, parsed, text, whole
+from titan.errors import FileError, InputError
+from titan.files import attempt
+from titan.study import certificates, released
+from titan.study.frames import MASK, RECOVERY, Message
+from titan.study.journal import Journal
 
 FORMAT = "titan transcript"
 VERSION = 2
@@ -94,26 +94,49 @@ class Transcript:
         return [m for m in self.messages if m.sender == self.party]
 
     @property
-    def received(self) -> list[Message]:
-        return [m for m in self.messages if m.receiver == self.party]
-
-    @property
     def totals(self) -> dict[str, int]:
+        received = [m.size for m in self.messages if m.receiver == self.party]
         return {
             "messages_sent": len(self.sent),
             "bytes_sent": sum(m.size for m in self.sent),
-            "messages_received": len(self.received),
-            "bytes_received": sum(m.size for m in self.received),
+            "messages_received": len(received),
+            "bytes_received": sum(received),
         }
 
-    def signed(self, sign: Sign) -> bytes:
+    def as_dict(self) -> dict[str, Any]:
+        """The body, ready for canonical JSON."""
+        return {
+            **{name: getattr(self, name) for name in _BODY},
+            "nonces": dict(self.nonces),
+            "network": asdict(self.network),
+            "sums": [
+                {
+                    "recovery": record.recovery,
+                    "rounds": record.rounds,
+                    "messages": list(map(_message_as_dict, record.messages)),
+                }
+                for record in self.sums
+            ],
+            "control": list(map(_message_as_dict, self.control)),
+            "totals": self.totals,
+            "result": dict(self.result),
+        }
+
+    def signed(self, sign: Callable[[bytes], bytes]) -> bytes:
         """The file's bytes. What could not be verified is not signed."""
-        fields.check(self)
-        body = fields.as_json(self)
+        _check(self)
+        body = self.as_dict()
         signature = sign(_SIGNED + canonical(body)).hex()
         return canonical(
             {"format": FORMAT, "version": VERSION, "body": body, "signature": signature}
         )
+
+
+def _message_as_dict(m: Message) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "from": m.sender, "to": m.receiver, "round": m.round, "kind": m.kind, "size": m.size,
+    }  # fmt: skip
+    return told if m.sha256 is None else told | {"sha256": m.sha256}
 
 
 def from_journal(
@@ -159,70 +182,123 @@ def from_journal(
 def decode(data: bytes, name: str) -> tuple[Transcript, bytes]:
     """The transcript and its signature, not yet verified; FileError for any other bytes."""
     try:
-        if len(data) > _MOST_BYTES:
-            raise ValueError(f"it has more than {_MOST_BYTES} bytes")
-        whole = json.loads(data.decode("ascii"))
-        if canonical(whole) != data:
+        found = parsed(data, _MOST_BYTES)
+        if canonical(found) != data:
             raise ValueError("its text is not exactly as TITAN wrote it")
-        fields.keys(whole, {"format", "version", "body", "signature"})
-        if (whole["format"], whole["version"]) != (FORMAT, VERSION):
+        keys(found, {"format", "version", "body", "signature"})
+        if (found["format"], found["version"]) != (FORMAT, VERSION):
             raise ValueError(f"it is not a transcript of version {VERSION}")
-        signature = fields.hexadecimal(whole["signature"], most=_MOST_SIGNATURE)
-        transcript = _from_json(whole["body"])
-        fields.check(transcript)
-    except (ValueError, RecursionError) as error:
-        reason = "it is not JSON" if isinstance(error, _NOT_JSON) else str(error)
-        raise FileError(
-            f'"{name}" is not a valid transcript: {reason}',
-            hint=_UNRELIABLE,
-        ) from None
+        signature = hexadecimal(found["signature"], most=_MOST_SIGNATURE)
+        transcript = _from_json(found["body"])
+        _check(transcript)
+    except ValueError as error:
+        raise FileError(f'"{name}" is not a valid transcript: {error}', hint=_UNRELIABLE) from None
     return transcript, bytes.fromhex(signature)
 
 
-_NOT_JSON = (json.JSONDecodeError, UnicodeDecodeError, RecursionError)
+def _sha256(value: object) -> str:
+    return hexadecimal(value, exactly=64)
+
+
+def _network(value: object) -> NetworkFacts:
+    found = keys(value, ("diameter", "connectivity", "tau"))
+    return NetworkFacts(**{name: whole(number) for name, number in found.items()})
+
+
+def _sum(number: int, record: object) -> SumRecord:
+    found = keys(record, {"recovery", "rounds", "messages"})
+    messages = tuple(_message(m, number) for m in listed(found["messages"]))
+    return SumRecord(text(found["recovery"]), whole(found["rounds"]), messages)
+
+
+def _message(value: object, number: int | None) -> Message:
+    """A message of sum `number`; Message itself refuses a digest of a mask."""
+    digest = {"sha256"} & mapping(value).keys()
+    found = keys(value, {"from", "to", "round", "kind", "size"} | digest)
+    return Message(
+        text(found["from"]),
+        text(found["to"]),
+        number,
+        whole(found["round"]),
+        text(found["kind"]),
+        whole(found["size"], 1),
+        _sha256(found["sha256"]) if digest else None,
+    )
+
+
+_BODY: dict[str, Callable[[object], Any]] = {
+    "study": _sha256,
+    "run": lambda value: whole(value, 1),
+    "party": text,
+    "software": text,
+    "certificate": lambda value: text(value, 1 << 16),
+    "nonces": lambda value: {text(party): _sha256(n) for party, n in mapping(value).items()},
+    "network": _network,
+    "sums": lambda value: tuple(_sum(*each) for each in enumerate(listed(value))),
+    "control": lambda value: tuple(_message(m, None) for m in listed(value)),
+    "pooled": _sha256,
+    "result": mapping,
+    "result_sha256": _sha256,
+}
 
 
 def _from_json(body: object) -> Transcript:
-    found = fields.keys(body, fields.BODY)
-    network = fields.keys(found["network"], fields.NETWORK)
-    party = fields.text(found["party"])
-    transcript = Transcript(
-        fields.hexadecimal(found["study"], exactly=64),
-        fields.whole(found["run"], 1),
-        party,
-        fields.text(found["software"]),
-        fields.text(found["certificate"], most=1 << 16),
-        {
-            fields.text(name): fields.hexadecimal(nonce, exactly=64)
-            for name, nonce in fields.mapping(found["nonces"]).items()
-        },
-        NetworkFacts(*(fields.whole(network[name]) for name in fields.NETWORK)),
-        tuple(_sum(number, record) for number, record in enumerate(fields.listed(found["sums"]))),
-        tuple(fields.message(m, None) for m in fields.listed(found["control"])),
-        fields.hexadecimal(found["pooled"], exactly=64),
-        fields.mapping(found["result"]),
-        fields.hexadecimal(found["result_sha256"], exactly=64),
-    )
+    found = keys(body, {*_BODY, "totals"})
+    transcript = Transcript(**{name: read(found[name]) for name, read in _BODY.items()})
     if canonical(transcript.totals) != canonical(found["totals"]):
         raise ValueError("its messages do not add up to its totals")
     return transcript
 
 
-def _sum(number: int, record: object) -> SumRecord:
-    found = fields.keys(record, fields.SUM)
-    messages = tuple(fields.message(m, number) for m in fields.listed(found["messages"]))
-    return SumRecord(fields.text(found["recovery"]), fields.whole(found["rounds"]), messages)
+# -- all fields together ----------------------------------------------------------------------
+
+
+def _check(transcript: Transcript) -> None:
+    """ValueError unless a party following the protocol could have this to tell."""
+    t = transcript
+    if t.party not in t.nonces or len(t.nonces) < 2 or len({*t.nonces.values()}) < len(t.nonces):
+        raise ValueError("it does not have a nonce of its own for every party")
+    if t.network.connectivity <= t.network.tau:
+        raise ValueError("its network does not hide a party from τ others")
+    if not 1 <= t.network.diameter < len(t.nonces):
+        raise ValueError("its network has no such diameter")
+    if not t.sums:
+        raise ValueError("it has no sum")
+    links = _links(t.sums[0])
+    for record in t.sums:
+        _check_sum(record, links)
+    for m in t.messages:
+        if (m.sender == t.party) == (m.receiver == t.party):
+            raise ValueError(f"it tells of a message that is not its own, by {m.sender}")
+        if m.sender not in t.nonces or m.receiver not in t.nonces:
+            raise ValueError("it tells of a message from or to a stranger")
+        back = m.sum is None and (m.receiver, m.sender) in links
+        if (m.sender, m.receiver) not in links and not back:
+            raise ValueError(f"it tells of a link that carried no mask, {m.sender} to {m.receiver}")
+    if any(m.kind == MASK for m in t.control):
+        raise ValueError("it tells of a mask outside of a sum")
+
+
+def _links(record: SumRecord) -> set[tuple[str, str]]:
+    return {(m.sender, m.receiver) for m in record.messages if m.kind == MASK}
+
+
+def _check_sum(record: SumRecord, links: set[tuple[str, str]]) -> None:
+    if _links(record) != links or not links:
+        raise ValueError("not every sum has one mask along every link")
+    if len({m.size for m in record.messages if m.kind == MASK}) != 1:
+        raise ValueError("the masks of a sum differ in size")
+    for m in record.messages:
+        if m.kind != MASK and m.kind not in RECOVERY:
+            raise ValueError(f"a message of kind {m.kind} stands inside a sum")
+        if (m.kind == MASK) != (m.round == 0) or m.round > record.rounds:
+            raise ValueError(f"a message of kind {m.kind} in round {m.round} was never planned")
+    times = Counter((m.sender, m.receiver, m.round, m.kind) for m in record.messages)
+    if max(times.values()) > 1:
+        raise ValueError("a message is told twice")
 
 
 # -- verifying --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Signer:
-    """Whose signatures to expect: a certificate's fingerprint, and how to check a signature."""
-
-    fingerprint: str  # SHA-256 of the certificate's DER bytes, in hex
-    check: Verify
 
 
 @dataclass(frozen=True)
@@ -234,10 +310,8 @@ class Facts:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: everything but the messages."""
-        body = fields.as_json(self.transcript)
-        short = {
-            name: body[name] for name in body if name not in ("sums", "control", "certificate")
-        }
+        left_out = ("sums", "control", "certificate")
+        short = {k: v for k, v in self.transcript.as_dict().items() if k not in left_out}
         return short | {"fingerprint": self.fingerprint, "verified": True}
 
     def __str__(self) -> str:
@@ -261,58 +335,32 @@ class Facts:
         )
 
 
-def verify(
-    path: str | PathLike[str], lookup: Callable[[Transcript], Signer | None] | None = None
-) -> Facts:
+def verify(path: str | PathLike[str]) -> Facts:
     """Read a transcript and check its form, its figures and its signature.
 
-    `lookup` finds the signer among the study's cards. Without it the certificate in the transcript
-    is used, and whose that is must be told by its fingerprint.
+    It is checked with the certificate in it; whose that is must be told by its fingerprint.
     """
-    name = str(path)
-    transcript, signature = decode(_read(path), name)
-    enclosed = certificate_signer(transcript.certificate)
-    signer = enclosed if lookup is None else lookup(transcript)
-    if signer is None or signer.fingerprint != enclosed.fingerprint:
+    with attempt("read", f'"{path}"'), Path(path).open("rb") as file:
+        data = file.read(_MOST_BYTES + 1)
+    transcript, signature = decode(data, str(path))
+    certificate, key = _signer(transcript.certificate)
+    if not certificates.signed(key, signature, _SIGNED + canonical(transcript.as_dict())):
         raise FileError(
-            f'"{name}" is signed with a certificate that is not the one known '
-            f"of {transcript.party!r}",
-            hint="is it of another study? otherwise do not rely on it",
-        )
-    if not signer.check(signature, _SIGNED + canonical(fields.as_json(transcript))):
-        raise FileError(
-            f'"{name}" has a wrong signature: {transcript.party!r} did not sign this',
+            f'"{path}" has a wrong signature: {transcript.party!r} did not sign this',
             hint="do not rely on it; ask for the file again",
         )
-    return Facts(transcript, enclosed.fingerprint)
+    return Facts(transcript, certificates.fingerprint(certificate))
 
 
-def _read(path: str | PathLike[str]) -> bytes:
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        reason = (error.strerror or "input failed").lower()
-        raise FileError(f'"{path}" cannot be read: {reason}') from None
-
-
-def certificate_signer(certificate: str) -> Signer:
-    """The holder of a PEM certificate's P-256 key, who signs as a party's identity does."""
-    from cryptography import x509
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.hashes import SHA256
-
-    from titan.study import signatures
-
-    unreadable = (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm, Warning)
+def _signer(pem: str) -> tuple[x509.Certificate, ec.EllipticCurvePublicKey]:
+    """The certificate, and its P-256 key, with which a party signs."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a certificate that is read with misgivings is none
-            loaded = x509.load_pem_x509_certificate(certificate.encode("ascii"))
-            key = loaded.public_key()
-    except unreadable:
+            certificate = certificates.read(pem)
+            key = certificate.public_key()
+    except (ValueError, TypeError, UnsupportedAlgorithm, Warning, InputError):
         raise FileError("the transcript's certificate cannot be read", hint=_UNRELIABLE) from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != "secp256r1":
         raise FileError("the transcript's certificate is not for a P-256 key", hint=_UNRELIABLE)
-    return Signer(loaded.fingerprint(SHA256()).hex(), partial(signatures.valid, key))
+    return certificate, key
