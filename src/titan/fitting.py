@@ -301,6 +301,16 @@ def model_of(
     intercept: bool,
     weights: str | None,
 ) -> Model:
+    texts: list[Any] = [text for text in (formula, response, weights) if text is not None]
+    if columns is not None:
+        several = isinstance(columns, Sequence) and not isinstance(columns, str)
+        texts += columns if several else [columns]
+    for text in texts:
+        if not isinstance(text, str) or text is columns:
+            raise InputError(
+                f"{type(text).__name__} does not name a column or a model",
+                hint='formula="y ~ a + b", or response="y" and columns=["a", "b"]',
+            )
     if formula is not None and response is None and columns is None:
         if not intercept:
             raise InputError("intercept=False beside a formula", hint='write "y ~ x - 1"')

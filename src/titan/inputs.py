@@ -24,8 +24,9 @@ def network_for(given: Network | str, items: Any) -> Network:
     if isinstance(given, Network):
         return given
     if isinstance(given, str) and given in _FAMILIES:
-        names = list(items) if isinstance(items, Mapping) else len(items)
-        return _FAMILIES[given](names)
+        if not isinstance(items, Mapping | Sequence | np.ndarray) or isinstance(items, str):
+            raise _not_by_party(items)
+        return _FAMILIES[given](list(items) if isinstance(items, Mapping) else len(items))
     found = repr(given) if isinstance(given, str) else type(given).__name__
     raise NetworkError(
         f"{found} is not a network",
@@ -38,12 +39,16 @@ def by_party(values: Any, network: Network) -> list[Any]:
     if isinstance(values, Mapping):
         return _in_order(values, network)
     if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
-        raise InputError(
-            f"{type(values).__name__} does not hold one item per party",
-            hint="give a list in the order of network.parties, or a mapping from party to item",
-        )
+        raise _not_by_party(values)
     one_per_party(len(values), network)
     return list(values)
+
+
+def _not_by_party(values: Any) -> InputError:
+    return InputError(
+        f"{type(values).__name__} does not hold one item per party",
+        hint="give a list in the order of network.parties, or a mapping from party to item",
+    )
 
 
 def sources(data: Any, network: Network, decimal: bool) -> list[Source]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from titan.errors import InputError
 from titan.party.run_results import load
 from titan.results import Results
+from titan.results.result_file import checked_path
+from titan.ring.whole import real_number, whole_number
 from titan.study import Identity, Study
+from titan.study.identity import checked_address
 
 __all__ = ["join", "load"]
+MOST_RUNS = 2**31
 
 
 def join(
@@ -37,15 +42,21 @@ def join(
     from titan.party.taking_part import Choices, Party, run_folder  # slow to import
 
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is raised as an error
-    found = study if isinstance(study, Study) else Study.load(study)
-    place = Path() if isinstance(study, Study) else Path(fspath(study)).parent
-    card = found.card(name)
+    if not 1 <= whole_number("run", run) <= MOST_RUNS:
+        raise InputError(f"run={run}", hint=f"runs are numbered from 1 to {MOST_RUNS}")
+    if not real_number("wait", wait) > 0:
+        raise InputError(f"wait={wait!r}", hint="seconds to wait for others, above zero")
+    if listen is not None:
+        listen = checked_address(str(listen))
+    place = Path() if isinstance(study, Study) else checked_path(study).parent
+    found = study if isinstance(study, Study) else Study.load(checked_path(study))
+    secret = checked_path(key)
     party = Party(
         found,
-        Identity.load(Path(fspath(key)), card),
+        Identity.load(secret, found.card(name)),
         data,
-        folder=run_folder(Path(fspath(runs)) if runs else place / "runs", found, run, name),
-        ledger=Path(fspath(ledger)) if ledger else Path(fspath(key)).with_suffix(".ledger"),
-        choices=Choices(run, wait, listen, allow_differencing=allow_differencing),
+        folder=run_folder(checked_path(runs) if runs else place / "runs", found, run, name),
+        ledger=checked_path(ledger) if ledger else secret.with_suffix(".ledger"),
+        choices=Choices(run, float(wait), listen, allow_differencing=bool(allow_differencing)),
     )
     return party.take_part(lambda results: None).results

@@ -21,6 +21,7 @@ from titan.joint.kinds import Question
 from titan.moments import open_source
 from titan.party.loopback import study_among
 from titan.party.rehearsal import rehearse
+from titan.party.run_to_answer import with_cost
 from titan.protocol import RecoveryName
 from titan.release import Category, Dictionary, Flag, Number
 from titan.results import Results, encode
@@ -68,7 +69,7 @@ def in_one_process(study: Study, data: dict[str, Path]) -> bytes:
     parts = [meeting.prepare(open_source(data[name])) for name in study.network.parties]
     found = together(meeting, parts, study.settings)
     outcomes = {
-        question.name: state.answer if state.error is None else state.error
+        question.name: state.error or with_cost(state.answer, found.cost)
         for question, state in zip(study.questions, found.answer, strict=True)
     }
     parties, cost = study.network.parties, found.cost.as_dict()

@@ -91,7 +91,9 @@ def open_matrix(
             return None
         return [*(f"x{j}" for j in range(1, len(first))), "b"]
 
-    if _start(path).startswith(b"PAR1") or path.suffix.lower() in (".parquet", ".pq"):
+    if _start(path).startswith(b"PAR1") or path.suffix.lower() in (
+        ".parquet", ".pq", ".npz",
+    ):  # fmt: skip
         return open_rows(path, decimal=decimal, watch=watch)
     source = CsvFile(path, names=names)
     return source if watch is None else Watched(source, watch)

@@ -44,7 +44,7 @@ def command(
         ),
     ],
     key: Annotated[Path, Option(help="This party's private key.")],
-    run: Annotated[int, Option(help="Which run of the study, from 1.", min=1)] = 1,
+    run: Annotated[int, Option(help="Which run of the study, from 1.", min=1, max=2**31)] = 1,
     wait: Annotated[
         float, Option(help="Give up after so many seconds without news.", min=0.1)
     ] = 3600.0,
@@ -133,7 +133,8 @@ def _files(study: Study, data: list[str]) -> Path | dict[str, Path]:
     if len(data) == 1 and data[0].partition("=")[0] not in names:
         return Path(data[0])
     pairs = [text.partition("=") for text in data]
-    if any(not file for _, _, file in pairs) or len({name for name, _, _ in pairs}) < len(data):
+    given = [name for name, _, file in pairs if file]
+    if sorted(given) != sorted(names) or len(given) < len(pairs):
         raise InputError(
             f"--data {' --data '.join(data)} does not give one file for each question",
             hint="one --data FILE for all, or --data NAME=FILE once for every question",
@@ -162,7 +163,7 @@ def _agrees(study: Study, report: Report, identity: Identity) -> bool:
     )
     print("Masked sums leave this machine; no row does. Every party will learn:")
     for item in report.learned:
-        show_wrapped("  - ", item.sentence)
+        show_wrapped("  - ", item.said)
     show_wrapped("but ", report.hidden)
     for warning in report.warnings:
         show_wrapped("note: ", warning)

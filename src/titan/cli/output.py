@@ -130,11 +130,12 @@ def refuse_failures(results: Results) -> None:
     errors = list(results.errors.items())
     if len(errors) == len(results) and len({str(error) for _, error in errors}) == 1:
         raise errors[0][1]
-    named = [type(error)(f"{name}: {error.message}", hint=error.hint) for name, error in errors]
-    for error in named[:-1]:
+    for name, error in errors:
+        error.message = f"{name}: {error.message}"
+    for _, error in errors[:-1]:
         show_error(error)
-    if named:
-        raise named[-1]
+    if errors:
+        raise errors[-1][1]
 
 
 # -- files ------------------------------------------------------------------------------------

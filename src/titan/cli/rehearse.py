@@ -220,7 +220,7 @@ def _print(found: Rehearsal, results: Results, out: Path | None) -> None:
     study, cost = found.study, found.answer["cost"]
     print("\nEvery party learned:")
     for item in check(study, datetime.now(UTC)).learned:
-        show_wrapped("  - ", item.sentence)
+        show_wrapped("  - ", item.said)
     print(f"and {options.privacy(study.network, study.tau)}.")
     print(f"Cost: {cost['rounds']} rounds, {cost['messages']} messages, "
           f"at most {max(cost['bytes_sent'].values())} bytes sent by a party.")  # fmt: skip

@@ -182,7 +182,7 @@ def _print_learned(report: Report) -> None:
 
 def _print_items(items: Sequence[Item]) -> None:
     for item in items:
-        show_wrapped("  - ", item.sentence)
+        show_wrapped("  - ", item.said)
 
 
 _SHOWN = (

@@ -52,7 +52,7 @@ def count(
     diameter.
     """
     at_most = whole_number("at_most", at_most)
-    net = network_for(network, ())
+    net = network_for(network, [])
     if at_most < len(net):
         raise PlanError(
             f"at_most={at_most} is below the number of parties",

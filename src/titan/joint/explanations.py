@@ -23,6 +23,11 @@ class Item:
     question: str | None = None
     """Whose answer it belongs to, among several; None for what holds of all."""
 
+    @property
+    def said(self) -> str:
+        """With the question's name, where there are several."""
+        return self.sentence if self.question is None else f"{self.question}: {self.sentence}"
+
     def as_dict(self) -> dict[str, Any]:
         return {"question": self.question} | asdict(self)
 

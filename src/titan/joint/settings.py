@@ -52,6 +52,8 @@ class SumSettings:
                 hint='for example titan.Network.cycle(5), or its name: "cycle"',
             )
         whole_number("bits", self.bits)
+        if self.progress is not None and not callable(self.progress):
+            raise PlanError(f"progress={self.progress!r} cannot be called", hint="give a function")
         engine_named(self.engine)
 
     @classmethod

@@ -15,7 +15,13 @@ from titan.leastsquares.bounds import Floats
 def design(rows: Any, names: Sequence[str], intercept: str | None) -> Floats:
     """One row of the matrix for each of `rows`; a missing intercept is 1."""
     named = _by_name(rows)
-    matrix = np.asarray(rows, np.float64) if named is None else _stacked(named, names, intercept)
+    try:
+        matrix = np.asarray(rows, float) if named is None else _stacked(named, names, intercept)
+    except (TypeError, ValueError):
+        raise InputError(
+            "the rows are not numbers, or not of one length",
+            hint=f"give numbers for {', '.join(names)}",
+        ) from None
     if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(names):
         raise InputError(
             f"rows of shape {matrix.shape} for {len(names)} coefficients",

@@ -12,6 +12,7 @@ from titan.leastsquares.balls import Ball
 from titan.leastsquares.inference import compute, quantile, upper_tail
 from titan.leastsquares.named import Quantity
 from titan.leastsquares.robust import normal_quantile
+from titan.ring.whole import real_number
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
@@ -74,10 +75,10 @@ def likelihood(fit: Regression) -> dict[str, Quantity]:
 
 def confidence_limits(fit: Regression, alpha: float) -> list[tuple[Quantity, Quantity]]:
     """Each coefficient's, at level 1 − alpha, as enclosures."""
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha}", hint="between 0 and 1, as 0.05")
+    if not 0 < real_number("alpha", alpha) < 1:
+        raise InputError(f"alpha is {alpha!r}", hint="between 0 and 1, as 0.05")
     if alpha / 2 < sys.float_info.min:
-        raise InputError(f"alpha is {alpha}: half of it is no double", hint="as 0.05")
+        raise InputError(f"alpha is {alpha}, too small for a double", hint="as 0.05")
     if fit.df_resid == 0:
         return [(math.nan, math.nan)] * len(fit.names)
     balls = fit.certificate.enclosures

@@ -56,9 +56,9 @@ class Named(_ReadOnly[float]):
     def __getitem__(self, key: str | SupportsIndex) -> float:
         if isinstance(key, str):
             return super().__getitem__(key)
-        at, count = operator.index(key), len(self)
-        if not -count <= at < count:
-            raise NotThereError(f"there is no number {at} among {count}", hint="the first is 0")
+        count = len(self)
+        if not isinstance(key, SupportsIndex) or not -count <= (at := operator.index(key)) < count:
+            raise NotThereError(f"there is no number {key!r} among {count}", hint="the first is 0")
         return float(self.enclosures[at])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:

@@ -20,6 +20,7 @@ from titan.leastsquares.named import Named, error_of
 from titan.leastsquares.pooled import Exact, PooledMoments
 from titan.listing import aligned
 from titan.results.result import Recorded, Result
+from titan.ring.whole import real_number
 
 KKT_TOLERANCE = 1e-10
 """Violation of the optimality conditions, relative to the penalty that sets all to zero."""
@@ -89,6 +90,9 @@ class RidgePath(Result, Sequence[Ridge], kind="ridge path"):
         if not self.path:
             raise InputError("there is no alpha", hint="give at least one, as [0.1, 1, 10]")
         object.__setattr__(self, "path", tuple(self.path))
+
+    def __repr__(self) -> str:
+        return f"RidgePath(alphas={self.alphas.tolist()}, nobs={self.nobs})"
 
     @overload
     def __getitem__(self, at: int) -> Ridge: ...
@@ -176,8 +180,8 @@ class LassoPath(Result, kind="lasso path"):
 
 def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> Ridge:
     """(AᵀA + alpha·P) x = Aᵀb, P the identity but for the intercept; exact in alpha."""
-    if not math.isfinite(alpha) or alpha < 0:
-        raise InputError(f"alpha is {alpha}", hint="a number that is not negative")
+    if not 0 <= real_number("alpha", alpha) < math.inf:
+        raise InputError(f"alpha is {alpha!r}", hint="a number that is not negative")
     exact = Fraction(alpha)
     penalties = [Fraction(0) if name == intercept else exact for name in moments.names]
     balls = certify(moments.penalised(penalties)).enclosures

@@ -31,7 +31,7 @@ from titan.network import Network
 from titan.study import Card, Identity, Link, Study
 from titan.study.identity import checked_name
 
-ENDINGS = (".csv", ".parquet")
+ENDINGS = (".csv", ".parquet", ".npz")
 _PORTS = range(20_000, 32_768)  # below those that systems hand out to whoever dials
 _DAYS = 2
 

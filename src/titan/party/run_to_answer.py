@@ -10,7 +10,9 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ from titan.party.engine import Engine
 from titan.party.links import Incoming, Outgoing
 from titan.party.run import Run
 from titan.party.session import Session
+from titan.protocol import Cost
 from titan.results import Results, decode, encode
 from titan.study import Identity, Report, Study
 from titan.study.journal import Journal
@@ -162,18 +165,25 @@ class RunToAnswer:
         if told is not None:
             return told_results(told, self._encoded({}), self._names)
         states = await asyncio.to_thread(self._session.find_answer)
+        cost = self._cost
         outcomes = {
-            name: each.answer if each.error is None else each.error
+            name: each.error or with_cost(each.answer, cost)
             for name, each in zip(self._names, states, strict=True)
         }
         return decode(await asyncio.to_thread(self._encoded, outcomes))
 
+    @property
+    def _cost(self) -> Cost | None:
+        """Of the sums that were made."""
+        made = [plan.cost for plan in self._task.plans[: len(self._session.totals)]]
+        return reduce(add, made) if made else None
+
     def _encoded(self, outcomes: Mapping[str, Any]) -> bytes:
         """What all parties learned, as it is kept: the same bytes at all of them."""
         study, run = self._party.study, self._party.choices.run
-        cost = None if self._report.cost is None else self._report.cost.as_dict()
-        parties = study.network.parties
-        return encode(Results(outcomes, study=study.digest, run=run, parties=parties, cost=cost))
+        cost, parties = self._cost, study.network.parties
+        told = None if cost is None else cost.as_dict()
+        return encode(Results(outcomes, study=study.digest, run=run, parties=parties, cost=told))
 
     def _finish(self, results: Results) -> None:
         """Keep the answer, tell it if that is this party's task, and sign what happened."""
@@ -238,6 +248,12 @@ async def stay(
     except TitanError:
         pass
     return tuple(sorted({frame.peer for frame in durable.needed()}))
+
+
+def with_cost(answer: Any, cost: Cost | None) -> Any:
+    """The answer with what its sums cost, those that travelled with them included."""
+    known = {field.name for field in fields(answer)} if is_dataclass(answer) else set()
+    return replace(answer, cost=cost) if "cost" in known else answer
 
 
 def told_results(data: bytes, frame: bytes, names: Sequence[str]) -> Results:

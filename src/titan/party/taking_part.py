@@ -73,20 +73,20 @@ class Party:
 
     async def join(self, show: Show) -> Outcome:
         """The same, inside an event loop."""
+        started = time.monotonic()
         try:
             with told_as(Reason.STUDY):
                 report = checked(self.study)
             with told_as(Reason.FILE):
                 rows = rows_for(self.study, self.rows)
                 check_columns(self.study, rows)
-            return await replace(self, rows=rows)._join(report, show)
+            return await replace(self, rows=rows)._join(report, show, started)
         except TitanError as error:
             if error.to_others:
                 await self.stay_away(Reason(error.to_others))
             raise
 
-    async def _join(self, report: Report, show: Show) -> Outcome:
-        started = time.monotonic()
+    async def _join(self, report: Report, show: Show, started: float) -> Outcome:
         make_private(self.folder)
         with Journal.open(self.folder / JOURNAL) as journal:
             state = journal.state

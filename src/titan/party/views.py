@@ -36,6 +36,7 @@ from titan.privacy.view import (
     seen,
 )
 from titan.protocol import Envelope
+from titan.results.result_file import checked_path
 from titan.study import Study, frames
 from titan.study.audit import JOURNAL
 from titan.study.frames import Frame
@@ -51,7 +52,7 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
     The rehearsal must have been run with --keep-journal: otherwise its masks are erased. What was
     said around the sums is in the view's `notices`.
     """
-    place = Path(folder)
+    place = checked_path(folder)
     study = _study(place)
     network = study.network
     members = members_of(network, coalition)

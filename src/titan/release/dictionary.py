@@ -92,6 +92,10 @@ class Category:
     kind = "category"
 
     def __post_init__(self) -> None:
+        texts = isinstance(self.levels, Sequence) and not isinstance(self.levels, str)
+        if not texts or not all(isinstance(level, str) for level in self.levels):
+            raise InputError("its levels are not a list of texts", hint=_LEVELS)
+        object.__setattr__(self, "levels", tuple(self.levels))
         if not 1 <= len(self.levels) <= _MOST_LEVELS:
             raise InputError(f"it has {len(self.levels)} levels", hint=f"1 to {_MOST_LEVELS}")
         for level, times in Counter(level.strip() for level in self.levels).items():
@@ -115,7 +119,8 @@ _LEVELS = "levels are different texts, without blanks around them"
 
 def check_text(what: str, text: str, *, most: int = _MOST_TEXT) -> None:
     """Refuse what could not be shown in a line."""
-    if not text or len(text) > most or not text.isprintable() or text != text.strip():
+    shown = isinstance(text, str) and text.isprintable() and text == text.strip()
+    if not shown or not 0 < len(text) <= most:
         raise InputError(
             f"{what} is not one line of visible text without blanks around it",
             hint=f"of at most {most} characters",
@@ -146,6 +151,8 @@ class Dictionary(Mapping[str, Column]):
 
     @classmethod
     def of(cls, columns: Mapping[str, Column]) -> Dictionary:
+        for name in columns:
+            check_text("the name of a column", name)
         return cls(tuple(columns.items()))
 
     def __getitem__(self, name: str) -> Column:

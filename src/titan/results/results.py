@@ -108,7 +108,7 @@ class Results:
         """The question with its outcome, failed or not."""
         try:
             return self.entries[self._at[key] if isinstance(key, str) else key]
-        except (KeyError, IndexError):
+        except (KeyError, IndexError, TypeError):
             known = ", ".join(self.names[:8]) + (", …" if len(self) > 8 else "")
             raise NotThereError(
                 f"there is no result {key!r}", hint=f"there are {len(self)}: {known}"

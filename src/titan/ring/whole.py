@@ -1,7 +1,9 @@
-"""Whole numbers: as callers give them, and as files of others must have them."""
+"""Numbers, whole ones above all: as callers give them, and as files of others must have them."""
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Real
 from operator import index
 from typing import SupportsIndex
 
@@ -29,3 +31,10 @@ def whole_number(what: str, given: object, error: type[InputError] = InputError)
 def is_whole(read: object, least: int, most: int) -> bool:
     """Whether what was read from a file is an integer in this range; true and 1.0 are not."""
     return type(read) is int and least <= read <= most
+
+
+def real_number(what: str, given: object) -> float:
+    """A number of any kind as a float; text, None and lists are refused."""
+    if isinstance(given, bool) or not isinstance(given, Real | Decimal):
+        raise InputError(f"{what} is {given!r}", hint="a number, as 0.05")
+    return float(given)

@@ -165,6 +165,14 @@ class Ledger(Database):
         """
         with self.batch():
             conflicts = self.check(entry)
+            same_run = [c for c in conflicts if (c.study, c.run) == (entry.study, entry.run)]
+            if same_run and not allow_differencing:
+                raise ReleaseError(
+                    "two questions of this study use rows of this party that differ by only a few",
+                    hint="agree on questions that leave out the same rows (gaps in other columns "
+                    "leave out others); or, if what differs may be known to all parties, say so: "
+                    "allow_differencing=True",
+                )
             if conflicts and not allow_differencing:
                 raise ReleaseError(
                     "the answer could be subtracted from an earlier one: "
