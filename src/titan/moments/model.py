@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,15 @@ class Readings:
     """Where a row comes from, in words, for errors."""
     rounded: Mapping[str, int] = field(default_factory=dict)
     """How many numbers of a column a check has rounded."""
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Readings:
+        place = self.place
+        return Readings(
+            len(rows),
+            {name: column.take(rows) for name, column in self.numbers.items()},
+            {category: codes[rows] for category, codes in self.codes.items()},
+            lambda row: place(int(rows[row])),
+        )
 
 
 @dataclass(frozen=True, init=False)
@@ -203,11 +213,5 @@ def _numbers(factor: Numeric | Polynomial, readings: Readings) -> list[Column]:
         value = expressions.evaluate(factor.expression, readings.numbers, readings.rows)
     except functions.DomainError as error:
         raise DataError(f"{readings.place(error.row)}, in {factor}: {error.found}") from None
-    return _powers(value, factor.degree) if isinstance(factor, Polynomial) else [value]
-
-
-def _powers(value: Column, degree: int) -> list[Column]:
-    powers = [value]
-    for _ in range(degree - 1):
-        powers.append(arithmetic.multiply(powers[-1], value))
-    return powers
+    degree = factor.degree if isinstance(factor, Polynomial) else 1
+    return list(accumulate([value] * degree, arithmetic.multiply))
