@@ -37,6 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.moments import decimal_text
+from titan.moments.arrow import kinds, pa
 from titan.moments.canonical_numbers import canonical
 from titan.moments.cells import ArrowCells, Cells, ObjectCells
 from titan.moments.columns import Column
@@ -73,8 +74,6 @@ class CellDigests:
 
     def numbers(self, name: str, column: Column) -> Digests:
         """Of the numbers that they are, however written: 1.50, 1.5 and the binary 1.5 are one."""
-        import pyarrow as pa
-
         it = canonical(column)
         found = self._encrypted("number", name, it.low, it.exponents)
         if it.high is not None:
@@ -87,8 +86,6 @@ class CellDigests:
 
     def levels(self, name: str, levels: Sequence[Level], codes: npt.NDArray[Any]) -> Digests:
         """Of each cell's level by its name: their order is the model's affair."""
-        import pyarrow as pa
-
         texts = pa.array([level.text for level in levels], pa.string())
         return self.texts("level", name, texts).take(codes, axis=0)
 
@@ -146,9 +143,6 @@ class CellDigests:
 
 def _floats_of(cells: Cells) -> npt.NDArray[np.float64] | None:
     """What Arrow holds as floats, NaN where there is nothing; None of anything else."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     if not isinstance(cells, ArrowCells) or not kinds.is_floating(cells.array.type):
         return None
     return np.asarray(cells.array.cast(pa.float64()).fill_null(math.nan))
@@ -156,9 +150,6 @@ def _floats_of(cells: Cells) -> npt.NDArray[np.float64] | None:
 
 def _as_text(cells: Cells) -> Any:
     """An Arrow array of strings, or of bytes where cells are bytes."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     if not isinstance(cells, ArrowCells):
         return _objects_as_text(cells.values)
     array = cells.array
@@ -172,8 +163,6 @@ def _as_text(cells: Cells) -> Any:
 
 def _objects_as_text(values: Sequence[Any]) -> Any:
     """Texts of Python objects; a float's is Arrow's, which may hold it in another block."""
-    import pyarrow as pa
-
     texts = [None if _is_gone(x) or isinstance(x, float) else str(x).strip() for x in values]
     at = [at for at, x in enumerate(values) if isinstance(x, float) and not math.isnan(x)]
     floats = pa.array([float(values[i]) for i in at], pa.float64()).cast(pa.string())

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from titan.errors import DataError
 from titan.moments import arithmetic, decimal_text
+from titan.moments.arrow import kinds, pa, pc
 from titan.moments.columns import Column
 from titan.moments.terms import Level
 
@@ -108,8 +109,6 @@ class ArrowCells(Cells):
 
     @cached_property
     def _numbers(self) -> tuple[Column, Mask]:
-        import pyarrow.types as kinds
-
         array = self.array
         kind = array.type
         if kinds.is_null(kind):
@@ -126,10 +125,6 @@ class ArrowCells(Cells):
         raise DataError(f'column "{self.name}" holds {kind}, where numbers were expected')
 
     def text(self, hint: str = "") -> Any:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.types as kinds
-
         array = self.array
         if kinds.is_floating(array.type):
             raise DataError(
@@ -146,8 +141,6 @@ class ArrowCells(Cells):
             ) from None
 
     def _from_text(self, array: Any) -> tuple[Column, Mask]:
-        import pyarrow as pa
-
         try:
             return decimal_text.parse(
                 _shortest(array) if array.type == pa.float16() else array.cast(pa.string())
@@ -156,8 +149,6 @@ class ArrowCells(Cells):
             raise self.bad_number(error) from None
 
     def _from_floats(self, array: Any) -> tuple[Column, Mask]:
-        import pyarrow as pa
-
         floats = np.asarray(array.cast(pa.float64()).fill_null(math.nan))
         finite = np.isfinite(floats)
         if finite.all():
@@ -188,9 +179,6 @@ class ObjectCells(Cells):
         return column, missing
 
     def text(self, hint: str = "") -> Any:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         text = [None if _is_missing(value) else str(value) for value in self.values]
         return pc.utf8_trim_whitespace(pa.array(text, pa.string()))
 
@@ -212,8 +200,6 @@ class ObjectCells(Cells):
         return Fraction(*value.as_integer_ratio())
 
     def _text_number(self, row: int, value: str) -> Fraction | None:
-        import pyarrow as pa
-
         cell = ArrowCells(self.name, pa.array([value]), lambda _: self.place(row))
         column, missing = cell.numbers()
         return None if missing[0] else column.fractions()[0]
@@ -228,15 +214,11 @@ def _is_missing(value: Any) -> bool:
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow.types as kinds
-
     return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
 
 
 def _shortest(array: Any) -> Any:
     """The shortest decimals of float16 numbers; Arrow writes those of the float64 they are too."""
-    import pyarrow as pa
-
     distinct, at = np.unique(np.asarray(array.fill_null(np.float16("nan"))), return_inverse=True)
     texts = [np.format_float_scientific(number, unique=True) for number in distinct]
     return pa.array(texts, pa.string()).take(pa.array(at))
@@ -244,9 +226,6 @@ def _shortest(array: Any) -> Any:
 
 def _decoded(array: Any) -> Any:
     """The array without chunks and dictionary; text as plain strings (few kernels know others)."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if kinds.is_dictionary(array.type):
@@ -256,8 +235,6 @@ def _decoded(array: Any) -> Any:
 
 def _from_integers(array: Any) -> Column:
     """Zero where null; Python integers where -2^63 or more than int64 occurs."""
-    import pyarrow as pa
-
     wide = array.type == pa.uint64()
     numbers = np.asarray((array if wide else array.cast(pa.int64())).fill_null(0))
     if (numbers.max(initial=0) >= 2**63) if wide else (numbers.min(initial=0) == -(2**63)):
@@ -267,9 +244,6 @@ def _from_integers(array: Any) -> Column:
 
 def _from_decimals(array: Any) -> Column:
     """Arrow's decimals are integers of 64-bit words over a power of ten; zero where null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     width = array.type.byte_width // 8
     if width < 2:
         array, width = array.cast(pa.decimal128(18, array.type.scale)), 2
@@ -279,9 +253,6 @@ def _from_decimals(array: Any) -> Column:
 
 
 def _text_codes(text: Any, levels: list[str]) -> tuple[Codes, Mask]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found = pc.index_in(text, value_set=pa.array(levels, pa.string()))
     codes = np.asarray(pc.fill_null(found, -1)).astype(np.int64)
     return codes, (codes < 0) & decimal_text.is_missing(text)

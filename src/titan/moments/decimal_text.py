@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from titan.moments.arrow import pa, pc
 from titan.moments.columns import Column
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
@@ -60,8 +61,6 @@ class BadNumberError(Exception):
 
 def parse(text: Any) -> tuple[Column, Mask]:
     """An Arrow array of strings as a column, and which entries are missing (0 in the column)."""
-    import pyarrow as pa
-
     text = text if text.type == pa.string() else text.cast(pa.string())
     text, missing = _without_missing(trimmed(text))
     try:
@@ -73,9 +72,6 @@ def parse(text: Any) -> tuple[Column, Mask]:
 
 def is_missing(text: Any) -> Mask:
     """Which of these (trimmed) strings stand for a value that is not there; nulls do."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     missing = pc.is_in(pc.utf8_lower(text), value_set=pa.array(MISSING))
     return np.asarray(pc.or_(pc.is_null(text), missing))
 
@@ -91,8 +87,6 @@ def bytes_of(text: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
 
 def trimmed(text: Any) -> Any:
     """The texts without blanks around them."""
-    import pyarrow.compute as pc
-
     if not len(text):
         return text
     data = bytes_of(text)[1]
@@ -102,9 +96,6 @@ def trimmed(text: Any) -> Any:
 
 def _without_missing(text: Any) -> tuple[Any, Mask]:
     """The texts with "0" for those missing; refuses infinities by row."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     offsets, data = bytes_of(text)
     plain = len(data) and data.max() <= ord("9") and not text.null_count
     if not len(text) or (plain and np.diff(offsets).min() > 0):
@@ -144,8 +135,6 @@ def _split(text: Any) -> tuple[Any, Ints]:
     Each text is cut in three (before the e, the e, after it) by giving Arrow new offsets into the
     same bytes, so that nothing is copied.
     """
-    import pyarrow as pa
-
     offsets, data = bytes_of(text)
     at = np.flatnonzero((data | 32) == ord("e"))
     row = np.searchsorted(offsets, at, side="right") - 1
@@ -164,8 +153,6 @@ def _split(text: Any) -> tuple[Any, Ints]:
 
 
 def _exponents(text: Any) -> Ints:
-    import pyarrow as pa
-
     data = bytes_of(text)[1]
     if (data > ord("9")).any() or (data == ord(".")).any():
         raise pa.ArrowInvalid  # the float parser would take nan and 1.5
@@ -176,8 +163,6 @@ def _exponents(text: Any) -> Ints:
 
 
 def _decimals(text: Any) -> Ints:
-    import pyarrow.compute as pc
-
     point = np.asarray(pc.find_substring(text, ".")).astype(np.int64)
     length = np.asarray(pc.binary_length(text)).astype(np.int64)
     return np.where(point < 0, 0, length - point - 1)
@@ -185,8 +170,6 @@ def _decimals(text: Any) -> Ints:
 
 def _scaled(text: Any, own_decimals: Ints) -> Ints:
     """Each text times 10^decimals, the most of any."""
-    import pyarrow as pa
-
     decimals = int(own_decimals.max(initial=0))
     doubles = np.asarray(text.cast(pa.float64()))  # also what refuses anything but a number
     if decimals <= _LAST_EXACT_POWER:

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.errors import FileError
+from titan.moments.arrow import arrow_csv, pa, parquet
 from titan.moments.sources import ArrowSource, Table, check_distinct, name_file
 
 _BLOCK_BYTES = 2 << 20  # of which Arrow reads up to 32 ahead
@@ -58,9 +59,6 @@ class CsvFile(ArrowSource):
         check_distinct(self.column_names, f"{self.label}, line 1,", FileError)
 
     def record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         raw = [self._header[self.column_names.index(name)] for name in columns]
         options = {
             "read_options": arrow_csv.ReadOptions(
@@ -144,8 +142,6 @@ class CsvFile(ArrowSource):
         return FileError(f"{self.label}, line {line}: {found}", hint=hint)
 
     def _bytes(self) -> Any:
-        import pyarrow as pa
-
         return pa.input_stream(str(self.path), compression="detect", buffer_size=_BUFFER_BYTES)
 
 
@@ -166,8 +162,6 @@ class ParquetFile(ArrowSource):
         check_distinct(self.column_names, self.label, FileError)
 
     def record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
-        import pyarrow as pa
-
         try:
             with self._open() as file:
                 yield from file.iter_batches(batch_size=size, columns=list(columns))
@@ -175,9 +169,6 @@ class ParquetFile(ArrowSource):
             raise self._damaged() from None
 
     def _open(self) -> Any:
-        import pyarrow as pa
-        from pyarrow import parquet
-
         try:
             return parquet.ParquetFile(self.path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
         except (pa.ArrowInvalid, OSError):

@@ -28,6 +28,7 @@ import numpy as np
 from titan.errors import DataError, InputError
 from titan.files import attempt
 from titan.moments import decimal_text, headings
+from titan.moments.arrow import pa, pc
 from titan.moments.cells import ArrowCells, Cells, ObjectCells, Rows
 
 BATCH_ROWS = 65_536
@@ -159,8 +160,6 @@ class PartOf(Source):
         self.column_names = source.column_names
 
     def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
-        import pyarrow.compute as pc
-
         for batch in self.source.batches(list(dict.fromkeys([*columns, self.column])), size):
             mine = np.asarray(pc.equal(batch.cells[self.column].text(), self.value))
             if mine.any():
@@ -226,8 +225,6 @@ class ArrowTable(ArrowSource):
         self.column_names = tuple(check_distinct(names, label))
 
     def _reader(self) -> Any:
-        import pyarrow as pa
-
         try:
             return pa.RecordBatchReader.from_stream(self.data)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -235,8 +232,6 @@ class ArrowTable(ArrowSource):
 
     def record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         """A reader of Arrow's forgets what it has read, and would have no rows the next time."""
-        import pyarrow as pa
-
         once = isinstance(self.data, pa.RecordBatchReader)
         before, self._was_read = once and self._was_read, True
         empty = True
@@ -253,8 +248,6 @@ class ArrowTable(ArrowSource):
 
 def _resized(batches: Any, size: int) -> Iterator[Any]:
     """Tables of exactly `size` rows, but for the last; nothing is copied here."""
-    import pyarrow as pa
-
     waiting: list[Any] = []
     rows = 0
     for batch in batches:
@@ -276,8 +269,6 @@ def name_file(name: str | Path, label: str) -> str:
 
 def _not_arrow(data: Any, label: str) -> DataError:
     """The table has a column of a type (such as Polars' Int128) that Arrow does not know."""
-    import pyarrow as pa
-
     for name in getattr(data, "columns", []):
         try:
             pa.chunked_array(data[name])
@@ -352,8 +343,6 @@ def _holds_objects(values: Any) -> bool:
 
 
 def _arrow_array(name: str, values: Any) -> Any:
-    import pyarrow as pa
-
     try:
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)
