@@ -33,8 +33,6 @@ Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
 
-_LEVELS_HINT = "state the levels as numbers, without quotes"
-
 
 @dataclass(frozen=True)
 class Cells(ABC):
@@ -71,10 +69,16 @@ class Cells(ABC):
     def codes(self, levels: Sequence[Level]) -> tuple[Codes, Mask]:
         """The number of its level for every cell, and which are missing (0 in their place)."""
         if isinstance(levels[0].value, str):
-            codes, missing = _text_codes(self.text(_LEVELS_HINT), [level.text for level in levels])
+            text = self.text("state the levels as numbers, without quotes")
+            stated = pa.array([level.text for level in levels], pa.string())
+            found = pc.fill_null(pc.index_in(text, value_set=stated), -1)
+            codes, missing = np.asarray(found).astype(np.int64), decimal_text.is_missing(text)
+            missing &= codes < 0  # a level may be called none
         else:
             column, missing = self.numbers()
-            codes = _number_codes(column, [Fraction(level.value) for level in levels])
+            column, codes = arithmetic.as_integers(column), np.full(len(column), -1, np.int64)
+            for code, level in enumerate(levels):
+                codes[arithmetic.equals(column, Fraction(level.value))] = code
         unknown = (codes < 0) & ~missing
         if unknown.any():
             raise self.error(int(unknown.argmax()), "none of the stated levels")
@@ -82,14 +86,6 @@ class Cells(ABC):
 
     def error(self, row: int, found: str, hint: str = "") -> DataError:
         return DataError(f'{self.place(row)}, column "{self.name}": {found}', hint=hint)
-
-    def bad_number(self, error: decimal_text.BadNumberError) -> DataError:
-        hints = {
-            decimal_text.TEXT: f"if {self.name} is a category, write C({self.name}, "
-            'levels=["…", "…"]) in the formula; otherwise correct this cell',
-            decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234",
-        }
-        return self.error(error.row, error.found, hints.get(error.found, ""))
 
     def _place_among(self, rows: Rows) -> Callable[[int], str]:
         place = self.place
@@ -146,7 +142,12 @@ class ArrowCells(Cells):
                 _shortest(array) if array.type == pa.float16() else array.cast(pa.string())
             )
         except decimal_text.BadNumberError as error:
-            raise self.bad_number(error) from None
+            hints = {
+                decimal_text.TEXT: f"if {self.name} is a category, write C({self.name}, "
+                'levels=["…", "…"]) in the formula; otherwise correct this cell',
+                decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234",
+            }
+            raise self.error(error.row, error.found, hints.get(error.found, "")) from None
 
     def _from_floats(self, array: Any) -> tuple[Column, Mask]:
         floats = np.asarray(array.cast(pa.float64()).fill_null(math.nan))
@@ -250,17 +251,3 @@ def _from_decimals(array: Any) -> Column:
     array = pc.fill_null(array, pa.scalar(Decimal(0), array.type))
     words = decimal_text.words(array, width)
     return Column(decimal_text.from_words(words), -array.type.scale, -array.type.scale)
-
-
-def _text_codes(text: Any, levels: list[str]) -> tuple[Codes, Mask]:
-    found = pc.index_in(text, value_set=pa.array(levels, pa.string()))
-    codes = np.asarray(pc.fill_null(found, -1)).astype(np.int64)
-    return codes, (codes < 0) & decimal_text.is_missing(text)
-
-
-def _number_codes(column: Column, levels: Sequence[Fraction]) -> Codes:
-    codes = np.full(len(column), -1, np.int64)
-    column = arithmetic.as_integers(column)
-    for code, level in enumerate(levels):
-        codes[arithmetic.equals(column, level)] = code
-    return codes
