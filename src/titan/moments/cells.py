@@ -211,7 +211,11 @@ def _is_missing(value: Any) -> bool:
         return value.is_nan()
     if isinstance(value, float | np.floating):
         return math.isnan(value)
-    return value is None or type(value).__name__ in ("NAType", "NaTType")  # those of pandas
+    return value is None or is_pandas_gap(value)
+
+
+def is_pandas_gap(value: Any) -> bool:
+    return type(value).__name__ in ("NAType", "NaTType")
 
 
 def _is_text(kind: Any) -> bool:

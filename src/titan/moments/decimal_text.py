@@ -121,7 +121,9 @@ def _read_quickly(text: Any) -> tuple[Ints, Ints, Ints]:
     exponents = np.zeros(len(text), np.int64)
     if len(text) and (bytes_of(text)[1] > ord("9")).any():
         text, exponents = _split(text)
-    decimals = _decimals(text)
+    point = np.asarray(pc.find_substring(text, ".")).astype(np.int64)
+    length = np.asarray(pc.binary_length(text)).astype(np.int64)
+    decimals = np.where(point < 0, 0, length - point - 1)
     most = decimals.max(initial=0)
     mantissas = _scaled(text, decimals)
     if not exponents.any():
@@ -147,25 +149,16 @@ def _split(text: Any) -> tuple[Any, Ints]:
     pieces = pa.Array.from_buffers(
         pa.string(), 3 * len(text), [None, pa.py_buffer(cuts), pa.py_buffer(data)]
     )
-    exponents = np.zeros(len(text), np.int64)
-    exponents[row] = _exponents(pieces.take(pa.array(3 * row + 2)))
-    return pieces[::3], exponents
-
-
-def _exponents(text: Any) -> Ints:
-    data = bytes_of(text)[1]
-    if (data > ord("9")).any() or (data == ord(".")).any():
+    written = pieces.take(pa.array(3 * row + 2))
+    characters = bytes_of(written)[1]
+    if (characters > ord("9")).any() or (characters == ord(".")).any():
         raise pa.ArrowInvalid  # the float parser would take nan and 1.5
-    numbers = np.asarray(text.cast(pa.float64()))
+    numbers = np.asarray(written.cast(pa.float64()))
     if np.abs(numbers).max(initial=0) > MOST_DIGITS:
         raise _TooLongError
-    return numbers.astype(np.int64)
-
-
-def _decimals(text: Any) -> Ints:
-    point = np.asarray(pc.find_substring(text, ".")).astype(np.int64)
-    length = np.asarray(pc.binary_length(text)).astype(np.int64)
-    return np.where(point < 0, 0, length - point - 1)
+    exponents = np.zeros(len(text), np.int64)
+    exponents[row] = numbers.astype(np.int64)
+    return pieces[::3], exponents
 
 
 def _scaled(text: Any, own_decimals: Ints) -> Ints:
@@ -206,9 +199,8 @@ def from_words(words: npt.NDArray[np.int64]) -> Ints:
 def _read_one_by_one(text: Any) -> tuple[Ints, Ints, Ints]:
     """For numbers too long for int64, and to find the row that holds no number."""
     parts = [_read_one(row, cell) for row, cell in enumerate(text.to_pylist())]
-    mantissas = np.array([mantissa for mantissa, _, _ in parts], object)
-    decimals = np.array([decimals for _, decimals, _ in parts], np.int64)
-    return mantissas, decimals, np.array([exponent for _, _, exponent in parts], np.int64)
+    mantissas, decimals, exponents = np.array(parts, object).reshape(-1, 3).T
+    return mantissas, decimals.astype(np.int64), exponents.astype(np.int64)
 
 
 def _read_one(row: int, cell: str) -> tuple[int, int, int]:

@@ -121,7 +121,7 @@ def _fields(header: bytes, name: str) -> dict[str, Any]:
     return fields
 
 
-def _is_unit(unit: object) -> bool:
+def _is_unit(unit: Any) -> bool:
     most = _MAX_EXPONENT
     is_pair = isinstance(unit, list) and len(unit) == 2
     return is_pair and all(is_whole(exponent, -most, most) for exponent in unit)
