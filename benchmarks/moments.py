@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.measure import Row, ratio, seconds, side_by_side
-from titan.moments import Accumulator, Column
+from titan.moments import Column
+from titan.moments.gram import gram
 
 Matrix = npt.NDArray[Any]
 SHAPE = (1_000_000, 100)
@@ -67,6 +68,4 @@ def measure(case: Case) -> list[Row]:
 
 def _moments(matrix: Matrix, five: int) -> None:
     names = [f"x{j}" for j in range(matrix.shape[1])]
-    accumulator = Accumulator(names)
-    accumulator.add([Column(matrix[:, j], five, five) for j in range(len(names))])
-    accumulator.moments()
+    gram(names, [Column(matrix[:, j], five, five) for j in range(len(names))])

@@ -16,12 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import titan
+from tests.batches import scores
 from tests.leastsquares.systems import Problem, nist
 from titan.errors import DataError, NotPrivateError, PlanError
 from titan.leastsquares import Regression
 from titan.leastsquares.robust import agreed_solution, meat_scales
 from titan.moments import Model, collect
-from titan.moments.residuals import scores, summed_score
+from titan.moments.collecting import summed_score
 from titan.results import decode, encode
 from titan_lab import datasets
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import titan
 from titan.errors import DataError
 from titan.leastsquares import Regression
-from titan.moments import Accumulator, Column
+from titan.moments import Column, Moments
 from titan.moments.gram import weighted
 
 api = import_module("statsmodels.api")
@@ -52,10 +52,10 @@ def batches(draw: st.DrawFn) -> list[tuple[list[Column], Column]]:
 @given(batches())
 def test_weighted_moments_are_the_fractions(batches: list[tuple[list[Column], Column]]) -> None:
     n = len(batches[0][0])
-    total = Accumulator([f"c{j}" for j in range(n)])
+    names = [f"c{j}" for j in range(n)]
+    moments = Moments.zero(names)
     for batch, weights in batches:
-        total.add(batch, weights)
-    moments = total.moments()
+        moments = moments + weighted(names, batch, weights)
     assert moments.rows == sum(len(weights) for _, weights in batches)
     for j in range(n):
         for k in range(n):

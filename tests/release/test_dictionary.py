@@ -193,7 +193,7 @@ def test_without_a_step_nothing_is_rounded() -> None:
 
 def test_a_further_pass_reads_the_same_numbers() -> None:
     """Residuals of HC0 are those of the rows as they were put on the grid."""
-    from titan.moments.residuals import scores
+    from tests.batches import scores
 
     data, model = rows(age=[1.4, 2.4, 3.4], kg=[1.0, 2.0, 4.0]), Model("kg ~ age")
     x = [Fraction(0), Fraction(1)]

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.batches import read_rows
 
 from titan.errors import DataError, FileError, InputError
 from titan.moments import files
 from titan.moments.model import Model
-from titan.moments.rows import read_rows
 from titan.moments.sources import open_source
 
 MODEL = Model("y ~ a")

@@ -17,14 +17,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.batches import scores
 from tests.counted import Counted
 
 import titan
 from titan.errors import DataError
 from titan.moments import Model, collect, decimal_text, open_source
-from titan.moments.collecting import CollectMoments, PartialMoments
+from titan.moments.collecting import CollectMoments, CollectScores, PartialMoments
 from titan.moments.reading import Reading, read, read_all
-from titan.moments.residuals import CollectScores, scores
 from titan.moments.rows import Missing, ModelRows
 from titan.moments.sources import Block
 

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.batches import scores
 from tests.counted import Counted
 
 from titan.errors import DataError
 from titan.moments import Model, collect, open_source
-from titan.moments.collecting import CollectMoments
+from titan.moments.collecting import CollectMoments, CollectScores
 from titan.moments.reading import Reading, read, read_all
-from titan.moments.residuals import CollectScores, scores
 from titan.moments.rows import ModelRows
 from titan.moments.same_rows import SameRows
 from titan.moments.sources import Block

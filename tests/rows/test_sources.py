@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.batches import read_rows
 
 from titan.errors import DataError
 from titan.moments import arithmetic
 from titan.moments.cells import ArrowCells
 from titan.moments.model import Model
-from titan.moments.rows import read_rows
 from titan.moments.sources import open_source, split_by
 
 DATA: dict[str, list[Any]] = {

@@ -27,9 +27,8 @@ from titan.joint.explanations import Explanation, explain_model
 from titan.leastsquares.pooled import symmetric
 from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales
 from titan.moments import Collected, Model, Moments, Source
-from titan.moments.collecting import CollectMoments
+from titan.moments.collecting import CollectMoments, CollectScores, summed_score
 from titan.moments.reading import read
-from titan.moments.residuals import CollectScores, summed_score
 from titan.moments.rows import Check, Missing, ModelRows
 from titan.moments.same_rows import SameRows
 from titan.privacy.limits import Limits

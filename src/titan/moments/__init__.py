@@ -2,13 +2,11 @@
 
 from titan.moments.collecting import Collected, collect
 from titan.moments.columns import Column
-from titan.moments.gram import Accumulator
 from titan.moments.model import Model
 from titan.moments.moments import Moments
 from titan.moments.sources import Source, open_source, split_by
 
 __all__ = [
-    "Accumulator",
     "Collected",
     "Column",
     "Model",

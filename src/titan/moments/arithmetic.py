@@ -9,22 +9,23 @@ wherever the largest entries prove that nothing overflows, Python's integers oth
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from titan.moments.columns import Column
+from titan.moments.spans import whole_parts
 
 _LIMIT = 2**63
-_MANTISSA = 53
 
 
 def multiply(a: Column, b: Column) -> Column:
-    if _is_indicator(a):
-        return Column(_where(a.numbers, b.numbers), b.two, b.five)
     if _is_indicator(b):
-        return multiply(b, a)
+        a, b = b, a
+    if _is_indicator(a):
+        numbers = b.numbers.copy()
+        numbers[a.numbers == 0] = 0
+        return Column(numbers, b.two, b.five)
     a, b = as_integers(a), as_integers(b)
     x, y = a.numbers, b.numbers
     if largest(a) * largest(b) >= _LIMIT:
@@ -79,9 +80,8 @@ def as_integers(a: Column) -> Column:
     """The same numbers as whole multiples of a unit: a float64 is m · 2^e, |m| < 2^53."""
     if a.numbers.dtype != np.float64:
         return a
-    fraction, exponent = np.frexp(a.numbers)
-    mantissa = np.ldexp(fraction, _MANTISSA).astype(np.int64)
-    shift = exponent.astype(np.int64) - _MANTISSA
+    mantissa, exponent = whole_parts(a.numbers)
+    shift = exponent.astype(np.int64)
     nonzero = mantissa != 0
     if not nonzero.any():
         return Column(np.zeros(len(a), np.int64))
@@ -90,27 +90,16 @@ def as_integers(a: Column) -> Column:
     mantissa, shift = np.where(nonzero, mantissa >> np.maximum(trailing, 0), 0), shift + trailing
     finest = int(shift[nonzero].min())
     shift = np.where(nonzero, shift - finest, 0)
-    widest = int((shift + exponent_of(mantissa)).max())
-    if widest > 63:
+    bits = np.frexp(mantissa.astype(np.float64))[1]  # the least with |mantissa| < 2^bits
+    if (shift + bits).max() > 63:
         return Column(mantissa.astype(object) << shift.astype(object), a.two + finest, a.five)
     return Column(mantissa << shift, a.two + finest, a.five)
-
-
-def exponent_of(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The least e with |number| < 2^e, for numbers below 2^53."""
-    return np.frexp(numbers.astype(np.float64))[1].astype(np.int64)
 
 
 def _is_indicator(a: Column) -> bool:
     """Zeros and ones, as C() makes them: a product with them needs no arithmetic."""
     plain = a.numbers.dtype == np.int64 and a.two == a.five == 0 and len(a) > 0
     return plain and bool(a.numbers.min() >= 0 and a.numbers.max() <= 1)
-
-
-def _where(indicator: npt.NDArray[Any], numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    result = numbers.copy()
-    result[indicator == 0] = 0
-    return result
 
 
 def _in_unit(a: Column, two: int, five: int) -> Column:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.moments.columns import Column
+from titan.moments.spans import whole_parts
 
 _Ints = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
@@ -38,9 +39,8 @@ def canonical(column: Column) -> Canonical:
     if numbers.dtype == object:
         return _of_objects(column)
     if numbers.dtype == np.float64:
-        parts, exponents = np.frexp(numbers)
-        whole = (parts * 2.0**53).astype(np.int64)
-        return _of_int64(whole, exponents.astype(np.int64) + (column.two - 53), column.five)
+        whole, exponents = whole_parts(numbers)
+        return _of_int64(whole, exponents.astype(np.int64) + column.two, column.five)
     return _of_int64(numbers, column.two, column.five)
 
 

@@ -31,14 +31,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from titan.moments import decimal_text
+from titan.moments.arrow import kinds, pa
 from titan.moments.canonical_numbers import canonical
-from titan.moments.cells import ArrowCells, Cells, ObjectCells
+from titan.moments.cells import ArrowCells, Cells, ObjectCells, is_pandas_gap
 from titan.moments.columns import Column
 from titan.moments.terms import Level
 
@@ -68,13 +70,13 @@ class CellDigests:
             others = [None if isinstance(x, float) else x for x in cells.values]
             rest = self.texts("text", cells.name, _objects_as_text(others))
             return self._floats(cells.name, np.array(floats, np.float64)) + rest
-        held = _floats_of(cells)
-        return self.held(cells) if held is None else self._floats(cells.name, held)
+        if isinstance(cells, ArrowCells) and kinds.is_floating(cells.array.type):
+            held = cells.array.cast(pa.float64()).fill_null(math.nan)
+            return self._floats(cells.name, np.asarray(held))
+        return self.held(cells)
 
     def numbers(self, name: str, column: Column) -> Digests:
         """Of the numbers that they are, however written: 1.50, 1.5 and the binary 1.5 are one."""
-        import pyarrow as pa
-
         it = canonical(column)
         found = self._encrypted("number", name, it.low, it.exponents)
         if it.high is not None:
@@ -87,8 +89,6 @@ class CellDigests:
 
     def levels(self, name: str, levels: Sequence[Level], codes: npt.NDArray[Any]) -> Digests:
         """Of each cell's level by its name: their order is the model's affair."""
-        import pyarrow as pa
-
         texts = pa.array([level.text for level in levels], pa.string())
         return self.texts("level", name, texts).take(codes, axis=0)
 
@@ -144,21 +144,8 @@ class CellDigests:
 # -- text -------------------------------------------------------------------------------------
 
 
-def _floats_of(cells: Cells) -> npt.NDArray[np.float64] | None:
-    """What Arrow holds as floats, NaN where there is nothing; None of anything else."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    if not isinstance(cells, ArrowCells) or not kinds.is_floating(cells.array.type):
-        return None
-    return np.asarray(cells.array.cast(pa.float64()).fill_null(math.nan))
-
-
 def _as_text(cells: Cells) -> Any:
     """An Arrow array of strings, or of bytes where cells are bytes."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     if not isinstance(cells, ArrowCells):
         return _objects_as_text(cells.values)
     array = cells.array
@@ -172,18 +159,13 @@ def _as_text(cells: Cells) -> Any:
 
 def _objects_as_text(values: Sequence[Any]) -> Any:
     """Texts of Python objects; a float's is Arrow's, which may hold it in another block."""
-    import pyarrow as pa
-
-    texts = [None if _is_gone(x) or isinstance(x, float) else str(x).strip() for x in values]
+    gone = (NoneType, float)
+    texts = [None if isinstance(x, gone) or is_pandas_gap(x) else str(x).strip() for x in values]
     at = [at for at, x in enumerate(values) if isinstance(x, float) and not math.isnan(x)]
     floats = pa.array([float(values[i]) for i in at], pa.float64()).cast(pa.string())
     for i, text in zip(at, floats.to_pylist(), strict=True):
         texts[i] = text
     return pa.array(texts, pa.string())
-
-
-def _is_gone(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType")  # those of pandas
 
 
 def _bytes(array: Any) -> tuple[_Ints, npt.NDArray[np.uint8], _Ints]:

@@ -25,14 +25,13 @@ import numpy.typing as npt
 
 from titan.errors import DataError
 from titan.moments import arithmetic, decimal_text
+from titan.moments.arrow import kinds, pa, pc
 from titan.moments.columns import Column
 from titan.moments.terms import Level
 
 Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
-
-_LEVELS_HINT = "state the levels as numbers, without quotes"
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,16 @@ class Cells(ABC):
     def codes(self, levels: Sequence[Level]) -> tuple[Codes, Mask]:
         """The number of its level for every cell, and which are missing (0 in their place)."""
         if isinstance(levels[0].value, str):
-            codes, missing = _text_codes(self.text(_LEVELS_HINT), [level.text for level in levels])
+            text = self.text("state the levels as numbers, without quotes")
+            stated = pa.array([level.text for level in levels], pa.string())
+            found = pc.fill_null(pc.index_in(text, value_set=stated), -1)
+            codes, missing = np.asarray(found).astype(np.int64), decimal_text.is_missing(text)
+            missing &= codes < 0  # a level may be called none
         else:
             column, missing = self.numbers()
-            codes = _number_codes(column, [Fraction(level.value) for level in levels])
+            column, codes = arithmetic.as_integers(column), np.full(len(column), -1, np.int64)
+            for code, level in enumerate(levels):
+                codes[arithmetic.equals(column, Fraction(level.value))] = code
         unknown = (codes < 0) & ~missing
         if unknown.any():
             raise self.error(int(unknown.argmax()), "none of the stated levels")
@@ -81,14 +86,6 @@ class Cells(ABC):
 
     def error(self, row: int, found: str, hint: str = "") -> DataError:
         return DataError(f'{self.place(row)}, column "{self.name}": {found}', hint=hint)
-
-    def bad_number(self, error: decimal_text.BadNumberError) -> DataError:
-        hints = {
-            decimal_text.TEXT: f"if {self.name} is a category, write C({self.name}, "
-            'levels=["…", "…"]) in the formula; otherwise correct this cell',
-            decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234",
-        }
-        return self.error(error.row, error.found, hints.get(error.found, ""))
 
     def _place_among(self, rows: Rows) -> Callable[[int], str]:
         place = self.place
@@ -108,8 +105,6 @@ class ArrowCells(Cells):
 
     @cached_property
     def _numbers(self) -> tuple[Column, Mask]:
-        import pyarrow.types as kinds
-
         array = self.array
         kind = array.type
         if kinds.is_null(kind):
@@ -126,10 +121,6 @@ class ArrowCells(Cells):
         raise DataError(f'column "{self.name}" holds {kind}, where numbers were expected')
 
     def text(self, hint: str = "") -> Any:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.types as kinds
-
         array = self.array
         if kinds.is_floating(array.type):
             raise DataError(
@@ -146,18 +137,19 @@ class ArrowCells(Cells):
             ) from None
 
     def _from_text(self, array: Any) -> tuple[Column, Mask]:
-        import pyarrow as pa
-
         try:
             return decimal_text.parse(
                 _shortest(array) if array.type == pa.float16() else array.cast(pa.string())
             )
         except decimal_text.BadNumberError as error:
-            raise self.bad_number(error) from None
+            hints = {
+                decimal_text.TEXT: f"if {self.name} is a category, write C({self.name}, "
+                'levels=["…", "…"]) in the formula; otherwise correct this cell',
+                decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234",
+            }
+            raise self.error(error.row, error.found, hints.get(error.found, "")) from None
 
     def _from_floats(self, array: Any) -> tuple[Column, Mask]:
-        import pyarrow as pa
-
         floats = np.asarray(array.cast(pa.float64()).fill_null(math.nan))
         finite = np.isfinite(floats)
         if finite.all():
@@ -188,9 +180,6 @@ class ObjectCells(Cells):
         return column, missing
 
     def text(self, hint: str = "") -> Any:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         text = [None if _is_missing(value) else str(value) for value in self.values]
         return pc.utf8_trim_whitespace(pa.array(text, pa.string()))
 
@@ -212,8 +201,6 @@ class ObjectCells(Cells):
         return Fraction(*value.as_integer_ratio())
 
     def _text_number(self, row: int, value: str) -> Fraction | None:
-        import pyarrow as pa
-
         cell = ArrowCells(self.name, pa.array([value]), lambda _: self.place(row))
         column, missing = cell.numbers()
         return None if missing[0] else column.fractions()[0]
@@ -224,19 +211,19 @@ def _is_missing(value: Any) -> bool:
         return value.is_nan()
     if isinstance(value, float | np.floating):
         return math.isnan(value)
-    return value is None or type(value).__name__ in ("NAType", "NaTType")  # those of pandas
+    return value is None or is_pandas_gap(value)
+
+
+def is_pandas_gap(value: Any) -> bool:
+    return type(value).__name__ in ("NAType", "NaTType")
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow.types as kinds
-
     return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
 
 
 def _shortest(array: Any) -> Any:
     """The shortest decimals of float16 numbers; Arrow writes those of the float64 they are too."""
-    import pyarrow as pa
-
     distinct, at = np.unique(np.asarray(array.fill_null(np.float16("nan"))), return_inverse=True)
     texts = [np.format_float_scientific(number, unique=True) for number in distinct]
     return pa.array(texts, pa.string()).take(pa.array(at))
@@ -244,9 +231,6 @@ def _shortest(array: Any) -> Any:
 
 def _decoded(array: Any) -> Any:
     """The array without chunks and dictionary; text as plain strings (few kernels know others)."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if kinds.is_dictionary(array.type):
@@ -256,8 +240,6 @@ def _decoded(array: Any) -> Any:
 
 def _from_integers(array: Any) -> Column:
     """Zero where null; Python integers where -2^63 or more than int64 occurs."""
-    import pyarrow as pa
-
     wide = array.type == pa.uint64()
     numbers = np.asarray((array if wide else array.cast(pa.int64())).fill_null(0))
     if (numbers.max(initial=0) >= 2**63) if wide else (numbers.min(initial=0) == -(2**63)):
@@ -267,29 +249,9 @@ def _from_integers(array: Any) -> Column:
 
 def _from_decimals(array: Any) -> Column:
     """Arrow's decimals are integers of 64-bit words over a power of ten; zero where null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     width = array.type.byte_width // 8
     if width < 2:
         array, width = array.cast(pa.decimal128(18, array.type.scale)), 2
     array = pc.fill_null(array, pa.scalar(Decimal(0), array.type))
     words = decimal_text.words(array, width)
     return Column(decimal_text.from_words(words), -array.type.scale, -array.type.scale)
-
-
-def _text_codes(text: Any, levels: list[str]) -> tuple[Codes, Mask]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = pc.index_in(text, value_set=pa.array(levels, pa.string()))
-    codes = np.asarray(pc.fill_null(found, -1)).astype(np.int64)
-    return codes, (codes < 0) & decimal_text.is_missing(text)
-
-
-def _number_codes(column: Column, levels: Sequence[Fraction]) -> Codes:
-    codes = np.full(len(column), -1, np.int64)
-    column = arithmetic.as_integers(column)
-    for code, level in enumerate(levels):
-        codes[arithmetic.equals(column, level)] = code
-    return codes

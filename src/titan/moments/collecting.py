@@ -1,18 +1,26 @@
-"""From a source and a model to a party's exact moments, reading every row once."""
+"""From a source and a model to a party's exact moments, and what robust standard errors need.
+
+With e = b − aᵀx the residual of a row, w its weight (1 without weights), the row's score is the
+vector w e a. The solution x is what all parties agree on, binary fractions; nothing is rounded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from titan.moments.arithmetic import add, multiply, subtract
+from titan.moments.columns import Column
 from titan.moments.gram import gram, weighted
 from titan.moments.model import Model
 from titan.moments.moments import Moments
-from titan.moments.reading import Reading, read
-from titan.moments.rows import Check, Count, Missing, ModelRows
+from titan.moments.reading import Reading, Result, read
+from titan.moments.rows import Batch, Check, Count, Missing, ModelRows
 from titan.moments.sources import Block, open_source
 
 
@@ -45,20 +53,17 @@ class PartialMoments:
     """The moments of some rows. Parts add exactly, in any order and grouping."""
 
     moments: Moments
-    weightless: int
     count: Count
+    weightless: int = 0
 
     def __add__(self, other: PartialMoments) -> PartialMoments:
-        return PartialMoments(
-            self.moments + other.moments,
-            self.weightless + other.weightless,
-            self.count + other.count,
-        )
+        weightless = self.weightless + other.weightless
+        return PartialMoments(self.moments + other.moments, self.count + other.count, weightless)
 
 
 @dataclass(frozen=True)
-class CollectMoments(Reading[PartialMoments, Collected]):
-    """`collect` as a reading, for one pass with others."""
+class _OfModel(Reading[PartialMoments, Result]):
+    """What is read of the rows that a model uses."""
 
     rows: ModelRows
 
@@ -70,20 +75,63 @@ class CollectMoments(Reading[PartialMoments, Collected]):
     def size(self) -> int:
         return self.rows.size
 
+
+@dataclass(frozen=True)
+class CollectMoments(_OfModel[Collected]):
+    """`collect` as a reading, for one pass with others."""
+
     def block(self, rows: Block) -> PartialMoments:
         names = self.rows.model.names
         batch, count = self.rows.batch(rows)
         if batch is None:
-            return PartialMoments(Moments.zero(names), 0, count)
+            return PartialMoments(Moments.zero(names), count)
         if batch.weights is None:
-            return PartialMoments(gram(names, batch.columns), 0, count)
+            return PartialMoments(gram(names, batch.columns), count)
         weightless = int(np.count_nonzero(batch.weights.numbers == 0))
-        return PartialMoments(weighted(names, batch.columns, batch.weights), weightless, count)
+        return PartialMoments(weighted(names, batch.columns, batch.weights), count, weightless)
 
     def finish(self, whole: PartialMoments, label: str) -> Collected:
-        whole.count.check(label, self.rows.missing)
-        model = self.rows.model
+        count, model = whole.count, self.rows.model
+        count.check(label, self.rows.missing)
         constant = tuple(model.constant or ())
         moments = replace(whole.moments, constant=constant, weights=model.weights)
-        count = whole.count
         return Collected(moments, count.dropped, whole.weightless, count.rounded)
+
+
+@dataclass(frozen=True)
+class CollectScores(_OfModel[Moments]):
+    """Σ w² e² a aᵀ over a party's rows, which are read once more."""
+
+    x: tuple[Fraction, ...]
+
+    def block(self, rows: Block) -> PartialMoments:
+        names = self.rows.model.names[:-1]
+        batch, count = self.rows.batch(rows)
+        found = Moments.zero(names) if batch is None else gram(names, _scores(batch, self.x))
+        return PartialMoments(found, count)
+
+    def finish(self, whole: PartialMoments, label: str) -> Moments:
+        whole.count.check(label, self.rows.missing)
+        return whole.moments
+
+
+def _scores(batch: Batch, x: Sequence[Fraction]) -> list[Column]:
+    *design, response = batch.columns
+    terms = [
+        multiply(Column.constant(value, batch.rows), a) for value, a in zip(x, design, strict=True)
+    ]
+    residual = subtract(response, reduce(add, terms))
+    if batch.weights is not None:
+        residual = multiply(batch.weights, residual)
+    return [multiply(residual, a) for a in design]
+
+
+def summed_score(moments: Moments, x: Sequence[Fraction]) -> Moments:
+    """s sᵀ of s = Σ w e a over a party's rows: Aᵀb − AᵀA x, so the moments of [A b] suffice."""
+    n = len(x)
+    sums = [
+        moments.fraction(j, n) - sum(moments.fraction(j, k) * x[k] for k in range(n))
+        for j in range(n)
+    ]
+    # Denominators hold no prime but 2 and 5, as those of moments do: the divisors are 1.
+    return gram(moments.names[:n], [Column.of_fractions([value])[0] for value in sums])

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from titan.moments.arrow import pa, pc
 from titan.moments.columns import Column
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
@@ -60,8 +61,6 @@ class BadNumberError(Exception):
 
 def parse(text: Any) -> tuple[Column, Mask]:
     """An Arrow array of strings as a column, and which entries are missing (0 in the column)."""
-    import pyarrow as pa
-
     text = text if text.type == pa.string() else text.cast(pa.string())
     text, missing = _without_missing(trimmed(text))
     try:
@@ -73,9 +72,6 @@ def parse(text: Any) -> tuple[Column, Mask]:
 
 def is_missing(text: Any) -> Mask:
     """Which of these (trimmed) strings stand for a value that is not there; nulls do."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     missing = pc.is_in(pc.utf8_lower(text), value_set=pa.array(MISSING))
     return np.asarray(pc.or_(pc.is_null(text), missing))
 
@@ -91,8 +87,6 @@ def bytes_of(text: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
 
 def trimmed(text: Any) -> Any:
     """The texts without blanks around them."""
-    import pyarrow.compute as pc
-
     if not len(text):
         return text
     data = bytes_of(text)[1]
@@ -102,9 +96,6 @@ def trimmed(text: Any) -> Any:
 
 def _without_missing(text: Any) -> tuple[Any, Mask]:
     """The texts with "0" for those missing; refuses infinities by row."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     offsets, data = bytes_of(text)
     plain = len(data) and data.max() <= ord("9") and not text.null_count
     if not len(text) or (plain and np.diff(offsets).min() > 0):
@@ -130,7 +121,9 @@ def _read_quickly(text: Any) -> tuple[Ints, Ints, Ints]:
     exponents = np.zeros(len(text), np.int64)
     if len(text) and (bytes_of(text)[1] > ord("9")).any():
         text, exponents = _split(text)
-    decimals = _decimals(text)
+    point = np.asarray(pc.find_substring(text, ".")).astype(np.int64)
+    length = np.asarray(pc.binary_length(text)).astype(np.int64)
+    decimals = np.where(point < 0, 0, length - point - 1)
     most = decimals.max(initial=0)
     mantissas = _scaled(text, decimals)
     if not exponents.any():
@@ -144,8 +137,6 @@ def _split(text: Any) -> tuple[Any, Ints]:
     Each text is cut in three (before the e, the e, after it) by giving Arrow new offsets into the
     same bytes, so that nothing is copied.
     """
-    import pyarrow as pa
-
     offsets, data = bytes_of(text)
     at = np.flatnonzero((data | 32) == ord("e"))
     row = np.searchsorted(offsets, at, side="right") - 1
@@ -158,35 +149,20 @@ def _split(text: Any) -> tuple[Any, Ints]:
     pieces = pa.Array.from_buffers(
         pa.string(), 3 * len(text), [None, pa.py_buffer(cuts), pa.py_buffer(data)]
     )
-    exponents = np.zeros(len(text), np.int64)
-    exponents[row] = _exponents(pieces.take(pa.array(3 * row + 2)))
-    return pieces[::3], exponents
-
-
-def _exponents(text: Any) -> Ints:
-    import pyarrow as pa
-
-    data = bytes_of(text)[1]
-    if (data > ord("9")).any() or (data == ord(".")).any():
+    written = pieces.take(pa.array(3 * row + 2))
+    characters = bytes_of(written)[1]
+    if (characters > ord("9")).any() or (characters == ord(".")).any():
         raise pa.ArrowInvalid  # the float parser would take nan and 1.5
-    numbers = np.asarray(text.cast(pa.float64()))
+    numbers = np.asarray(written.cast(pa.float64()))
     if np.abs(numbers).max(initial=0) > MOST_DIGITS:
         raise _TooLongError
-    return numbers.astype(np.int64)
-
-
-def _decimals(text: Any) -> Ints:
-    import pyarrow.compute as pc
-
-    point = np.asarray(pc.find_substring(text, ".")).astype(np.int64)
-    length = np.asarray(pc.binary_length(text)).astype(np.int64)
-    return np.where(point < 0, 0, length - point - 1)
+    exponents = np.zeros(len(text), np.int64)
+    exponents[row] = numbers.astype(np.int64)
+    return pieces[::3], exponents
 
 
 def _scaled(text: Any, own_decimals: Ints) -> Ints:
     """Each text times 10^decimals, the most of any."""
-    import pyarrow as pa
-
     decimals = int(own_decimals.max(initial=0))
     doubles = np.asarray(text.cast(pa.float64()))  # also what refuses anything but a number
     if decimals <= _LAST_EXACT_POWER:
@@ -223,9 +199,8 @@ def from_words(words: npt.NDArray[np.int64]) -> Ints:
 def _read_one_by_one(text: Any) -> tuple[Ints, Ints, Ints]:
     """For numbers too long for int64, and to find the row that holds no number."""
     parts = [_read_one(row, cell) for row, cell in enumerate(text.to_pylist())]
-    mantissas = np.array([mantissa for mantissa, _, _ in parts], object)
-    decimals = np.array([decimals for _, decimals, _ in parts], np.int64)
-    return mantissas, decimals, np.array([exponent for _, _, exponent in parts], np.int64)
+    mantissas, decimals, exponents = np.array(parts, object).reshape(-1, 3).T
+    return mantissas, decimals.astype(np.int64), exponents.astype(np.int64)
 
 
 def _read_one(row: int, cell: str) -> tuple[int, int, int]:

@@ -183,12 +183,6 @@ def _within(part: Expression, binding: int) -> str:
 
 
 def _binding(expression: Expression) -> int:
-    match expression:
-        case Binary(operation, _, _):
-            return _OPERATIONS[operation][0]
-        case Negate():
-            return _SIGN
-        case Power():
-            return _POWER
-        case _:
-            return _ATOM
+    if isinstance(expression, Binary):
+        return _OPERATIONS[expression.operation][0]
+    return {Negate: _SIGN, Power: _POWER}.get(type(expression), _ATOM)

@@ -1,37 +1,37 @@
-"""CSV and Parquet files as sources of rows, read in batches.
+"""CSV, Parquet and .npz files as sources of rows, the former two read in batches.
 
 CSV is read as text and nothing but text: Arrow's own guess would be doubles, and 0.1 would be lost.
 """
 
 # Rule 1: Arrow's messages may quote a row; ours never pass them on.
 # Rule 2: a line number is worked out only when something is wrong, by reading the file again.
+# Rule 3: nothing in a file is executed: arrays of Python objects are refused, not unpickled.
 
 from __future__ import annotations
 
 import csv
 import io
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from titan.errors import FileError
-from titan.moments.sources import (
-    BATCH_ROWS,
-    Block,
-    Source,
-    check_distinct,
-    from_arrow,
-    name_file,
-)
+from titan.moments.arrow import arrow_csv, pa, parquet
+from titan.moments.sources import ArrowSource, Table, check_distinct, name_file
 
 _BLOCK_BYTES = 2 << 20  # of which Arrow reads up to 32 ahead
 _BUFFER_BYTES = 1 << 20
 _RAGGED = "every line needs as many cells as the header; put a cell that holds a comma into quotes"
+_MATRICES = "write it with numpy.savez(file, A=A, b=b), A having one row for each entry of b"
 _SEMICOLONS = "save it with commas between the cells, and with points in numbers: 1.5, not 1,5"
 
 
-class CsvFile(Source):
+class CsvFile(ArrowSource):
     """A CSV file with a header, in UTF-8; commas, or tabs where the name ends in .tsv.
 
     Cells may be quoted and hold line breaks; empty lines are skipped; a compressed file (.gz, .bz2)
@@ -58,17 +58,8 @@ class CsvFile(Source):
         self.column_names = tuple(name.strip() for name in self._header)
         check_distinct(self.column_names, f"{self.label}, line 1,", FileError)
 
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
-        self.check(columns)
+    def record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         raw = [self._header[self.column_names.index(name)] for name in columns]
-        return from_arrow(
-            self._record_batches(raw, columns), columns, size, self._place, decimal=False
-        )
-
-    def _record_batches(self, raw: list[str], columns: Sequence[str]) -> Iterator[Any]:
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         options = {
             "read_options": arrow_csv.ReadOptions(
                 block_size=_BLOCK_BYTES, column_names=self._header if self._named else None
@@ -92,17 +83,14 @@ class CsvFile(Source):
 
     # -- what is wrong, and where ---------------------------------------------------------------
 
-    def _place(self, start: int) -> Callable[[int], str]:
-        def place(row: int) -> str:
-            try:
-                for number, (line, _) in enumerate(self._records()):
-                    if number == start + row + (not self._named):  # a header is a record
-                        return f"{self.label}, line {line}"
-            except (csv.Error, OSError):
-                pass
-            return f"{self.label}, row {start + row + 1}"
-
-        return place
+    def place(self, row: int) -> str:
+        try:
+            for number, (line, _) in enumerate(self._records()):
+                if number == row + (not self._named):  # a header is a record
+                    return f"{self.label}, line {line}"
+        except (csv.Error, OSError):
+            pass
+        return f"{self.label}, row {row + 1}"
 
     def _is_only_a_header(self) -> bool:
         """Arrow refuses a header whose line does not end: it lacks rows, and is not wrong."""
@@ -119,11 +107,8 @@ class CsvFile(Source):
                 if _not_utf8(record):
                     return self._error(line, "not UTF-8 text", hint="save it as UTF-8")
                 if len(record) != len(self._header):
-                    return self._error(
-                        line,
-                        f"{len(record)} cells, where the header has {len(self._header)}",
-                        hint=_RAGGED,
-                    )
+                    found = f"{len(record)} cells, where the header has {len(self._header)}"
+                    return self._error(line, found, hint=_RAGGED)
         except (csv.Error, OSError):
             return FileError(f"{self.label}, after line {line}: not readable as CSV")
         return FileError(f"{self.label} is not readable as CSV")
@@ -149,17 +134,14 @@ class CsvFile(Source):
         if _not_utf8(header):
             raise self._error(line, "not UTF-8 text", hint="save it as UTF-8")
         if len(header) == 1 and ";" in header[0]:
-            raise self._error(
-                line, "cells between semicolons, where commas were expected", hint=_SEMICOLONS
-            )
+            found = "cells between semicolons, where commas were expected"
+            raise self._error(line, found, hint=_SEMICOLONS)
         return header
 
     def _error(self, line: int, found: str, *, hint: str = "") -> FileError:
         return FileError(f"{self.label}, line {line}: {found}", hint=hint)
 
     def _bytes(self) -> Any:
-        import pyarrow as pa
-
         return pa.input_stream(str(self.path), compression="detect", buffer_size=_BUFFER_BYTES)
 
 
@@ -168,7 +150,7 @@ def _not_utf8(record: list[str]) -> bool:
     return not "".join(record).isascii() and any("\udc80" <= c <= "\udcff" for c in "".join(record))
 
 
-class ParquetFile(Source):
+class ParquetFile(ArrowSource):
     """A Parquet file; its pages are read as they are needed."""
 
     def __init__(self, path: Path, *, decimal: bool, label: str = "") -> None:
@@ -179,15 +161,7 @@ class ParquetFile(Source):
             self.column_names = tuple(file.schema_arrow.names)
         check_distinct(self.column_names, self.label, FileError)
 
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
-        self.check(columns)
-        return from_arrow(
-            self._record_batches(columns, size), columns, size, self._place, self.decimal
-        )
-
-    def _record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
-        import pyarrow as pa
-
+    def record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         try:
             with self._open() as file:
                 yield from file.iter_batches(batch_size=size, columns=list(columns))
@@ -195,9 +169,6 @@ class ParquetFile(Source):
             raise self._damaged() from None
 
     def _open(self) -> Any:
-        import pyarrow as pa
-        from pyarrow import parquet
-
         try:
             return parquet.ParquetFile(self.path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
         except (pa.ArrowInvalid, OSError):
@@ -206,5 +177,43 @@ class ParquetFile(Source):
     def _damaged(self) -> FileError:
         return FileError(f"{self.label} is not a Parquet file, or is damaged")
 
-    def _place(self, start: int) -> Callable[[int], str]:
-        return lambda row: f"{self.label}, row {start + row} (counted from 0)"
+
+# -- matrices ---------------------------------------------------------------------------------
+
+
+def open_matrix_file(path: Path, *, decimal: bool, label: str = "") -> Table:
+    """A party's equations A x = b in a file of NumPy's (.npz), as rows of columns x1, x2, … and b.
+
+    FileError for all that is not two arrays of numbers, A and b, that fit together.
+    """
+    told = name_file(path.name, label)
+    A, b = _array(path, told, "A"), _array(path, told, "b")
+    if A.ndim != 2 or b.shape != A.shape[:1]:
+        raise FileError(f"{told} has A of shape {A.shape} and b of shape {b.shape}", hint=_MATRICES)
+    columns = {f"x{at}": column for at, column in enumerate(A.T, 1)}
+    return Table({**columns, "b": b}, decimal=decimal, label=told)
+
+
+def _array(path: Path, told: str, name: str) -> npt.NDArray[Any]:
+    try:
+        with zipfile.ZipFile(path) as whole:
+            missing = f"{name}.npy" not in whole.namelist()
+            array = None if missing else _read(whole, f"{name}.npy")
+    except Exception:  # zipfile, zlib and NumPy have a dozen kinds for damaged bytes
+        raise FileError(
+            f"{told}: the array {name} cannot be read: it is damaged, or holds Python objects",
+            hint=_MATRICES,
+        ) from None
+    if array is None:
+        raise FileError(f"{told} has no array called {name}", hint=_MATRICES)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise FileError(f"{told}: the array {name} is of type {array.dtype}", hint=_MATRICES)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _read(whole: zipfile.ZipFile, member: str) -> npt.NDArray[Any]:
+    with whole.open(member) as file:
+        array: npt.NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        if file.read(1):  # also lets zipfile compare the checksum, at the end
+            raise ValueError("something stands behind the array")
+    return array

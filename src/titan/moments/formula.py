@@ -30,7 +30,13 @@ from types import MappingProxyType
 from titan.errors import FormulaError
 from titan.listing import listing
 from titan.moments import expressions
-from titan.moments.formula_arithmetic import ArithmeticParser
+from titan.moments.formula_arithmetic import (
+    MOST_DIGITS,
+    MOST_POWER,
+    ArithmeticParser,
+    Token,
+    tokens,
+)
 from titan.moments.terms import (
     Category,
     Factor,
@@ -42,13 +48,14 @@ from titan.moments.terms import (
     count_columns,
     count_digits,
 )
-from titan.moments.tokens import MOST_DIGITS, MOST_POWER, Token, tokens
 
 MOST_TERMS = 10_000
 MOST_COLUMNS = 20_000
 MOST_FACTORS = 8
 MOST_DIGITS_OF_A_ROW = 5000
 NO_LEVELS: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+_Terms = dict[frozenset[Factor], Term]
 
 
 @dataclass(frozen=True)
@@ -99,27 +106,28 @@ class _Parser(ArithmeticParser):
         if not isinstance(response, Numeric):
             raise self.error("the response must be one number per row", token=token)
         self.expect("~")
-        terms = self.top_sum()
+        terms = self.sum({frozenset(): ()})
         if self.next.kind != "end":
-            raise self.error("the end was expected", hint=_hint_after(self.next))
-        return _checked(Formula(response, terms))
+            hint = "interactions are a:b and a*b; arithmetic goes inside I(…)"
+            raise self.error("the end was expected", hint=hint)
+        return _checked(Formula(response, tuple(sorted(terms, key=lambda term: term != ()))))
 
-    def top_sum(self) -> tuple[Term, ...]:
-        """The whole right side, where 0 and 1 speak of the intercept."""
-        terms: dict[frozenset[Factor], Term] = {frozenset(): ()}
-        plus = not self.take("-") and (self.take("+") or True)
+    def sum(self, terms: _Terms) -> list[Term]:
+        """On top, where the intercept is there to begin with, 0 and 1 speak of it."""
+        top = bool(terms)
+        plus = not (top and self.take("-"))
+        if top and plus:
+            self.take("+")
         while True:
-            if self.next.kind == "number":
+            if top and self.next.kind == "number":
                 self.intercept(terms, plus=plus)
             else:
                 self.merge(terms, self.product(), plus=plus)
-            if not (self.next.kind == "sign" and self.next.text in "+-"):
-                break
+            if not self.at_plus_or_minus():
+                return list(terms.values())
             plus = self.advance().text == "+"
-        intercept_first = sorted(terms.values(), key=lambda term: term != ())
-        return tuple(intercept_first)
 
-    def intercept(self, terms: dict[frozenset[Factor], Term], *, plus: bool) -> None:
+    def intercept(self, terms: _Terms, *, plus: bool) -> None:
         token = self.advance()
         if token.text not in ("0", "1") or (token.text == "0" and not plus):
             raise self.error(
@@ -132,7 +140,8 @@ class _Parser(ArithmeticParser):
         else:
             terms.pop(frozenset(), None)
 
-    def merge(self, terms: dict[frozenset[Factor], Term], new: list[Term], *, plus: bool) -> None:
+    def merge(self, terms: _Terms, new: Sequence[Term], *, plus: bool = True) -> list[Term]:
+        """Terms of the same factors are one."""
         for term in new:
             if plus:
                 terms.setdefault(frozenset(term), term)
@@ -140,20 +149,13 @@ class _Parser(ArithmeticParser):
                 raise self.error("a term to be taken away is not there before it")
         if len(terms) > MOST_TERMS:
             raise self.error(f"more than {MOST_TERMS} terms up to here")
-
-    def inner_sum(self) -> list[Term]:
-        terms: dict[frozenset[Factor], Term] = {}
-        self.merge(terms, self.product(), plus=True)
-        while self.next.kind == "sign" and self.next.text in "+-":
-            plus = self.advance().text == "+"
-            self.merge(terms, self.product(), plus=plus)
         return list(terms.values())
 
     def product(self) -> list[Term]:
         terms = self.cell()
         while self.take("*"):
             other = self.cell()
-            terms = self.distinct([*terms, *other, *self.crossed(terms, other)])
+            terms = self.merge({}, [*terms, *other, *self.crossed(terms, other)])
         return terms
 
     def cell(self) -> list[Term]:
@@ -170,19 +172,12 @@ class _Parser(ArithmeticParser):
         pairs = [tuple(dict.fromkeys(a + b)) for a in left for b in right]
         if any(len(term) > MOST_FACTORS for term in pairs):
             raise self.error(f"more than {MOST_FACTORS} factors in one term")
-        return self.distinct(pairs)
-
-    @staticmethod
-    def distinct(terms: list[Term]) -> list[Term]:
-        kept: dict[frozenset[Factor], Term] = {}
-        for term in terms:
-            kept.setdefault(frozenset(term), term)
-        return list(kept.values())
+        return self.merge({}, pairs)
 
     def atom(self) -> list[Term]:
         if not self.take("("):
             return [(self.factor(),)]
-        terms = self.deeper(self.inner_sum)
+        terms = self.deeper(lambda: self.sum({}))
         self.expect(")")
         return terms
 
@@ -195,7 +190,7 @@ class _Parser(ArithmeticParser):
             self.position += 2
             rules: dict[str, Callable[[], Factor]] = {
                 "C": self.category,
-                "I": self.identity,
+                "I": lambda: Numeric(self.expression(), identity=True),
                 "poly": self.polynomial,
             }
             factor = rules[token.text]()
@@ -211,28 +206,23 @@ class _Parser(ArithmeticParser):
                 return Category(expression.name, self.known(expression.name), bare=True)
         return Numeric(expression)
 
-    def identity(self) -> Numeric:
-        return Numeric(self.expression(), identity=True)
-
     def polynomial(self) -> Polynomial:
         argument = self.expression()
         self.expect(",")
         degree = self.whole_number()
-        if not self.take(","):
-            raise self.orthogonal()
-        self.keyword("raw")
-        if self.next.text != "True":
-            raise self.orthogonal()
+        raw = self.take(",")
+        if raw:
+            self.keyword("raw")
+            raw = self.next.text == "True"
+        if not raw:
+            raise self.error(
+                "but only raw polynomials can be had: orthogonal ones depend on all parties' rows",
+                hint="write poly(x, 3, raw=True)",
+            )
         self.advance()
         if not 1 <= degree <= MOST_POWER or degree * expressions.degree(argument) > MOST_POWER:
             raise self.error(f"before which the degree must be from 1 to {MOST_POWER}")
         return Polynomial(argument, degree)
-
-    def orthogonal(self) -> FormulaError:
-        return self.error(
-            "but only raw polynomials can be had: orthogonal ones depend on all parties' rows",
-            hint="write poly(x, 3, raw=True)",
-        )
 
     def category(self) -> Category:
         name = self.column()
@@ -264,13 +254,11 @@ class _Parser(ArithmeticParser):
         closing = self.next
         self.expect("]")
         if len({level.value for level in levels}) < len(levels) or len(levels) < 2:
-            raise self.error(
-                "before which at least two different levels were expected", token=closing
-            )
+            few = "before which at least two different levels were expected"
+            raise self.error(few, token=closing)
         if len({type(level.value) for level in levels}) > 1:
-            raise self.error(
-                "before which levels are partly text and partly numbers", token=closing
-            )
+            mixed = "before which levels are partly text and partly numbers"
+            raise self.error(mixed, token=closing)
         known = self.levels.get(name)
         if known is not None and {level.text for level in levels} != set(known):
             raise self.error(
@@ -297,29 +285,21 @@ class _Parser(ArithmeticParser):
         self.expect("=")
 
 
-def _hint_after(token: Token) -> str:
-    return "interactions are a:b and a*b; arithmetic goes inside I(…)" if token.text else ""
-
-
 def _checked(formula: Formula) -> Formula:
     if not formula.terms:
         raise FormulaError("a formula without any term", hint="y ~ 1 has the intercept alone")
     if count_columns(formula.terms) > MOST_COLUMNS:
         raise FormulaError(f"a formula that makes more than {MOST_COLUMNS} columns")
-    _check_digits(formula)
+    # Constants are the formula's own: whatever the data, they must not make numbers endless.
+    every = [*formula.terms, (formula.response,)]
+    for found, most, where in (
+        (max(map(count_digits, formula.terms)), MOST_DIGITS, "in one term"),
+        (count_all_digits(every), MOST_DIGITS_OF_A_ROW, "in all columns together"),
+    ):
+        if found > most:
+            raise FormulaError(
+                f"a formula whose constants make numbers of {found} digits {where}, "
+                f"where {most} are the most",
+                hint="use shorter constants or smaller powers, or rescale the column in the data",
+            )
     return formula
-
-
-def _check_digits(formula: Formula) -> None:
-    """Constants are the formula's own: whatever the data, they must not make numbers endless."""
-    most, found = MOST_DIGITS, max(map(count_digits, formula.terms))
-    if found <= most:
-        most = MOST_DIGITS_OF_A_ROW
-        found = count_all_digits([*formula.terms, (formula.response,)])
-    if found > most:
-        where = "in one term" if most == MOST_DIGITS else "in all columns together"
-        raise FormulaError(
-            f"a formula whose constants make numbers of {found} digits {where}, "
-            f"where {most} are the most",
-            hint="use shorter constants or smaller powers, or rescale the column in the data",
-        )

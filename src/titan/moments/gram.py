@@ -1,15 +1,13 @@
-"""The exact Gram matrix of a batch of columns, and of batch after batch.
+"""The exact Gram matrix of a batch of columns; those of several batches add.
 
 Blocks of 2040 rows are cut into slices and multiplied by BLAS (`titan.moments.slices`); a block of
 which that would be slower goes through python-flint. Both give the same integers.
 """
 
-# Rule 1: a batch is added whole or, where it raises, not at all.
-# Rule 2: memory depends on the columns and the batch, never on the number of batches.
-
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from titan.errors import DataError
 from titan.listing import listing
 from titan.moments import arithmetic, limbs, triangle
 from titan.moments.columns import Column
-from titan.moments.moments import Moments, check_names
+from titan.moments.moments import Moments
 from titan.moments.slices import Block, Floats, Layout, assemble, cut, integers, multiply
 from titan.moments.spans import BLOCK, Span, measure
 from titan.ring import Residues
@@ -29,48 +27,26 @@ _MOST_SLICES = 4096  # of all columns, unless these are many
 _SHOWN = 3  # positions of offending rows named in an error
 
 
-class Accumulator:
-    """Moments of rows that come batch after batch."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._total = Moments.zero(names)
-
-    def add(self, columns: Sequence[Column], weights: Column | None = None) -> None:
-        """Take in one batch, a column for every name, all of one length; Σ w a aᵀ with weights."""
-        if weights is None:
-            batch = gram(self._total.names, columns, first_row=self._total.rows)
-        else:
-            batch = weighted(self._total.names, columns, weights, first_row=self._total.rows)
-        self._total = self._total + batch
-
-    def moments(self) -> Moments:
-        """The moments of all rows so far."""
-        return self._total
-
-
-def gram(names: Sequence[str], columns: Sequence[Column], *, first_row: int = 0) -> Moments:
-    """The exact moments of one batch; `first_row` is where errors begin to count its rows."""
-    check_names(names)
+def gram(names: Sequence[str], columns: Sequence[Column]) -> Moments:
+    """The exact moments of one batch."""
     rows = _rows(names, columns)
     if not rows or not names:
-        return Moments(tuple(names), ((0, 0),) * len(names), rows, Moments.zero(names).gram)
-    batch = _Batch(names, columns, first_row)
+        return replace(Moments.zero(names), rows=rows)
+    batch = _Batch(names, columns)
     for start in range(0, rows, BLOCK):
         batch.add(start, min(start + BLOCK, rows))
     return batch.moments()
 
 
-def weighted(
-    names: Sequence[str], columns: Sequence[Column], weights: Column, *, first_row: int = 0
-) -> Moments:
+def weighted(names: Sequence[str], columns: Sequence[Column], weights: Column) -> Moments:
     """Σ w a aᵀ: the moments of the columns a with the columns w·a."""
     n, rows = len(names), _rows(names, columns)
     for name, column in zip([*names, "weights"], [*columns, weights], strict=True):
-        _check_finite(name, column.numbers, first_row)
+        _check_finite(name, column.numbers)
     if columns and len(weights) != rows:
         raise DataError(f"{len(weights)} weights for {rows} rows")
     twice = [*columns, *(arithmetic.multiply(weights, column) for column in columns)]
-    both = gram([str(at) for at in range(2 * n)], twice, first_row=first_row)
+    both = gram([str(at) for at in range(2 * n)], twice)
     units, j, k = np.array(both.units, np.int64), *triangle.pairs(n)
     # The unit of w·a is not that of a: the finest difference, split in halves, goes to both sides.
     half = (units[n:] - units[:n]).min(axis=0) // 2
@@ -94,13 +70,10 @@ def _rows(names: Sequence[str], columns: Sequence[Column]) -> int:
 class _Batch:
     """The sum over the blocks of one batch."""
 
-    def __init__(self, names: Sequence[str], columns: Sequence[Column], first_row: int) -> None:
-        self._names = tuple(names)
-        self._columns = columns
-        self._first_row = first_row
-        self._numbers = [_numbers(*named) for named in zip(names, columns, strict=True)]
+    def __init__(self, names: Sequence[str], columns: Sequence[Column]) -> None:
         self._total = Moments.zero(names)
-        self._spans: dict[int, Span] = {}
+        self._columns = columns
+        self._numbers = [_numbers(*named) for named in zip(names, columns, strict=True)]
         self._layout = Layout(())
         self._sum: Sum | None = None
         self._buffer = np.empty((0, 0))
@@ -108,63 +81,45 @@ class _Batch:
     def add(self, start: int, stop: int) -> None:
         """Add the moments of rows start … stop - 1."""
         block = [numbers[start:stop] for numbers in self._numbers]
-        self._cover(block, self._unseen())
+        everything = range(len(block))
+        self._cover(block, self._layout.wide if self._layout.spans else everything)
         if not by_slices(self._layout, stop - start):
-            self._cover(
-                block, range(len(block))
-            )  # here nothing would tell that a span is too short
-            spans = self._layout.spans
-            self._add_to_total(self._layout, stop - start, _by_flint(block, spans))
-            return
-        layout = self._layout
-        products, failed = self._multiply(block, layout)
-        if failed:
-            self._cover(block, range(len(block)))
-            self.add(start, stop)  # now every column fits its span
+            self._cover(block, everything)  # here nothing would tell that a span is too short
+            self._add_to_total(self._layout, stop - start, _by_flint(block, self._layout.spans))
+        elif (products := self._multiply(block)) is not None:
+            self._keep(products, stop - start)
         else:
-            self._keep(products, layout, stop - start)
+            self._cover(block, everything)
+            self.add(start, stop)  # now every column fits its span
 
     def moments(self) -> Moments:
         self._fold()
         return self._total
 
-    # -- spans --------------------------------------------------------------------------------
-
-    def _unseen(self) -> Sequence[int]:
-        """Columns whose span must be measured before a block is cut."""
-        if not self._spans:
-            return range(len(self._numbers))
-        return self._layout.wide
-
     def _cover(self, block: Block, columns: Sequence[int]) -> None:
         """Let the spans of these columns cover their numbers in this block."""
-        floats = [block[at] for at in columns if _is_float(block[at])]
-        if floats and not _finite(np.concatenate(floats)):
-            for at in columns:
-                _check_finite(self._names[at], self._numbers[at], self._first_row)
-        spans = dict(self._spans)
+        for at in columns:
+            if not _finite(block[at]).all():
+                _check_finite(self._total.names[at], self._numbers[at])
+        spans = dict(enumerate(self._layout.spans))
         for at, span in zip(columns, measure([block[at] for at in columns]), strict=True):
             spans[at] = spans[at] | span if at in spans else span
-        if spans != self._spans:
+        if tuple(spans.values()) != self._layout.spans:
             self._fold()
-            self._spans = spans
             self._layout = Layout(tuple(spans.values()))
 
-    # -- sums ---------------------------------------------------------------------------------
-
-    def _multiply(self, block: Block, layout: Layout) -> tuple[Floats, bool]:
-        """The products of slices, and whether a column did not fit its span."""
-        shape = layout.rows, len(block[0])
+    def _multiply(self, block: Block) -> Floats | None:
+        """The products of slices; None where a column did not fit its span."""
+        shape = self._layout.rows, len(block[0])
         if self._buffer.shape != shape:
             self._buffer = np.empty(shape)
-        if not cut(block, layout, self._buffer):
-            return self._buffer, True
-        products, exact = multiply(self._buffer, layout)
-        return products, not exact
+        if not cut(block, self._layout, self._buffer):
+            return None
+        products, exact = multiply(self._buffer, self._layout)
+        return products if exact else None
 
-    def _keep(self, products: Floats, layout: Layout, rows: int) -> None:
-        if self._sum is None:
-            self._sum = Sum(layout)
+    def _keep(self, products: Floats, rows: int) -> None:
+        self._sum = self._sum or Sum(self._layout)
         self._sum.add(products, rows)
         if self._sum.full:
             self._fold()
@@ -181,26 +136,22 @@ class _Batch:
             (span.unit + column.two, column.five)
             for span, column in zip(layout.spans, self._columns, strict=True)
         )
-        self._total = self._total + Moments(self._names, units, rows, packed)
+        self._total = self._total + Moments(self._total.names, units, rows, packed)
 
 
-def _is_float(numbers: npt.NDArray[Any]) -> bool:
-    return numbers.dtype == np.float64
+def _finite(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    whole = numbers.dtype != np.float64
+    return np.ones(1, np.bool_) if whole else np.isfinite(numbers)
 
 
-def _finite(numbers: npt.NDArray[Any]) -> bool:
-    return not _is_float(numbers) or bool(np.isfinite(numbers).all())
-
-
-def _check_finite(name: str, numbers: npt.NDArray[Any], first_row: int) -> None:
-    if _finite(numbers):
-        return
-    rows = np.flatnonzero(~np.isfinite(numbers))
-    raise DataError(
-        f'column "{name}" has {len(rows)} numbers that are infinite or missing, '
-        f"in row {listing((row + first_row + 1 for row in rows), _SHOWN)}",
-        hint="rows are counted from 1; drop or correct them",
-    )
+def _check_finite(name: str, numbers: npt.NDArray[Any]) -> None:
+    rows = np.flatnonzero(~_finite(numbers))
+    if len(rows):
+        raise DataError(
+            f'column "{name}" has {len(rows)} numbers that are infinite or missing, '
+            f"in row {listing((row + 1 for row in rows), _SHOWN)}",
+            hint="rows are counted from 1; drop or correct them",
+        )
 
 
 class Sum:

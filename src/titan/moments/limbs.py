@@ -31,8 +31,10 @@ _POWERS = np.array([5**power for power in range(_FIVES + 1)], np.uint64)
 
 def from_ints(numbers: Sequence[int]) -> Residues:
     """The fewest limbs that hold these integers."""
-    bits = max((n.bit_length() for n in numbers), default=0) + 1
-    return trim(Ring(bits + -bits % 64).from_ints(numbers))
+    largest = max(max(numbers, default=0), -min(numbers, default=0))
+    limbs = largest.bit_length() // 64 + 1
+    data = b"".join([n.to_bytes(8 * limbs, "little", signed=True) for n in numbers])
+    return trim(np.frombuffer(data, "<u8").reshape(-1, limbs).T.astype(np.uint64, order="C"))
 
 
 def to_ints(x: Residues) -> list[int]:

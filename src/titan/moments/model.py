@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,15 @@ class Readings:
     """Where a row comes from, in words, for errors."""
     rounded: Mapping[str, int] = field(default_factory=dict)
     """How many numbers of a column a check has rounded."""
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Readings:
+        place = self.place
+        return Readings(
+            len(rows),
+            {name: column.take(rows) for name, column in self.numbers.items()},
+            {category: codes[rows] for category, codes in self.codes.items()},
+            lambda row: place(int(rows[row])),
+        )
 
 
 @dataclass(frozen=True, init=False)
@@ -70,14 +80,15 @@ class Model:
             "formula": str(parsed),
             "weights": weights,
             "names": tuple(names),
-            "_response": parsed.response,
-            "_columns": columns,
+            "response": parsed.response,
+            "design": columns,
             "_factors": list(dict.fromkeys(f for term in parsed.terms for f in term)),
         }.items():
             object.__setattr__(self, name, value)
 
-    _response: Numeric = field(compare=False, repr=False)
-    _columns: list[DesignColumn] = field(compare=False, repr=False)
+    response: Numeric = field(compare=False, repr=False)
+    design: list[DesignColumn] = field(compare=False, repr=False)
+    """The columns of A, each a product of pieces."""
     _factors: list[Factor] = field(compare=False, repr=False)
 
     @classmethod
@@ -99,25 +110,16 @@ class Model:
         sides = " + ".join(["1" if intercept else "0", *names[1:]])
         return cls(f"{names[0]} ~ {sides}", weights=weights)
 
-    @property
-    def design(self) -> Sequence[DesignColumn]:
-        """The columns of A, each a product of pieces."""
-        return self._columns
-
-    @property
-    def response(self) -> Numeric:
-        return self._response
-
     def __str__(self) -> str:
         return self.formula + (f" weighted by {self.weights}" if self.weights else "")
 
     @property
     def constant(self) -> dict[str, int] | None:
         """Coefficients c with A c = 1 in every row: the intercept, or all levels of a category."""
-        if () in self._columns:
+        if () in self.design:
             return {"Intercept": 1}
         for category in self.categories:
-            levels = [c for c in self._columns if len(c) == 1 and c[0].factor == category]
+            levels = [c for c in self.design if len(c) == 1 and c[0].factor == category]
             if len(levels) == len(category.levels):
                 return {terms.name_of(column): 1 for column in levels}
         return None
@@ -125,13 +127,13 @@ class Model:
     @property
     def constant_column(self) -> str | None:
         """The column that is the constant by itself."""
-        return "Intercept" if () in self._columns else None
+        return "Intercept" if () in self.design else None
 
     @property
     def number_columns(self) -> tuple[str, ...]:
         """The columns of the data that are read as numbers."""
         numeric = [f for f in self._factors if not isinstance(f, Category)]
-        needed = [name for f in [*numeric, self._response] for name in f.columns_needed()]
+        needed = [name for f in [*numeric, self.response] for name in f.columns_needed()]
         return tuple(dict.fromkeys([*needed, *([self.weights] if self.weights else [])]))
 
     @property
@@ -153,7 +155,7 @@ class Model:
             return {}
         single: dict[Category, list[int]] = {category: [] for category in self.categories}
         counts = {}
-        for column, squares in zip(self._columns, diagonal, strict=True):
+        for column, squares in zip(self.design, diagonal, strict=True):
             factors = [piece.factor for piece in column if isinstance(piece.factor, Category)]
             if column and len(factors) == len(column):
                 counts[terms.name_of(column)] = int(squares)
@@ -168,7 +170,7 @@ class Model:
         """The design matrix and the response, exactly, in the order of `names`."""
         numbers = {
             factor: _numbers(factor, readings)
-            for factor in [*self._factors, self._response]
+            for factor in [*self._factors, self.response]
             if not isinstance(factor, Category)
         }
 
@@ -183,7 +185,7 @@ class Model:
                 return Column(np.ones(readings.rows, np.int64))
             return reduce(arithmetic.multiply, map(piece, column))
 
-        return [*map(product, self._columns), numbers[self._response][0]]
+        return [*map(product, self.design), numbers[self.response][0]]
 
     def evaluate_weights(self, readings: Readings) -> Column | None:
         """The weights w of Σ w a aᵀ; a negative one is an error."""
@@ -203,11 +205,5 @@ def _numbers(factor: Numeric | Polynomial, readings: Readings) -> list[Column]:
         value = expressions.evaluate(factor.expression, readings.numbers, readings.rows)
     except functions.DomainError as error:
         raise DataError(f"{readings.place(error.row)}, in {factor}: {error.found}") from None
-    return _powers(value, factor.degree) if isinstance(factor, Polynomial) else [value]
-
-
-def _powers(value: Column, degree: int) -> list[Column]:
-    powers = [value]
-    for _ in range(degree - 1):
-        powers.append(arithmetic.multiply(powers[-1], value))
-    return powers
+    degree = factor.degree if isinstance(factor, Polynomial) else 1
+    return list(accumulate([value] * degree, arithmetic.multiply))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import DataError
+from titan.errors import DataError, NumberError
 from titan.moments import headings, limbs, triangle
 from titan.ring import Residues, Ring
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Unit = tuple[int, int]
 """(two, five) stands for 2^two · 5^five."""
+
+_GUARD = 2  # bits kept below the last one before a division, so that its remainder decides no tie
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +86,12 @@ class Moments:
         """The moments of both sets of rows together."""
         if not isinstance(other, Moments):
             return NotImplemented
-        _check_same(self.names, other.names)
+        if self.names != other.names:
+            raise DataError(
+                f"moments of columns {_quoted(self.names)} cannot be added to those of "
+                f"{_quoted(other.names)}",
+                hint="the same columns in the same order are needed; select() can reorder them",
+            )
         if not self.rows or not other.rows:
             return self if self.rows else other
         if self.weights != other.weights:
@@ -121,7 +128,10 @@ class Moments:
 
     def integer(self, j: int, k: int) -> int:
         """The moment of columns j and k over their units."""
-        at = triangle.place(*self._positions(j, k))
+        n = len(self.names)
+        if not (-n <= j < n and -n <= k < n):
+            raise IndexError(f"moment ({j}, {k}) of {n} columns")
+        at = triangle.place(np.array([j % n]), np.array([k % n]))
         return limbs.to_ints(self.gram[:, at])[0]
 
     def fraction(self, j: int, k: int) -> Fraction:
@@ -152,12 +162,6 @@ class Moments:
         constant = self.constant if set(self.constant) <= set(names[:-1]) else ()
         return Moments(tuple(names), units, self.rows, limbs.trim(gram), constant, self.weights)
 
-    def _positions(self, j: int, k: int) -> tuple[triangle.Positions, triangle.Positions]:
-        n = len(self.names)
-        if not (-n <= j < n and -n <= k < n):
-            raise IndexError(f"moment ({j}, {k}) of {n} columns")
-        return np.array([j % n]), np.array([k % n])
-
     @property
     def zero_columns(self) -> npt.NDArray[np.bool_]:
         """Which columns are zero in every row."""
@@ -178,19 +182,42 @@ class Moments:
         fraction_fives: int = 0,
         within: int | None = None,
     ) -> Residues:
-        """Chosen moments as residues: see `titan.moments.fixed_point`."""
-        from titan.moments.fixed_point import fixed_point
+        """The moments of `pairs` (positions, shape (p, 2)), rounded, once, to residues of the ring.
 
-        return fixed_point(
-            self,
-            ring,
-            fraction_bits,
-            pairs,
-            scales,
-            fives=fives,
-            fraction_fives=fraction_fives,
-            within=within,
-        )
+        The entry (j, k) becomes, modulo 2^bits, the integer nearest to
+
+            moment_jk · 2^-(scales_j + scales_k) · 2^fraction_bits,
+
+        and likewise with powers of five, ties to even. A modular sum comes out right whenever the
+        *pooled* number fits the ring's signed range; one party's part of it may be any number. So
+        no part is refused unless the caller asks with `within`, which it does where no bound on the
+        pooled sum is known: m parties that each keep within (2^(bits-1) - 1) // m cannot wrap
+        around. A larger one raises NumberError, naming its two columns.
+        """
+        n, chosen = len(self.names), np.asarray(pairs, np.int64).reshape(-1, 2)
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= n):
+            raise DataError(f"a pair of columns beyond the {n} there are")
+        if len(scales) != n:
+            raise DataError(f"{len(scales)} scales for {n} columns")
+        units = np.array(self.units, np.int64).reshape(-1, 2)
+        units -= np.stack([scales, [0] * n if fives is None else fives], axis=1)
+        powers = units[chosen].sum(axis=1) + np.array((fraction_bits, fraction_fives))
+        gram = self.gram[:, triangle.place(*chosen.T)]
+        minus = limbs.negative(gram)
+        rounded = _rounded(limbs.negate(gram, minus), *powers.T)
+        if within is not None:
+            self._check_within(rounded, within, chosen)
+        signed = limbs.widen(limbs.negate(rounded, minus), ring.limbs)
+        return ring.reduce(np.ascontiguousarray(signed[: ring.limbs]))
+
+    def _check_within(self, magnitude: Residues, within: int, pairs: npt.NDArray[np.int64]) -> None:
+        bound = limbs.from_ints([-within - 1])
+        excess = limbs.add(magnitude, np.broadcast_to(bound, (len(bound), magnitude.shape[1])))
+        too_large = np.flatnonzero(~limbs.negative(excess))
+        if len(too_large):
+            others = f", and {len(too_large) - 1} others are" if len(too_large) > 1 else ""
+            j, k = pairs[too_large[0]]
+            raise too_large_for_ring(self.names[j], self.names[k], others)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a moments file, readable by its owner only: see `titan.moments.moments_file`."""
@@ -206,6 +233,24 @@ class Moments:
         return load(path)
 
 
+def _rounded(x: Residues, twos: limbs.Counts, fives: limbs.Counts) -> Residues:
+    """x · 2^twos · 5^fives to the nearest integer, ties to even; no x is negative.
+
+    Half to even does not care about signs, so magnitudes are rounded and signed afterwards.
+    """
+    guard = np.where(fives < 0, _GUARD, 0)
+    x = limbs.scale(x, np.maximum(twos, 0) + guard, np.maximum(fives, 0))
+    x, inexact = limbs.divide_by_fives(x, np.maximum(-fives, 0))
+    return limbs.round_shift(x, np.maximum(-twos, 0) + guard, inexact)
+
+
+def too_large_for_ring(first: str, second: str, others: str = "") -> NumberError:
+    return NumberError(
+        f'the moment of columns "{first}" and "{second}" is too large for the ring{others}',
+        hint="rescale these columns: divide them by a power of ten",
+    )
+
+
 def check_names(names: Sequence[str]) -> None:
     """Refuse names that are not different strings."""
     seen: set[str] = set()
@@ -215,14 +260,6 @@ def check_names(names: Sequence[str]) -> None:
         if name in seen:
             raise DataError(f'two columns are called "{name}"', hint="rename one of them")
         seen.add(name)
-
-
-def _check_same(ours: tuple[str, ...], theirs: tuple[str, ...]) -> None:
-    if ours != theirs:
-        raise DataError(
-            f"moments of columns {_quoted(ours)} cannot be added to those of {_quoted(theirs)}",
-            hint="the same columns in the same order are needed; select() can reorder them",
-        )
 
 
 def _finer(a: Unit, b: Unit) -> Unit:

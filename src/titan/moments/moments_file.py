@@ -108,50 +108,38 @@ def _fields(header: bytes, name: str) -> dict[str, Any]:
         _refuse(name, "its header is not JSON, or is cut short")
     if not isinstance(fields, dict) or set(fields) != _KEYS:
         _refuse(name, f"its header does not have exactly the fields {', '.join(sorted(_KEYS))}")
-    names, units = fields["names"], fields["units"]
+    names, units, constant = fields["names"], fields["units"], fields["constant"]
     if not isinstance(names, list) or not isinstance(units, list) or len(units) != len(names):
         _refuse(name, "its header does not have one unit for every name")
     if len(names) > _MAX_COLUMNS or not is_whole(fields["limbs"], 1, _MAX_LIMBS):
         _refuse(name, f"it has more than {_MAX_COLUMNS} columns or {_MAX_LIMBS} limbs, or no limb")
-    if not _are_names(fields["constant"], names) or not isinstance(fields["weights"], str | None):
+    named = isinstance(constant, list) and all(each in names for each in constant)
+    if not named or not isinstance(fields["weights"], str | None):
         _refuse(name, "its constant, or its weights, are not names of its columns")
     if not is_whole(fields["rows"], 0, _MAX_ROWS) or not all(map(_is_unit, units)):
         _refuse(name, "its number of rows, or a unit, is out of range")
     return fields
 
 
-def _are_names(chosen: object, names: list[Any]) -> bool:
-    return isinstance(chosen, list) and all(name in names for name in chosen)
-
-
-def _is_unit(unit: object) -> bool:
-    return (
-        isinstance(unit, list)
-        and len(unit) == 2
-        and all(is_whole(exponent, -_MAX_EXPONENT, _MAX_EXPONENT) for exponent in unit)
-    )
+def _is_unit(unit: Any) -> bool:
+    most = _MAX_EXPONENT
+    is_pair = isinstance(unit, list) and len(unit) == 2
+    return is_pair and all(is_whole(exponent, -most, most) for exponent in unit)
 
 
 def _moments(fields: dict[str, Any], integers: bytes, data: bytes, name: str) -> Moments:
     gram = np.frombuffer(integers, "<u8").astype(np.uint64).reshape(fields["limbs"], -1)
     units = tuple((two, five) for two, five in fields["units"])
+    names, constant = tuple(fields["names"]), tuple(fields["constant"])
     try:
-        moments = Moments(
-            tuple(fields["names"]),
-            units,
-            fields["rows"],
-            gram,
-            tuple(fields["constant"]),
-            fields["weights"],
-        )
+        moments = Moments(names, units, fields["rows"], gram, constant, fields["weights"])
     except DataError as error:
         _refuse(name, error.message)
     if len(limbs.trim(gram)) != len(gram) or encode(moments) != data:
         _refuse(name, "its text is not exactly as TITAN writes it")
     diagonal = np.arange(len(moments.names), dtype=np.int64)
-    if limbs.negative(gram[:, triangle.place(diagonal, diagonal)]).any() or (
-        not moments.rows and gram.any()
-    ):
+    negative = limbs.negative(gram[:, triangle.place(diagonal, diagonal)])
+    if negative.any() or (not moments.rows and gram.any()):
         _refuse(name, "no rows have such moments")
     return moments
 

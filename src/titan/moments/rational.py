@@ -9,10 +9,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import NumberError
 from titan.moments.columns import Column
 from titan.moments.gram import gram
-from titan.moments.moments import Moments
+from titan.moments.moments import Moments, too_large_for_ring
 from titan.ring import Residues, Ring
 
 
@@ -54,7 +53,7 @@ class RationalMoments:
         fraction_fives: int = 0,
         within: int | None = None,
     ) -> Residues:
-        """As `titan.moments.fixed_point`, with Python's fractions."""
+        """As `Moments.fixed_point`, with Python's fractions."""
         codes = []
         fives = fives or [0] * len(scales)
         for j, k in np.asarray(pairs, np.int64).reshape(-1, 2).tolist():
@@ -62,9 +61,5 @@ class RationalMoments:
             scale *= Fraction(5) ** (fraction_fives - fives[j] - fives[k])
             codes.append(round(self.fraction(j, k) * scale))
             if within is not None and abs(codes[-1]) > within:
-                raise NumberError(
-                    f'the moment of columns "{self.names[j]}" and "{self.names[k]}" '
-                    "is too large for the ring",
-                    hint="rescale these columns: divide them by a power of ten",
-                )
+                raise too_large_for_ring(self.names[j], self.names[k])
         return ring.from_ints(codes)

@@ -56,7 +56,6 @@ class Reading(ABC, Generic[Part, Result]):
 
 def read(source: Source, reading: Reading[Part, Result]) -> Result:
     """One pass over the rows; DataError where there are none."""
-    source.check(reading.columns)
     whole = source.map_blocks(
         reading.block, reading.merge, columns=reading.columns, size=reading.size
     )
@@ -88,12 +87,9 @@ class Several(Reading[tuple[Any, ...], tuple[Any, ...]]):
         return tuple(each.block(rows) for each in self.readings)
 
     def merge(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(map(_merged, self.readings, one, other))
+        parts = zip(self.readings, one, other, strict=True)
+        return tuple(each.merge(a, b) for each, a, b in parts)
 
     def finish(self, whole: tuple[Any, ...], label: str) -> tuple[Any, ...]:
         parts = zip(self.readings, whole, strict=True)
         return tuple(each.finish(part, label) for each, part in parts)
-
-
-def _merged(reading: Reading[Part, Any], one: Part, other: Part) -> Part:
-    return reading.merge(one, other)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from titan.errors import DataError
 from titan.moments.cells import Mask
 from titan.moments.columns import Column
 from titan.moments.model import Model, Readings
-from titan.moments.sources import BATCH_ROWS, Block, Source, open_source
+from titan.moments.sources import BATCH_ROWS, Block
 from titan.moments.terms import Category
 
 Missing = Literal["refuse", "drop"]
@@ -33,7 +33,6 @@ class Batch:
 
     columns: list[Column] = field(repr=False)
     rows: int
-    dropped: int = 0
     weights: Column | None = field(default=None, repr=False)
     """w in Σ w a aᵀ, where the model has analytic weights: multiply one side by it."""
 
@@ -89,7 +88,16 @@ class ModelRows:
 
     def readings(self, block: Block) -> tuple[Readings, Mask, Count]:
         """What the model needs of all rows, which of these have a gap, and how many."""
-        readings, gaps = _read(block, self.model)
+        numbers: dict[str, Column] = {}
+        codes: dict[Category, npt.NDArray[Any]] = {}
+        gaps: dict[str, Mask] = {}
+        for name in self.model.number_columns:
+            numbers[name], gaps[name] = block.cells[name].numbers()
+        for category in self.model.categories:
+            name = category.column
+            codes[category], gap = block.cells[name].codes(category.levels)
+            gaps[name] = gap | gaps[name] if name in gaps else gap
+        readings = Readings(block.rows, numbers, codes, block.place)
         incomplete = np.logical_or.reduce(list(gaps.values()))
         missing = {name: int(mask.sum()) for name, mask in gaps.items()}
         return readings, incomplete, Count(block.rows, int((~incomplete).sum()), missing)
@@ -100,62 +108,9 @@ class ModelRows:
         if count.dropped and self.missing == "refuse":
             return None, count
         if count.dropped:
-            readings = _take(readings, np.flatnonzero(~incomplete))
+            readings = readings.take(np.flatnonzero(~incomplete))
         if self.check is not None:
             readings = self.check(readings)
             count = replace(count, rounded=readings.rounded)
         weights = self.model.evaluate_weights(readings)
-        return Batch(self.model.evaluate(readings), readings.rows, count.dropped, weights), count
-
-
-def read_rows(
-    data: Any,
-    model: Model,
-    *,
-    missing: Missing = "refuse",
-    batch_rows: int | None = None,
-    check: Check | None = None,
-) -> Iterator[Batch]:
-    """The rows of a source (or of anything `open_source` takes), a batch at a time.
-
-    With missing="refuse" a value that is not there ends the reading with a DataError that counts
-    them by column; with "drop" its row is left out. Columns that the source lacks are refused at
-    once, everything else as it is met. `check` is given the rows that are kept, before anything is
-    made of them: it may refuse them, or return others.
-    """
-    source, rows = open_source(data), ModelRows(model, missing, check)
-    source.check(model.columns_needed)
-    return _batches(source, rows, batch_rows or rows.size)
-
-
-def _batches(source: Source, rows: ModelRows, size: int) -> Iterator[Batch]:
-    whole = Count(0, 0, Counter())
-    for batch, count in source.each_block(rows.batch, columns=rows.model.columns_needed, size=size):
-        whole = count + whole
-        if batch is not None and (rows.missing == "drop" or not whole.dropped):
-            yield batch  # once something is missing, the rest is only counted
-    whole.check(source.label, rows.missing)
-
-
-def _read(raw: Block, model: Model) -> tuple[Readings, dict[str, Mask]]:
-    """What the model needs of some rows, and where it is missing."""
-    numbers: dict[str, Column] = {}
-    codes: dict[Category, npt.NDArray[Any]] = {}
-    gaps: dict[str, Mask] = {}
-    for name in model.number_columns:
-        numbers[name], gaps[name] = raw.cells[name].numbers()
-    for category in model.categories:
-        name = category.column
-        codes[category], gap = raw.cells[name].codes(category.levels)
-        gaps[name] = gap | gaps[name] if name in gaps else gap
-    return Readings(raw.rows, numbers, codes, raw.place), gaps
-
-
-def _take(readings: Readings, rows: npt.NDArray[np.intp]) -> Readings:
-    place = readings.place
-    return Readings(
-        len(rows),
-        {name: column.take(rows) for name, column in readings.numbers.items()},
-        {category: codes[rows] for category, codes in readings.codes.items()},
-        lambda row: place(int(rows[row])),
-    )
+        return Batch(self.model.evaluate(readings), readings.rows, weights), count

@@ -18,15 +18,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from operator import or_
+from operator import itemgetter, or_
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from titan.errors import DataError, FileError, InputError
+from titan.errors import DataError, InputError
+from titan.files import attempt
 from titan.moments import decimal_text, headings
+from titan.moments.arrow import pa, pc
 from titan.moments.cells import ArrowCells, Cells, ObjectCells, Rows
 
 BATCH_ROWS = 65_536
@@ -79,8 +81,13 @@ class Source(ABC):
         self, f: Callable[[Block], P], *, columns: Sequence[str], size: int = BATCH_ROWS
     ) -> Iterator[P]:
         """`f` of one block after the other, in order, for who writes rows down as they come."""
+        self.check(columns)
         for block in self.batches(columns, size):
             yield f(block)  # which lives until the next is there: memory freed early is paid twice
+
+    def place(self, row: int) -> str:
+        """Where a row comes from, in words, for errors."""
+        return f"{self.label}, row {row} (counted from 0)"
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse columns that are not there."""
@@ -107,13 +114,12 @@ def open_source(
         return _open_file(Path(fspath(data)), decimal, label)
     label = label or "the table"
     if isinstance(data, np.ndarray):
-        return Table(_array_columns(data, names), decimal=decimal, label=label)
-    if isinstance(data, Mapping):
-        return Table(dict(data), decimal=decimal, label=label)
-    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        data = _array_columns(data, names)
+    elif hasattr(data, "iloc") and hasattr(data, "columns"):
         names = check_distinct([str(name) for name in data.columns], label)
-        columns = {name: data.iloc[:, at] for at, name in enumerate(names)}
-        return Table(columns, decimal=decimal, label=label)
+        data = {name: data.iloc[:, at] for at, name in enumerate(names)}
+    if isinstance(data, Mapping):
+        return Table(data, decimal=decimal, label=label)
     if hasattr(data, "__arrow_c_stream__"):
         return ArrowTable(data, decimal=decimal, label=label)
     raise DataError(
@@ -127,7 +133,6 @@ def split_by(source: Source, column: str) -> dict[str, Source]:
 
     Each party's source reads the whole one again and keeps its own rows.
     """
-    source.check([column])
     parties = source.map_blocks(partial(_parties, column=column), or_, columns=[column]) or {}
     return {party: PartOf(source, column, party) for party in parties}
 
@@ -155,8 +160,6 @@ class PartOf(Source):
         self.column_names = source.column_names
 
     def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
-        import pyarrow.compute as pc
-
         for batch in self.source.batches(list(dict.fromkeys([*columns, self.column])), size):
             mine = np.asarray(pc.equal(batch.cells[self.column].text(), self.value))
             if mine.any():
@@ -172,15 +175,14 @@ class Table(Source):
         self.label, self.decimal = label, decimal
         lengths = {name: len(values) for name, values in self.columns.items()}
         if len(set(lengths.values())) > 1:
-            (a, m), (b, n) = min(lengths.items(), key=_second), max(lengths.items(), key=_second)
+            (a, m), (b, n) = (of(lengths.items(), key=itemgetter(1)) for of in (min, max))
             raise DataError(f'{label}: column "{a}" has {m} rows and column "{b}" has {n}')
         self.rows = next(iter(lengths.values()), 0)
 
     def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
-        self.check(columns)
         for start in range(0, self.rows, size):
             stop = min(start + size, self.rows)
-            place = _row_from(start, self.label)
+            place = _from(start, self.place)
             cells = {name: self._cells(name, start, stop, place) for name in columns}
             yield Block(stop - start, cells, place)
 
@@ -193,80 +195,59 @@ class Table(Source):
         return ArrowCells(name, array, place, self.decimal)
 
 
-class ArrowTable(Source):
+class ArrowSource(Source):
+    """Rows that come as Arrow's record batches, here cut and joined to `size` rows each."""
+
+    decimal = False
+
+    @abstractmethod
+    def record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+        """All rows, in batches of any size that have these columns and perhaps others."""
+
+    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
+        at = 0
+        for part in _resized(self.record_batches(columns, size), size):
+            place = _from(at, self.place)
+            cells = {name: ArrowCells(name, part[name], place, self.decimal) for name in columns}
+            yield Block(part.num_rows, cells, place)
+            at += part.num_rows
+
+
+class ArrowTable(ArrowSource):
     """Anything that speaks Arrow's stream interface: Arrow itself, Polars, DuckDB and others."""
 
     def __init__(self, data: Any, *, decimal: bool, label: str) -> None:
         self.data, self.decimal, self.label = data, decimal, label
         self._was_read = False
-        schema = getattr(data, "schema", None)
-        names = getattr(schema, "names", None)
+        names = getattr(getattr(data, "schema", None), "names", None)
         if not isinstance(names, list):  # as Arrow's own have it, whose streams are read only once
             names = self._reader().schema.names
         self.column_names = tuple(check_distinct(names, label))
 
     def _reader(self) -> Any:
-        import pyarrow as pa
-
         try:
             return pa.RecordBatchReader.from_stream(self.data)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise _not_arrow(self.data, self.label) from None
 
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
-        self.check(columns)
-        return from_arrow(
-            self._record_batches(),
-            columns,
-            size,
-            lambda at: _row_from(at, self.label),
-            self.decimal,
-        )
-
-    def _record_batches(self) -> Iterator[Any]:
+    def record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         """A reader of Arrow's forgets what it has read, and would have no rows the next time."""
-        import pyarrow as pa
-
         once = isinstance(self.data, pa.RecordBatchReader)
-        if once and self._was_read:
-            raise self._read_before(f"{self.label} was read before")
-        empty, self._was_read = True, True
-        for batch in self._reader():
+        before, self._was_read = once and self._was_read, True
+        empty = True
+        for batch in () if before else self._reader():
             empty = False
             yield batch
         if once and empty:
-            raise self._read_before(f"{self.label} has no rows, or was read before")
-
-    def _read_before(self, found: str) -> DataError:
-        return DataError(
-            f"{found}: a stream of Arrow's can be read only once",
-            hint="pass a table: reader.read_all()",
-        )
-
-
-def from_arrow(
-    batches: Any,
-    columns: Sequence[str],
-    size: int,
-    place: Callable[[int], Callable[[int], str]],
-    decimal: bool,
-) -> Iterator[Block]:
-    """Arrow's record batches, cut and joined to `size` rows each.
-
-    `place(n)` speaks of the rows from the nth on.
-    """
-    at = 0
-    for part in _resized(batches, size):
-        where = place(at)
-        cells = {name: ArrowCells(name, part[name], where, decimal) for name in columns}
-        yield Block(part.num_rows, cells, where)
-        at += part.num_rows
+            found = "was read before" if before else "has no rows, or was read before"
+            raise DataError(
+                f"{self.label} {found}: a stream of Arrow's can be read only once",
+                hint="pass a table: reader.read_all()",
+            )
 
 
 def _resized(batches: Any, size: int) -> Iterator[Any]:
     """Tables of exactly `size` rows, but for the last; nothing is copied here."""
-    import pyarrow as pa
-
     waiting: list[Any] = []
     rows = 0
     for batch in batches:
@@ -288,8 +269,6 @@ def name_file(name: str | Path, label: str) -> str:
 
 def _not_arrow(data: Any, label: str) -> DataError:
     """The table has a column of a type (such as Polars' Int128) that Arrow does not know."""
-    import pyarrow as pa
-
     for name in getattr(data, "columns", []):
         try:
             pa.chunked_array(data[name])
@@ -304,15 +283,10 @@ def _not_arrow(data: Any, label: str) -> DataError:
 
 
 def _open_file(path: Path, decimal: bool, label: str) -> Source:
-    from titan.moments.files import CsvFile, ParquetFile
-    from titan.moments.matrix_file import open_matrix_file
+    from titan.moments.files import CsvFile, ParquetFile, open_matrix_file
 
-    try:
-        with path.open("rb") as file:
-            start = file.read(4)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise FileError(f"{name_file(path, label)} cannot be read: {reason.lower()}") from None
+    with attempt("read", name_file(path, label)), path.open("rb") as file:
+        start = file.read(4)
     if start == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
         return ParquetFile(path, decimal=decimal, label=label)
     if path.suffix.lower() == ".npz":
@@ -338,7 +312,7 @@ def check_distinct(
     names: Sequence[str], label: str, error: type[InputError] = DataError
 ) -> Sequence[str]:
     """The names, if no two are equal."""
-    name, times = max(Counter(names).items(), key=_second, default=("", 0))
+    name, times = max(Counter(names).items(), key=itemgetter(1), default=("", 0))
     if times > 1:
         if not headings.may_be_shown(names):
             raise error(f"{label} has two columns of one name", hint=headings.NO_HEADER)
@@ -346,12 +320,8 @@ def check_distinct(
     return names
 
 
-def _second(item: tuple[str, int]) -> int:
-    return item[1]
-
-
-def _row_from(start: int, label: str) -> Callable[[int], str]:
-    return lambda row: f"{label}, row {start + row} (counted from 0)"
+def _from(start: int, place: Callable[[int], str]) -> Callable[[int], str]:
+    return lambda row: place(start + row)
 
 
 def _sequence(name: Any, values: Any) -> Any:
@@ -373,8 +343,6 @@ def _holds_objects(values: Any) -> bool:
 
 
 def _arrow_array(name: str, values: Any) -> Any:
-    import pyarrow as pa
-
     try:
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)

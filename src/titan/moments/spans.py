@@ -112,4 +112,4 @@ def whole_parts(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """Integers below 2^53 and exponents: number = integer · 2^exponent, exactly."""
     fractions, exponents = np.frexp(numbers)
-    return np.ldexp(fractions, 53).astype(np.int64), exponents - 53
+    return (fractions * 2.0**53).astype(np.int64), exponents - 53

@@ -37,10 +37,17 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Numeric:
+class _OfExpression:
+    expression: Expression
+
+    def columns_needed(self) -> Iterator[str]:
+        return expressions.names(self.expression)
+
+
+@dataclass(frozen=True)
+class Numeric(_OfExpression):
     """One number per row: a column's name, log(…), exp(…), sqrt(…) or I(…)."""
 
-    expression: Expression
     identity: bool = False
 
     def __str__(self) -> str:
@@ -50,15 +57,11 @@ class Numeric:
         bare = isinstance(self.expression, Name) and not self.identity
         return [self.expression.name if bare else str(self)]  # type: ignore[union-attr]
 
-    def columns_needed(self) -> Iterator[str]:
-        return expressions.names(self.expression)
-
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(_OfExpression):
     """The powers 1 to degree of one number per row."""
 
-    expression: Expression
     degree: int
 
     def __str__(self) -> str:
@@ -66,9 +69,6 @@ class Polynomial:
 
     def labels(self) -> list[str]:
         return [f"{self}[{power}]" for power in range(1, self.degree + 1)]
-
-    def columns_needed(self) -> Iterator[str]:
-        return expressions.names(self.expression)
 
 
 @dataclass(frozen=True)
@@ -175,15 +175,12 @@ def _codings(terms: Sequence[Term]) -> Mapping[Term, list[_Coding]]:
     for term in sorted(terms, key=len):
         categories = [factor for factor in term if isinstance(factor, Category)]
         done = spanned.setdefault(frozenset(term) - frozenset(categories), set())
-        parts = [part for part in _subsets(categories) if frozenset(part) not in done]
+        sizes = range(len(categories) + 1)
+        subsets = chain.from_iterable(combinations(categories, size) for size in sizes)
+        parts = [part for part in subsets if frozenset(part) not in done]
         done.update(map(frozenset, parts))
         codings[term] = _joined([dict.fromkeys(part, False) for part in parts])
     return codings
-
-
-def _subsets(categories: Sequence[Category]) -> Iterator[tuple[Category, ...]]:
-    sizes = range(len(categories) + 1)
-    return chain.from_iterable(combinations(categories, size) for size in sizes)
 
 
 def _joined(parts: list[_Coding]) -> list[_Coding]:
