@@ -17,6 +17,8 @@ def design(rows: Any, names: Sequence[str], intercept: str | None) -> Floats:
     named = _by_name(rows)
     try:
         matrix = np.asarray(rows, float) if named is None else _stacked(named, names, intercept)
+    except InputError:
+        raise
     except (TypeError, ValueError):
         raise InputError(
             "the rows are not numbers, or not of one length",

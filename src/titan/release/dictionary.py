@@ -152,7 +152,8 @@ class Dictionary(Mapping[str, Column]):
     @classmethod
     def of(cls, columns: Mapping[str, Column]) -> Dictionary:
         for name in columns:
-            check_text("the name of a column", name)
+            if not isinstance(name, str):
+                raise InputError(f"a column is called {name!r}, which is not text")
         return cls(tuple(columns.items()))
 
     def __getitem__(self, name: str) -> Column:
