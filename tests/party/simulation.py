@@ -174,8 +174,14 @@ class World:
             connection = self.connections.get(link)
             if connection is not None:
                 yield from self._steps_along(link, connection)
-            elif link[0] in self.living and link[1] in self.living:
+            elif link[0] in self.living and link[1] in self.living and not self._lags(link):
                 yield self._connect, link
+
+    def _lags(self, link: Link) -> bool:
+        """Whether messages that a power cut took from the sender are not made again yet."""
+        sender, receiver = self._ends(link)
+        expected = receiver.durable.incoming[sender.name].expected
+        return link[0] in self.forgetful and expected > sender.durable.outgoing[receiver.name].next
 
     def _steps_of(self, party: int, process: Process) -> Iterator[Step]:
         if process.arrivals:
@@ -347,8 +353,6 @@ class World:
             assert isinstance(heard, Hello)
             assert at.handshake.refusal(heard, hello.name, role, at.journal) is None
         outgoing = sender.durable.outgoing[receiver.name]
-        if tells.expects > outgoing.next and sender.place.party in self.forgetful:
-            return  # messages that the power cut took from the sender are not made again yet
         self.connections[link] = Connection(outgoing.start(tells.expects))
 
     def _cut_link(self, link: Link) -> None:

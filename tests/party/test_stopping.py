@@ -15,8 +15,7 @@ from tests.party.tables import NAMES, Table, Whole
 from titan.errors import DataError, MessageError, PeerError, RecoveryError, TitanError
 from titan.network import Network
 from titan.party import arrival_queue, messages, run_to_answer
-from titan.party.messages import Enclosed
-from titan.party.run import most_messages
+from titan.party.messages import AGREED, Enclosed, Told
 from titan.party.session import Session
 from titan.protocol import Envelope, Plan, RecoveryName
 from titan.protocol.messages import Kind
@@ -107,17 +106,23 @@ def test_a_stop_is_the_same_after_a_restart(tmp_path: Path) -> None:
         assert ended_in_order(table)
 
 
-def test_after_a_stop_no_link_carries_more_than_a_run(tmp_path: Path) -> None:
-    """Late messages are taken, and answered by nothing; a flood of them would fill the disk."""
+def test_after_a_stop_messages_are_judged_as_before_and_answered_by_nothing(
+    tmp_path: Path,
+) -> None:
     with Table(tmp_path, CHORDED, stop=too_few) as table:
         south = table.seats["south"].session
         table.run(lambda: south.stopped is not None)
-        most = most_messages(CHORDED, 2, table.plans)["east"]
         south._ended.clear()
         late = Enclosed(1, Envelope(Kind.MASK, 1, 2, 0, bytes(32))).encode()
-        assert south.receive(messages.decode("east", most - 1, late)).frames == ()
-        with pytest.raises(MessageError, match="east said more than a run has to say"):
-            south.receive(messages.decode("east", most, late))
+        assert south.receive(messages.decode("east", 97, late)).frames == ()
+        for bad, why in (
+            (late, "came twice"),
+            (Enclosed(1, Envelope(Kind.MASK, 1, 2, 1, bytes(32))).encode(), "not planned"),
+            (Enclosed(1, Envelope(Kind.MASKED, 1, 2, 1, bytes(3))).encode(), "without its count"),
+            (Told(1, bytes(64), bytes(32)).encode(AGREED), "did not sign"),
+        ):
+            with pytest.raises(MessageError, match=why):
+                south.receive(messages.decode("east", 98, bad))
 
 
 # -- over TLS ---------------------------------------------------------------------------------

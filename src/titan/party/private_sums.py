@@ -89,6 +89,10 @@ class PrivateSums:
         self._taken.add(place)
         return out
 
+    def give_up(self) -> None:
+        """No sum goes on; what still comes is judged as before, and leads to nothing."""
+        self.agent = self._signatures = None
+
     def digest(self) -> bytes:
         """Of all totals as they are used, whatever happened to them since they came."""
         code = digest_of_sums(self._identity)
@@ -139,11 +143,12 @@ class PrivateSums:
         try:
             total = self.agent.total
         except RecoveryError as error:  # all parties see the same
-            self.stopped, self.agent = error, None
+            self.stopped = error
+            self.give_up()
             return out
         self.totals.append(total)
         self._so_far.update(self.agent.plan.ring.to_bytes(total))
-        self.agent = self._signatures = None
+        self.give_up()
         try:
             self._fold.learn(total)
         except TitanError as error:  # the others see the same total, and stop here too

@@ -27,7 +27,7 @@ from titan.joint import Task
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed, Received, Told
 from titan.party.private_sums import PrivateSums
 from titan.party.ready import NOTHING, Ready
-from titan.party.run import Run, most_messages, run_identity
+from titan.party.run import Run, run_identity
 from titan.party.run_progress import CONNECTING, RunProgress
 from titan.party.signed_broadcast import Passed, SignedBroadcast, Signer
 from titan.protocol.masking import SEED_BYTES
@@ -59,7 +59,6 @@ class Session:
         self._own_digest = b""
         self.agreed: str | None = None
         self._ended: set[int] = set()
-        self._most = most_messages(run.network, run.party, task.plans)
 
     # -- what can be asked --------------------------------------------------------------------
 
@@ -151,9 +150,9 @@ class Session:
         sender = self._network.index(received.frame.peer)
         if sender in self._ended:
             raise MessageError(f"{received.frame.peer} said more after its last message")
-        if self.stopped is not None:
-            return self._after_the_stop(sender, received.frame)
-        return self._take(sender, received) + self._last_if_stopped()
+        over = self.stopped is not None
+        out = self._take(sender, received)
+        return NOTHING if over else out + self._last_if_stopped()
 
     def _take(self, sender: int, received: Received) -> Ready:
         match received.content:
@@ -300,13 +299,14 @@ class Session:
     # -- a run that ends without an answer ----------------------------------------------------
 
     def _last_if_stopped(self) -> Ready:
-        """A stop is closed like an answer: one last message along every link."""
+        """A stop is closed like an answer: one last message along every link, and none after."""
         if self.stopped is None and (left := self._ended & self._needed()):
             names = " and ".join(self._names(left))
             self._stopped = PeerError(
                 f"{names} ended the run before there was an answer",
                 hint=f"ask there why; then agree on run {self.run.number + 1}",
             )
+            self._sums.give_up()
         return NOTHING if self.stopped is None else self._last_messages()
 
     def _needed(self) -> frozenset[int]:
@@ -316,12 +316,6 @@ class Session:
         if self.complete or not self._own_digest:
             return frozenset()
         return frozenset(self._network.in_neighbours(self.run.party))
-
-    def _after_the_stop(self, sender: int, frame: Frame) -> Ready:
-        """Late messages are taken unread, so they are counted: no link carries more than a run."""
-        if frame.sequence >= self._most[frame.peer]:
-            raise MessageError(f"{frame.peer} said more than a run has to say")
-        return self._end(sender) if frame.kind == END else NOTHING
 
     def _frame(
         self, receiver: int, kind: str, body: bytes, sum_: int | None = None, round_: int = 0
