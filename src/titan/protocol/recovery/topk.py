@@ -77,12 +77,8 @@ class TopK(Scheme):
         return (2 * self.k + self.slots) * self.entries
 
     @property
-    def values_bytes(self) -> int:
-        return self.k * self.entries * self.ring.width
-
-    @property
     def payload_bytes(self) -> int:
-        return self.values_bytes + 2 * self.k * self.entries
+        return self.k * self.entries * (self.ring.width + 2)
 
     def begin(self, party: int, masked: Residues) -> TopKState:
         return TopKState(self, party, masked)
@@ -93,10 +89,10 @@ class TopK(Scheme):
         found, due = len(payload), self.payload_bytes
         if found != due:
             raise MessageError(f"a LIST payload of {found} bytes where {due} were expected")
-        shape = (self.k, self.entries)
-        values = self.ring.from_bytes(payload[: self.values_bytes], self.k * self.entries)
+        pairs, shape = self.k * self.entries, (self.k, self.entries)
+        values = self.ring.from_bytes(payload[: pairs * self.ring.width], pairs)
         values = values.reshape(self.ring.limbs, *shape)
-        ids = np.frombuffer(payload, "<u2", offset=self.values_bytes).reshape(shape)
+        ids = np.frombuffer(payload, "<u2", offset=pairs * self.ring.width).reshape(shape)
         empty = ids == EMPTY
         if np.any(~empty & (ids >= len(self.network))) or np.any(values[:, empty]):
             raise MessageError("a LIST payload with unknown ids, or values in empty slots")
@@ -123,6 +119,8 @@ class TopK(Scheme):
 class TopKState:
     """One party's lists L and ℓ, of shape (limbs, k, d) and (k, d), and all it has recovered."""
 
+    finished = needs_no_more = False
+
     def __init__(self, scheme: TopK, party: int, masked: Residues) -> None:
         self._scheme = scheme
         self._party = party
@@ -133,10 +131,7 @@ class TopKState:
         self._found = np.zeros(scheme.entries, np.int64)
         self._pending = np.ones(scheme.entries, bool)  # is my own pair still to be recovered?
         self._lists: list[tuple[Residues, Ids]] = []
-        self._round = 0
         self._begin_run()
-
-    finished = needs_no_more = False
 
     @property
     def numbers_held(self) -> int:

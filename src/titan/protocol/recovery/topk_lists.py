@@ -47,11 +47,12 @@ def recover_all(
     words = -(-m // 64)
     block = max(1, _CACHE_WORDS // (m * words))
     neighbours = _in_neighbours(scheme.network)
+    everyone = np.frombuffer(((1 << m) - 1).to_bytes(8 * words, "little"), "<u8")
 
     def recover(start: int) -> int:
         own = _own_pairs(masked[:, start : start + block], words)
         recovered = _recover_block(scheme, own, neighbours, start, observe)
-        if np.any(recovered != _everyone(m, words)[:, None]):
+        if np.any(recovered != everyone[:, None]):
             raise RecoveryError(f"Top-k did not recover {m} masked values for every entry")
         return start + int(own.shape[-1])
 
@@ -133,10 +134,6 @@ def _own_pairs(masked: Residues, words: int) -> Sets:
     np.put_along_axis(rank, order, np.arange(m)[None, :], axis=-1)
     bit = np.uint64(1) << (rank % 64).astype(np.uint64)
     return np.stack([np.where(rank // 64 == word, bit, np.uint64(0)).T for word in range(words)])
-
-
-def _everyone(m: int, words: int) -> Sets:
-    return np.array([((1 << m) - 1 >> 64 * word) & (2**64 - 1) for word in range(words)], np.uint64)
 
 
 def _in_neighbours(network: Network) -> list[Runs]:

@@ -148,9 +148,6 @@ class Tree(Scheme):
     def numbers_held(self) -> int:
         return self.entries
 
-    def chunk(self, c: int) -> slice:
-        return slice(c * self.entries // self.chunks, (c + 1) * self.entries // self.chunks)
-
     def begin(self, party: int, masked: Residues) -> TreeState:
         return TreeState(self, party, masked)
 
@@ -160,7 +157,9 @@ class Tree(Scheme):
             c = round_ - 1 - int(self.up.height[sender])
         else:
             c = round_ - 1 - self.fold_rounds - int(self.down.depth[sender])
-        return self.chunk(c) if 0 <= c < self.chunks else None
+        if not 0 <= c < self.chunks:
+            return None
+        return slice(c * self.entries // self.chunks, (c + 1) * self.entries // self.chunks)
 
     def senders(self, party: int, round_: int) -> frozenset[Key]:
         """The children in the in-tree and the parent in the out-tree, when it is their turn."""
