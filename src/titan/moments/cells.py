@@ -87,10 +87,6 @@ class Cells(ABC):
     def error(self, row: int, found: str, hint: str = "") -> DataError:
         return DataError(f'{self.place(row)}, column "{self.name}": {found}', hint=hint)
 
-    def _place_among(self, rows: Rows) -> Callable[[int], str]:
-        place = self.place
-        return lambda row: place(int(rows[row]))
-
 
 class ArrowCells(Cells):
     """Cells that Arrow holds: text, numbers, truth values, or a dictionary of such."""
@@ -101,7 +97,7 @@ class ArrowCells(Cells):
         return _decoded(self.values)
 
     def take(self, rows: Rows) -> ArrowCells:
-        return replace(self, values=self.array.take(rows), place=self._place_among(rows))
+        return replace(self, values=self.array.take(rows), place=place_among(self.place, rows))
 
     @cached_property
     def _numbers(self) -> tuple[Column, Mask]:
@@ -165,7 +161,7 @@ class ObjectCells(Cells):
 
     def take(self, rows: Rows) -> ObjectCells:
         kept = [self.values[int(row)] for row in rows]
-        return replace(self, values=kept, place=self._place_among(rows))
+        return replace(self, values=kept, place=place_among(self.place, rows))
 
     @cached_property
     def _numbers(self) -> tuple[Column, Mask]:
@@ -204,6 +200,11 @@ class ObjectCells(Cells):
         cell = ArrowCells(self.name, pa.array([value]), lambda _: self.place(row))
         column, missing = cell.numbers()
         return None if missing[0] else column.fractions()[0]
+
+
+def place_among(place: Callable[[int], str], rows: Rows) -> Callable[[int], str]:
+    """Where the nth of these rows comes from."""
+    return lambda row: place(int(rows[row]))
 
 
 def _is_missing(value: Any) -> bool:

@@ -21,6 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 
+class BadRowError(Exception):
+    """What is wrong in this row, in words; the caller knows file and column."""
+
+    def __init__(self, row: int, found: str) -> None:
+        super().__init__(found)
+        self.row, self.found = row, found
+
+
 @dataclass(frozen=True)
 class Column:
     """n exact numbers: numbers · 2^two · 5^five. The numbers are secret and never printed."""

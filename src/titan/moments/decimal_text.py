@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.moments.arrow import pa, pc
-from titan.moments.columns import Column
+from titan.moments.columns import BadRowError, Column
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 """Texts (in any case) which stand for a value that is not there."""
@@ -50,13 +50,8 @@ Ints = npt.NDArray[Any]
 """int64, or Python integers where these do not suffice."""
 
 
-class BadNumberError(Exception):
-    """The text of this row is no number we take; the caller knows file and column."""
-
-    def __init__(self, row: int, found: str) -> None:
-        super().__init__(found)
-        self.row = row
-        self.found = found
+class BadNumberError(BadRowError):
+    """The text of this row is not a number we take."""
 
 
 def parse(text: Any) -> tuple[Column, Mask]:

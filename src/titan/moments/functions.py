@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titan.moments.columns import Column
+from titan.moments.columns import BadRowError, Column
 from titan.moments.precision import working_precision
 
 if TYPE_CHECKING:
@@ -26,13 +26,8 @@ _UNDERFLOW = -746  # exp of anything smaller is below half of the least double
 _OVERFLOW = 710  # and exp of this above the largest
 
 
-class DomainError(Exception):
+class DomainError(BadRowError):
     """The function has no (finite) value for the argument in this row."""
-
-    def __init__(self, row: int, found: str) -> None:
-        super().__init__(found)
-        self.row = row
-        self.found = found
 
 
 def apply(name: str, argument: Column) -> Column:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from titan.errors import DataError, FormulaError
 from titan.moments import arithmetic, expressions, formula, functions, terms
+from titan.moments.cells import place_among
 from titan.moments.columns import Column
 from titan.moments.formula import NO_LEVELS
 from titan.moments.terms import Category, DesignColumn, Factor, Numeric, Piece, Polynomial
@@ -37,12 +38,11 @@ class Readings:
     """How many numbers of a column a check has rounded."""
 
     def take(self, rows: npt.NDArray[np.intp]) -> Readings:
-        place = self.place
         return Readings(
             len(rows),
             {name: column.take(rows) for name, column in self.numbers.items()},
             {category: codes[rows] for category, codes in self.codes.items()},
-            lambda row: place(int(rows[row])),
+            place_among(self.place, rows),
         )
 
 

@@ -29,7 +29,7 @@ from titan.errors import DataError, InputError
 from titan.files import attempt
 from titan.moments import decimal_text, headings
 from titan.moments.arrow import pa, pc
-from titan.moments.cells import ArrowCells, Cells, ObjectCells, Rows
+from titan.moments.cells import ArrowCells, Cells, ObjectCells, Rows, place_among
 
 BATCH_ROWS = 65_536
 
@@ -45,9 +45,8 @@ class Block:
     place: Callable[[int], str] = field(repr=False)
 
     def take(self, rows: Rows) -> Block:
-        place = self.place
         cells = {name: column.take(rows) for name, column in self.cells.items()}
-        return Block(len(rows), cells, lambda row: place(int(rows[row])))
+        return Block(len(rows), cells, place_among(self.place, rows))
 
 
 class Source(ABC):
