@@ -34,6 +34,7 @@ from titan.party.wire import Absence, Hello, Refusal, Role
 from titan.study import Card, Identity, Study
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
+_NOBODY_THERE = 0.3  # who comes last should not wait for the others' next try
 _PATIENCE = 20.0  # seconds for a hello
 _GRACE = 0.2  # seconds for handlers to end when the listener closes
 _TURNED_AWAY = (
@@ -98,10 +99,11 @@ class Connections:
             lasted = time.monotonic() - before[1] > _LONGEST_PAUSE
             if link.up and (lasted or self._moved(link) != before[0]):
                 pause = _FIRST_PAUSE
+            longest = _LONGEST_PAUSE if link.up else _NOBODY_THERE
             link.up = False
             if not link.over:
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                await asyncio.sleep(min(pause, longest))
+                pause = min(2 * pause, longest)
 
     def _moved(self, link: LinkStatus) -> int:
         """How many messages a link has carried; one that is refused again and again is not."""

@@ -42,7 +42,7 @@ _CHANNEL = [
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 10_000),  # in truth: how long one try to connect may take
-    ("grpc.max_reconnect_backoff_ms", 500),
+    ("grpc.max_reconnect_backoff_ms", 200),
 ]
 _SERVER = [
     *_COMMON,

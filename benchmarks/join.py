@@ -1,0 +1,81 @@
+"""`titan join` from its start until all are connected, beside `titan moments` on the same file.
+
+A party with 250,000 × 20 rows of CSV comes last: the others wait already. Both are whole processes,
+start-up included, and take turns; the shortest of their times counts.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from benchmarks.measure import Row, ratio
+from titan.joint.kinds import Question
+from titan.network import Network
+from titan.party.loopback import study_among
+
+ROWS, COLUMNS, OTHERS = 250_000, 20, 1000
+NAMES = [f"x{j}" for j in range(COLUMNS)]
+FORMULA = f"{NAMES[-1]} ~ {' + '.join(NAMES[:-1])}"
+_REPEATS = 3
+_TITAN = (sys.executable, "-m", "titan")
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as made:
+        folder, rng = Path(made), np.random.default_rng(1)
+        for party, count in (("large", ROWS), ("b", OTHERS), ("c", OTHERS)):
+            table = {name: np.round(rng.normal(100, 30, count), 2) for name in NAMES}
+            csv.write_csv(pa.table(table), folder / f"{party}.csv")
+        times = [(_connected(folder, n), _moments(folder, n)) for n in range(_REPEATS)]
+    ours, theirs = (min(each) for each in zip(*times, strict=True))
+    what = f"join until connected, {ROWS:,} × {COLUMNS} of CSV, others waiting: against moments"
+    yield ratio(what, ours, theirs, at_most=2)
+
+
+def _connected(folder: Path, number: int) -> float:
+    place = folder / str(number)
+    asked = Question("regression", "", (("formula", FORMULA),))
+    study = study_among(
+        Network.cycle(["large", "b", "c"]), place / "keys", keys=None, now=datetime.now(UTC),
+        title="a benchmark", tau=1, questions=(asked,),
+    )  # fmt: skip
+    study.save(place / "study.toml")
+
+    def words(party: str) -> list[str]:
+        return [
+            *_TITAN, "join", str(place / "study.toml"), "--as", party, "--yes", "--json",
+            "--data", str(folder / f"{party}.csv"), "--key", str(place / "keys" / f"{party}.key"),
+        ]  # fmt: skip
+
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    waiting = [subprocess.Popen(words(party), **quiet) for party in ("b", "c")]  # type: ignore[call-overload]
+    for other in waiting:
+        while "waiting for" not in other.stderr.readline():  # until it is there
+            pass
+    start = time.monotonic()
+    done = subprocess.run(words("large"), capture_output=True, text=True, check=True)
+    for other in waiting:
+        other.communicate()
+    answer = json.loads(done.stdout)
+    return float(answer["started"] - start + answer["times"]["connected"])
+
+
+def _moments(folder: Path, number: int) -> float:
+    start = time.monotonic()
+    subprocess.run(
+        [*_TITAN, "moments", str(folder / "large.csv"), "--formula", FORMULA,
+         "--out", str(folder / f"{number}.moments")],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return time.monotonic() - start
