@@ -228,3 +228,12 @@ def test_a_mistake_in_a_method_is_that_questions_error_without_its_words() -> No
     assert right.answer is not None
     assert str(wrong.error).startswith("its method failed with ValueError")
     assert "private" not in str(wrong.error)
+
+
+def test_who_has_its_answer_puts_nothing_into_the_sums_that_are_left() -> None:
+    early, failed = Adding((Ring(8),) * 2, 1, enough=1), Adding((Ring(8),) * 2, 1, fails_after=0)
+    meeting = Meeting((("early", early), ("failed", failed), ("late", Adding((Ring(8),) * 2, 1))))
+    part = {name: [[1], [7]] for name, _ in meeting.computations}
+    known = meeting.learn(0, meeting.begin(), Ring(8).from_ints([3, 3, 3]))
+    assert [state.over for state in known] == [True, True, False]
+    assert Ring(8).to_ints(meeting.secret(1, known, part)) == [0, 0, 7]

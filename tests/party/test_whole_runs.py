@@ -219,3 +219,14 @@ def test_a_transcript_is_verified_and_an_altered_byte_is_not(tmp_path: Path) -> 
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         with pytest.raises(FileError):
             verify(path)
+
+
+def test_results_are_held_against_what_was_signed(tmp_path: Path) -> None:
+    """A file that is right in itself, but not the one of this run, is not loaded."""
+    g = Gathering(tmp_path)
+    run(g.all())
+    folder = g.run_folder("north")
+    assert titan.load(folder)[0].nobs == 36
+    (folder / "result.json").write_bytes(encode(Results({"q1": titan.average([1, 2], "cycle")})))
+    with pytest.raises(FileError, match="is not the file that"):
+        titan.load(folder)
