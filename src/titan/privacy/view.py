@@ -230,16 +230,6 @@ def members_of(network: Network, coalition: Iterable[Party]) -> list[int]:
     return members
 
 
-def view_of(record: Record | None, coalition: Iterable[Party]) -> View:
-    """The view of a result that may have been recorded or not."""
-    if record is None:
-        raise InputError(
-            "nothing was recorded of this run, so nobody's view can be shown",
-            hint='run it again with record=True and engine="local"',
-        )
-    return record.view(coalition)
-
-
 def check_recordable(plan: Plan) -> None:
     """Refuse, before anything runs, to record what cannot be kept."""
     size = plan.cost.bytes_sent.total
