@@ -32,9 +32,9 @@ from titan import Network
 from titan.errors import PeerError
 from titan.joint.kinds import Question
 from titan.joint.task import described
+from titan.party.connecting import Handshake
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine, Watch
-from titan.party.handshake import Handshake
 from titan.party.links import Incoming, Outgoing
 from titan.party.loopback import free_addresses
 from titan.party.run import Run

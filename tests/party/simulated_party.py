@@ -12,17 +12,15 @@ from random import Random
 from tests.party.given_sums import task
 from titan import Network
 from titan.errors import DataError
-from titan.party.durable_session import Arrival, DurableSession
-from titan.party.finished_run import FinishedRun
-from titan.party.handshake import Handshake
+from titan.party.connecting import Handshake
+from titan.party.durable_session import Arrival, DurableSession, FinishedRun
 from titan.party.links import Incoming, Outgoing
 from titan.party.run import Run, most_messages
 from titan.party.session import Session
 from titan.protocol import Plan
 from titan.ring import Residues
 from titan.study.database import Database
-from titan.study.journal import Journal
-from titan.study.run_state import RunState
+from titan.study.journal import Journal, RunState
 
 STUDY = hashlib.sha256(b"a simulated study").digest()
 ANSWER = b"what the solver found"

@@ -16,9 +16,8 @@ from titan.party.attendance import Attendance
 from titan.party.conversation import Conversation
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
-from titan.party.link_status import LinkStatus
-from titan.party.run_events import RunEvents, Watch
-from titan.party.run_progress import RunProgress
+from titan.party.run import RunProgress
+from titan.party.run_events import LinkStatus, RunEvents, Watch
 from titan.party.streams import Stream
 from titan.party.wire import Ack, Role
 from titan.study.journal import Journal

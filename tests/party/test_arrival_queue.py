@@ -12,9 +12,8 @@ from titan.errors import FileError
 from titan.party import arrival_queue
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.durable_session import Arrival, DurableSession, Refused
-from titan.party.link_status import LinkStatus
-from titan.party.run_events import RunEvents, Watch
-from titan.party.run_progress import RunProgress
+from titan.party.run import RunProgress
+from titan.party.run_events import LinkStatus, RunEvents, Watch
 from titan.party.wire import MOST_CHUNK, Role
 
 NEVER = 1e6  # seconds

@@ -10,8 +10,8 @@ from unittest.mock import patch
 import pytest
 
 from titan.party.connecting import Connections
-from titan.party.link_status import LinkStatus
 from titan.party.links import Outgoing
+from titan.party.run_events import LinkStatus
 from titan.party.wire import Role
 
 
@@ -25,7 +25,7 @@ def test_a_message_that_is_refused_each_time_is_not_sent_ten_times_a_second(
     link, outgoing = LinkStatus("south", Role.SENDER), Outgoing()
     connections: Any = Connections.__new__(Connections)
     connections._diallers = {"south": None}
-    connections._durable = SimpleNamespace(outgoing={"south": outgoing})
+    connections.durable = SimpleNamespace(outgoing={"south": outgoing})
 
     async def tried(_: LinkStatus) -> None:
         link.up = True

@@ -12,7 +12,7 @@ import pytest
 from tests.party.simulated_party import STUDY, Place, Process, Vectors
 from tests.party.simulation import RING
 from titan import Network
-from titan.party.handshake import Handshake
+from titan.party.connecting import Handshake
 from titan.party.wire import Hello, Role
 from titan.protocol import Plan
 

@@ -20,7 +20,7 @@ from titan.errors import FileError
 from titan.party import wire
 from titan.party.durable_session import Arrival
 from titan.party.messages import LAST, Enclosed, Told
-from titan.party.ready import Ready
+from titan.party.run import Ready
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
 from titan.study.frames import Frame

@@ -15,8 +15,7 @@ from __future__ import annotations
 import asyncio
 
 from titan.party.durable_session import Arrival, DurableSession
-from titan.party.link_status import LinkStatus, LinkStatuses
-from titan.party.run_events import RunEvents
+from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
 from titan.party.wire import MOST_CHUNK, Role
 
 _MOMENT = 0.1  # seconds

@@ -10,7 +10,7 @@ anything leaves of which the session says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from titan.errors import MessageError
 from titan.party import messages
 from titan.party.links import Incoming, Outgoing
 from titan.party.messages import END, Received
-from titan.party.ready import Ready
+from titan.party.run import NOTHING, Ready, RunProgress
 from titan.study.frames import MASK, Frame
 from titan.study.journal import Journal
 
@@ -219,3 +219,35 @@ class DurableSession:
             if name not in self._known:
                 self.journal.set_nonce(name, nonce)
                 self._known.add(name)
+
+
+class FinishedRun:
+    """In place of a session when the run is over, without secrets: sends again what was kept.
+
+    What comes late is written down unread, so it is counted: `most` is how many messages a whole
+    run has from each sender.
+    """
+
+    def __init__(self, journal: Journal, most: Mapping[str, int]) -> None:
+        self._served = list(journal.served())
+        self._most = most
+        self._ended: set[str] = set()
+        state = journal.state
+        self.nonces = {} if state is None else dict(state.nonces)
+
+    @property
+    def progress(self) -> RunProgress:
+        return RunProgress("over", sorted({frame.peer for frame in self._served}))
+
+    def start(self) -> Ready:
+        return Ready(self._served)
+
+    def receive(self, received: Received) -> Ready:
+        frame = received.frame
+        if frame.secret:
+            raise MessageError("a mask for a run that is over")
+        if frame.peer in self._ended or frame.sequence >= self._most[frame.peer]:
+            raise MessageError(f"{frame.peer} said more than a run has to say")
+        if frame.kind == END:
+            self._ended.add(frame.peer)
+        return NOTHING

@@ -22,13 +22,11 @@ from typing import Any
 from titan.errors import FileError, WaitError
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
-from titan.party.connecting import Connections
-from titan.party.conversation import CLOSING_SECONDS
+from titan.party.connecting import Connections, Handshake
 from titan.party.durable_session import DurableSession
-from titan.party.handshake import Handshake
-from titan.party.link_status import link_statuses
-from titan.party.run_events import RunEvents, Watch
-from titan.party.run_progress import RunProgress
+from titan.party.run import RunProgress
+from titan.party.run_events import RunEvents, Watch, link_statuses
+from titan.party.streams import CLOSING_SECONDS
 from titan.study import Identity, Study
 
 __all__ = ["Engine", "Watch"]

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from titan.errors import ReleaseError, TitanError
-from titan.party.attendance import DOES_NOT_TAKE_PART
+from titan.party.run import DOES_NOT_TAKE_PART
 
 Progress = Callable[[str, str], None]
 """Called with a child's name and a line that it said."""

@@ -1,4 +1,9 @@
-"""Which run it is: the study, the run's number, and a random number of every party."""
+"""Which run it is, how far it is, and what is due in it.
+
+A run is the study, its number, and a random number of every party. What is due is handed over with
+what the disk must have first: the idea is raft's, the state machine alone knows which of its
+messages bind it. Whoever drives it writes and waits as told, and looks into no message for that.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from titan.listing import listing
 from titan.network import Network
 from titan.protocol import Plan
+from titan.study.frames import Frame
+
+CONNECTING = "connecting"
+DOES_NOT_TAKE_PART = "does not take part"
+_NAMED = 4  # parties that are named; of more the number is told
 
 
 @dataclass(frozen=True)
@@ -45,3 +56,42 @@ def most_messages(network: Network, party: int, plans: Sequence[Plan]) -> dict[s
     )
     told = 2 * len(network) + 2
     return {network.parties[p]: planned[p] + told for p in network.in_neighbours(party)}
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """How far it is, in words: "recovery, round 7 of 12, waiting for east"."""
+
+    phase: str
+    waiting: Sequence[str] = ()
+
+    @classmethod
+    def in_sum(
+        cls, number: int, sums: int, round_: int, rounds: int, waiting: Sequence[str]
+    ) -> RunProgress:
+        step = "masks" if round_ == 0 else f"recovery, round {round_} of {rounds}"
+        which = f"sum {number + 1} of {sums}: " if sums > 1 else ""
+        return cls(which + step, waiting)
+
+    def __str__(self) -> str:
+        waiting = f", waiting for {listing(self.waiting, _NAMED)}" if self.waiting else ""
+        return self.phase + waiting
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Messages that are due, in order.
+
+    With `must_sync` none of them may leave before the disk has everything received so far: after
+    a power cut this party would else say something different. Without it, what they follow from
+    comes again, and they are made again as they were.
+    """
+
+    frames: Sequence[Frame] = ()
+    must_sync: bool = False
+
+    def __add__(self, other: Ready) -> Ready:
+        return Ready((*self.frames, *other.frames), self.must_sync or other.must_sync)
+
+
+NOTHING = Ready()

@@ -29,8 +29,7 @@ from titan.party.session import Session
 from titan.protocol import Cost
 from titan.results import Results, decode, encode
 from titan.study import Identity, Report, Study
-from titan.study.journal import Journal
-from titan.study.run_state import RunState
+from titan.study.journal import Journal, RunState
 from titan.study.transcript import NetworkFacts, from_journal
 
 if TYPE_CHECKING:

@@ -26,9 +26,7 @@ from titan.errors import MessageError, PeerError, RecoveryError, TitanError
 from titan.joint import Task
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed, Received, Told
 from titan.party.private_sums import PrivateSums
-from titan.party.ready import NOTHING, Ready
-from titan.party.run import Run, run_identity
-from titan.party.run_progress import CONNECTING, RunProgress
+from titan.party.run import CONNECTING, NOTHING, Ready, Run, RunProgress, run_identity
 from titan.party.signed_broadcast import Passed, SignedBroadcast, Signer
 from titan.protocol.masking import SEED_BYTES
 from titan.protocol.messages import HEADER_BYTES

@@ -21,6 +21,7 @@ from titan.study.certificates import SERVER_NAME
 
 _aio: Any = grpc.aio  # the stubs know it only in part
 
+CLOSING_SECONDS = 1.0  # for the other end to close its side
 METHOD = "/titan.Party/Link"
 _SERVICE, _, _NAME = METHOD[1:].partition("/")
 _PING_MS = 15_000  # a silent peer is asked whether it is still there

@@ -24,11 +24,10 @@ from titan import files
 from titan.errors import DataError, FileError, InputError, TitanError
 from titan.joint import Task
 from titan.joint.task import described
-from titan.party.absence import Absentee, Reason, told_as
-from titan.party.durable_session import DurableSession
+from titan.party.attendance import Absentee, Reason, told_as
+from titan.party.connecting import Handshake
+from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
-from titan.party.finished_run import FinishedRun
-from titan.party.handshake import Handshake
 from titan.party.links import Incoming, Outgoing
 from titan.party.preparing import RECORD, check_columns, prepare, rounding_notes, rows_for
 from titan.party.run import most_messages
@@ -36,9 +35,8 @@ from titan.party.run_to_answer import Outcome, RunToAnswer, Show, receivers, sen
 from titan.protocol.masking import fresh_key
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
-from titan.study.journal import Journal
+from titan.study.journal import Journal, RunState
 from titan.study.ledger import Entry, Ledger
-from titan.study.run_state import RunState
 
 JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"
 

@@ -29,15 +29,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 
 from titan.errors import DataError, InputError, MessageError, PeerError, RecoveryError
 from titan.protocol.masking import SEED_BYTES, fresh_key
 from titan.study.database import explained
-from titan.study.frame_log import TABLES, FrameLog
-from titan.study.frames import Frame
-from titan.study.run_state import RunState
+from titan.study.frames import TABLES, Frame, FrameLog
 
 _SCHEMA = f"""
 CREATE TABLE journal (
@@ -48,6 +47,48 @@ CREATE TABLE parties (place INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, nonc
 CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB);
 {TABLES.strip()}
 """
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What is known of the run; its keys are gone (an empty tuple) once secrets are erased."""
+
+    study: str
+    run: int
+    party: str
+    parties: tuple[str, ...]
+    nonce: bytes
+    keys: tuple[bytes, ...] = field(repr=False)
+    nonces: Mapping[str, bytes]
+    agreed: str | None
+    result: bytes | None = field(repr=False)
+    transcript: bytes | None = field(repr=False)
+    erased: bool
+
+    @property
+    def finished(self) -> bool:
+        return self.result is not None
+
+    def refuse_another(
+        self, study: str, run: int, party: str, parties: tuple[str, ...], sums: int
+    ) -> None:
+        """InputError unless it is this run that is meant."""
+        if (self.study, self.party, self.parties) != (study, party, parties):
+            raise InputError(
+                f"the journal belongs to study {self.study[:12]} as {self.party!r}, "
+                f"not to study {study[:12]} as {party!r}",
+                hint="each study and party has a journal of its own; has the study been edited?",
+            )
+        if self.run != run:
+            raise InputError(
+                f"the journal belongs to run {self.run}, not to run {run}",
+                hint="each run has a journal of its own",
+            )
+        if not self.erased and len(self.keys) != sums:
+            raise InputError(
+                f"the run was begun with {len(self.keys)} sums, not {sums}",
+                hint="resume it with the version of titan that began it",
+            )
 
 
 class Journal(FrameLog):
