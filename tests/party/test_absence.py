@@ -23,8 +23,9 @@ from titan.party.attendance import Attendance
 from titan.party.attendance import absence as signed
 from titan.party.run import CONNECTING, RunProgress
 from titan.party.run_events import RunEvents, Watch, link_statuses
-from titan.party.taking_part import JOURNAL, Party
+from titan.party.taking_part import Party
 from titan.party.wire import Absence, Here
+from titan.study.audit import JOURNAL
 
 LONG = 3600.0  # seconds: whoever waits for a clock waits for longer than the test
 

@@ -33,8 +33,9 @@ class Taker:
         self.taken += len(arrivals)
         return []
 
-    def accepted(self, _: str) -> int:
-        return self.taken
+    @property
+    def accepted(self) -> dict[str, int]:
+        return {"east": self.taken}
 
     def heard_all(self, _: str) -> bool:
         return self.ended

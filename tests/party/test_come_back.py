@@ -19,8 +19,8 @@ from titan.party.durable_session import DurableSession
 from titan.party.run import RunProgress
 from titan.party.run_events import RunEvents, Watch
 from titan.party.session import Session
-from titan.party.taking_part import JOURNAL, TRANSCRIPT
 from titan.study import Link
+from titan.study.audit import JOURNAL, TRANSCRIPT
 from titan.study.journal import Journal
 
 

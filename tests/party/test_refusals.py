@@ -168,7 +168,7 @@ def test_in_a_durable_session_what_is_refused_is_counted_and_not_written_down(
             good = rng.choice(known)
             bad = rng.choice((good, mutated(rng, good, rng.choice(known))))
             if opened_or_none(bad) == opened_or_none(good) or opened_or_none(bad) is None:
-                arrival = Arrival("east", south.durable.accepted("east"), memoryview(bad))
+                arrival = Arrival("east", south.durable.accepted["east"], memoryview(bad))
                 assert [r.peer for r in south.durable.accept([arrival])] == ["east"]
                 repeated += 1
         assert repeated > 300
@@ -199,7 +199,7 @@ def table(tmp_path: Path) -> Table:
 def south_in_sum(table: Table, number: int) -> Session:
     """South, in the rounds of a sum."""
     south = table.seats["south"].session
-    table.run(lambda: len(south.totals) == number and south._sums.agent is not None)
+    table.run(lambda: len(south.totals) == number and south.sums.agent is not None)
     return south
 
 

@@ -53,13 +53,13 @@ class ArrivalQueue:
                 self.confirm()
 
     def _hand_over(self, arrivals: list[Arrival]) -> None:
-        before = self._accepted()
+        before = self._durable.accepted
         for refused in self._durable.accept(arrivals):
             self._events.tell_once(
                 refused.peer, f"message {refused.number} refused: {refused.reason}"
             )
             self._from[refused.peer].break_off(refused.reason)
-        if self._accepted() == before:  # what is refused again and again is not progress
+        if self._durable.accepted == before:  # what is refused again and again is not progress
             return
         self.wake_senders()
         self._events.progressed()
@@ -85,9 +85,6 @@ class ArrivalQueue:
         """Send what was released."""
         for peer in self._durable.take_written_to():
             self._to[peer].wake.set()
-
-    def _accepted(self) -> list[int]:
-        return [self._durable.accepted(peer) for peer in self._durable.incoming]
 
 
 def _by_peer(links: LinkStatuses, role: Role) -> dict[str, LinkStatus]:

@@ -27,6 +27,7 @@ from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.conversation import BrokenError, Conversation, refused_by
 from titan.party.durable_session import DurableSession
+from titan.party.run import Run
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
 from titan.party.streams import (
     CLOSING_SECONDS,
@@ -38,7 +39,7 @@ from titan.party.streams import (
 )
 from titan.party.wire import Absence, Hello, Refusal, Role
 from titan.study import Card, Identity, Study
-from titan.study.journal import Journal
+from titan.study.journal import Journal, lost_journal
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
 _NOBODY_THERE = 0.3  # who comes last should not wait for the others' next try
@@ -54,25 +55,24 @@ _TURNED_AWAY = (
 class Handshake:
     """What this party says of itself, and expects of others."""
 
-    study: bytes
-    run: int
-    name: str
-    nonce: bytes
+    run: Run
     plan: str
 
     def hello(self, role: Role, peer: str, expects: int = 0) -> Hello:
-        return Hello(role, self.study, self.run, self.nonce, expects, self.name, peer, self.plan)
+        run = self.run
+        return Hello(role, run.study, run.number, run.nonce, expects, run.name, peer, self.plan)
 
     def refusal(self, hello: Hello, peer: str, role: Role, journal: Journal) -> Refusal | None:
         """Why `hello`, under the certificate of `peer`, is not the other end of this link."""
-        if hello.study != self.study:
-            said, own = hello.study.hex()[:12], self.study.hex()[:12]
+        run = self.run
+        if hello.study != run.study:
+            said, own = hello.study.hex()[:12], run.study.hex()[:12]
             return Refusal(
                 f"another study, or another version of this study: digest {said}…, not {own}…"
             )
-        if hello.run != self.run:
-            return Refusal(f"run {hello.run} was said, and this is run {self.run}; agree on one")
-        if (hello.name, hello.peer) != (peer, self.name) or hello.role == role:
+        if hello.run != run.number:
+            return Refusal(f"run {hello.run} was said, and this is run {run.number}; agree on one")
+        if (hello.name, hello.peer) != (peer, run.name) or hello.role == role:
             return Refusal(f"no such link with {peer}")
         if hello.plan != self.plan:
             return Refusal(
@@ -82,7 +82,7 @@ class Handshake:
         state = journal.state
         known = state.nonces.get(peer, hello.nonce) if state else hello.nonce
         if known != hello.nonce:
-            return Refusal(f"{peer} lost its journal; agree on run {self.run + 1}", final=True)
+            return Refusal(lost_journal(peer, run.number).message, final=True)
         return None
 
 
@@ -142,7 +142,7 @@ class Connections:
         """How many messages a link has carried; one that is refused again and again is not."""
         if link.role is Role.SENDER:
             return self.durable.outgoing[link.peer].first
-        return self.durable.accepted(link.peer)
+        return self.durable.accepted[link.peer]
 
     async def _try(self, link: LinkStatus) -> None:
         async def converse(stream: Stream) -> None:

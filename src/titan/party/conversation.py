@@ -157,8 +157,8 @@ class Conversation:
         told = -1
         while True:
             self.link.wake.clear()
-            if self.durable.confirmed(self._peer) > told:
-                told = self.durable.confirmed(self._peer)
+            if self.durable.confirmed[self._peer] > told:
+                told = self.durable.confirmed[self._peer]
                 await self._write(wire.encode(Ack(told)))
             if await self._leaves():
                 return

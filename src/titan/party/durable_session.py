@@ -10,7 +10,7 @@ anything leaves of which the session says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,7 +18,8 @@ from titan.errors import MessageError
 from titan.party import messages
 from titan.party.links import Incoming, Outgoing
 from titan.party.messages import END, Received
-from titan.party.run import NOTHING, Ready, RunProgress
+from titan.party.run import NOTHING, Ready, Run, RunProgress
+from titan.protocol import Plan
 from titan.study.frames import MASK, Frame
 from titan.study.journal import Journal
 
@@ -26,12 +27,18 @@ from titan.study.journal import Journal
 class Receiver(Protocol):
     """A session, or what is left of one."""
 
+    run: Run
+    plans: Sequence[Plan]
+
     def start(self) -> Ready: ...
 
     def receive(self, received: Received) -> Ready: ...
 
     @property
     def nonces(self) -> dict[str, bytes]: ...
+
+    @property
+    def progress(self) -> RunProgress: ...
 
 
 @dataclass(frozen=True)
@@ -55,22 +62,19 @@ class Refused:
 class DurableSession:
     """Takes messages in, writes them down, and releases what follows from them."""
 
-    def __init__(
-        self,
-        session: Receiver,
-        journal: Journal,
-        outgoing: dict[str, Outgoing],
-        incoming: dict[str, Incoming],
-    ) -> None:
+    def __init__(self, session: Receiver, journal: Journal) -> None:
+        run, most = session.run, session.run.largest_message(session.plans)
+        erased = journal.state is not None and journal.state.erased  # what was confirmed is gone
+        first = {name: journal.acknowledged_by(name) + 1 if erased else 0 for name in run.receivers}
         self.session = session
         self.journal = journal
-        self.outgoing = outgoing
-        self.incoming = incoming
+        self.outgoing = {name: Outgoing(number) for name, number in first.items()}
+        self.incoming = {name: Incoming(most, journal.received_from(name)) for name in run.senders}
         self.refused = 0
         self._known: set[str] = set()
         self._ended: set[str] = set()  # to whom the last message was released
         self._ended_by: set[str] = set()  # and by whom
-        self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
+        self._frames: dict[str, list[Frame]] = {peer: [] for peer in run.receivers}
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
         self._must_sync = False  # before they leave
         self._written_to: set[str] = set()  # for whom something was released
@@ -81,14 +85,14 @@ class DurableSession:
                 self._note_end(frame)
             self._note_nonces()
         self.release()
-        for peer, source in incoming.items():
-            source.expected = journal.received_from(peer)
-        for peer, link in outgoing.items():
+        for peer, link in self.outgoing.items():
             link.acknowledged(journal.acknowledged_by(peer) + 1)
             self._forget(peer)
-        self._accepted = {peer: source.expected for peer, source in incoming.items()}
+        self.accepted = {peer: source.expected for peer, source in self.incoming.items()}
+        """Peer → all messages from it below this number are written down."""
         journal.sync()  # an earlier process may not have
-        self._confirmed = dict(self._accepted)
+        self.confirmed = dict(self.accepted)
+        """Peer → all messages from it below this number are on disk, and may be acknowledged."""
 
     def accept(self, arrivals: Iterable[Arrival]) -> list[Refused]:
         """Take messages in, in one transaction; what is returned was refused and changed nothing.
@@ -96,7 +100,7 @@ class DurableSession:
         Any error raised here ends the run: nothing of these messages is acknowledged, and nothing
         that follows from them is sent, though links may be open for a while yet.
         """
-        refused, accepted = [], dict(self._accepted)
+        refused, accepted = [], dict(self.accepted)
         with self.journal.batch():
             for arrival in arrivals:
                 if arrival.number != accepted[arrival.peer]:
@@ -109,7 +113,7 @@ class DurableSession:
                 else:
                     accepted[arrival.peer] += 1
             self._note_nonces()
-        self._accepted = accepted
+        self.accepted = accepted
         self.release()
         self.refused += len(refused)
         return refused
@@ -121,20 +125,12 @@ class DurableSession:
         self.write_down(due)
         self._note_end(received.frame)
 
-    def accepted(self, peer: str) -> int:
-        """All messages from `peer` below this number are written down."""
-        return self._accepted[peer]
-
-    def confirmed(self, peer: str) -> int:
-        """All messages from `peer` below this number are on disk, and may be acknowledged."""
-        return self._confirmed[peer]
-
     def confirm(self) -> set[str]:
         """Wait for the disk; from whom messages are confirmed now that were not before."""
-        new = {p for p, number in self._accepted.items() if number > self._confirmed[p]}
+        new = {p for p, number in self.accepted.items() if number > self.confirmed[p]}
         if new:
             self.journal.sync()
-            self._confirmed = dict(self._accepted)
+            self.confirmed = dict(self.accepted)
         return new
 
     def said_all(self, peer: str) -> bool:
@@ -144,12 +140,6 @@ class DurableSession:
     def heard_all(self, peer: str) -> bool:
         """Nothing more will come from `peer`."""
         return peer in self._ended_by
-
-    def send(self, ready: Ready) -> None:
-        """Send what follows from no message."""
-        with self.journal.batch():
-            self.write_down(ready)
-        self.release()
 
     def write_down(self, ready: Ready) -> None:
         """In a batch of the journal: note what is to be sent, for `release` after it."""
@@ -224,13 +214,14 @@ class DurableSession:
 class FinishedRun:
     """In place of a session when the run is over, without secrets: sends again what was kept.
 
-    What comes late is written down unread, so it is counted: `most` is how many messages a whole
-    run has from each sender.
+    What comes late is written down unread, so it is counted: no link carries more than its run.
     """
 
-    def __init__(self, journal: Journal, most: Mapping[str, int]) -> None:
+    def __init__(self, run: Run, plans: Sequence[Plan], journal: Journal) -> None:
+        self.run = run
+        self.plans = plans
         self._served = list(journal.served())
-        self._most = most
+        self._most = run.most_messages(plans)
         self._ended: set[str] = set()
         state = journal.state
         self.nonces = {} if state is None else dict(state.nonces)

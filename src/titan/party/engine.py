@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import Any
 
 from titan.errors import FileError, WaitError
+from titan.joint.task import described
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections, Handshake
@@ -36,25 +37,19 @@ class Engine:
     """Runs one party's links until told to stop; an asynchronous context manager."""
 
     def __init__(
-        self,
-        study: Study,
-        identity: Identity,
-        durable: DurableSession,
-        handshake: Handshake,
-        *,
-        listen: str,
-        watch: Watch,
-        progress: Callable[[], RunProgress],
+        self, study: Study, identity: Identity, durable: DurableSession, listen: str, watch: Watch
     ) -> None:
+        session = durable.session
+        run, links = session.run, link_statuses(study, identity.name)
         self._listen = listen
-        links = link_statuses(study, identity.name)
         self._links = list(links.values())
-        self._session_progress = progress
+        self._session = session
         self._events = RunEvents(watch, self._progress)
         self._queue = ArrivalQueue(durable, links, self._events)
         self._attendance = Attendance(
-            study, handshake.run, identity.name, links, self._events, lambda: durable.session.nonces
+            study, run.number, run.name, links, self._events, lambda: session.nonces
         )
+        handshake = Handshake(run, described(session.plans))
         self._connections = Connections(
             study, identity, handshake, links, durable, self._queue, self._events, self._attendance
         )
@@ -120,7 +115,7 @@ class Engine:
         return sum(link.bytes_written for link in self._links)
 
     def _progress(self) -> RunProgress:
-        return self._attendance.named(self._session_progress())
+        return self._attendance.named(self._session.progress)
 
     def _waited_in_vain(self, wait: float) -> WaitError:
         progress = self._progress()

@@ -15,10 +15,14 @@ from dataclasses import dataclass, field
 from titan.listing import listing
 from titan.network import Network
 from titan.protocol import Plan
+from titan.protocol.messages import HEADER_BYTES
+from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.frames import Frame
 
 CONNECTING = "connecting"
 DOES_NOT_TAKE_PART = "does not take part"
+MOST_ANSWER = 1 << 26  # bytes
+_OVERHEAD = 256  # heads and one signature
 _NAMED = 4  # parties that are named; of more the number is told
 
 
@@ -37,25 +41,44 @@ class Run:
     def context(self) -> bytes:
         return self.study + self.number.to_bytes(4, "little")
 
+    @property
+    def name(self) -> str:
+        return self.network.parties[self.party]
+
+    @property
+    def senders(self) -> list[str]:
+        return [self.network.parties[p] for p in self.network.in_neighbours(self.party)]
+
+    @property
+    def receivers(self) -> list[str]:
+        return [self.network.parties[p] for p in self.network.out_neighbours(self.party)]
+
+    def most_messages(self, plans: Sequence[Plan]) -> dict[str, int]:
+        """Sender → the most messages that it has for this party in a whole run.
+
+        Those of the sums as planned; of every party a nonce and a digest; an answer and an end.
+        """
+        planned = Counter(
+            self.network.parties[sender]
+            for plan in plans
+            for round_ in range(plan.recovery_rounds + 1)
+            for sender, _ in plan.senders(self.party, round_)
+        )
+        told = 2 * len(self.network) + 2
+        return {name: planned[name] + told for name in self.senders}
+
+    def largest_message(self, plans: Sequence[Plan]) -> int:
+        """No message of this run is longer, in bytes."""
+        sizes = [MOST_ANSWER if self.solver is not None else 0]
+        for plan in plans:
+            recovery = int(plan.scheme.traffic().payload_bytes.max())
+            sizes.append(max(plan.mask_bytes, recovery) + HEADER_BYTES)
+        return max(sizes) + len(self.network) * SIGNATURE_BYTES + _OVERHEAD
+
 
 def run_identity(context: bytes, nonces: Iterable[bytes]) -> bytes:
     """Which run this is: that of these nonces, in the order of the parties, and of no others."""
     return hashlib.sha256(b"titan run\n" + context + b"".join(nonces)).digest()
-
-
-def most_messages(network: Network, party: int, plans: Sequence[Plan]) -> dict[str, int]:
-    """Sender → the most messages that it has for this party in a whole run.
-
-    Those of the sums as planned; of every party a nonce and a digest; an answer and an end.
-    """
-    planned = Counter(
-        sender
-        for plan in plans
-        for round_ in range(plan.recovery_rounds + 1)
-        for sender, _ in plan.senders(party, round_)
-    )
-    told = 2 * len(network) + 2
-    return {network.parties[p]: planned[p] + told for p in network.in_neighbours(party)}
 
 
 @dataclass(frozen=True)

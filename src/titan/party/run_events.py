@@ -87,14 +87,11 @@ class RunEvents:
             self.failure = error
         self._changed.set()
 
-    def tell(self, text: str) -> None:
-        self._watch.tell(text)
-
     def tell_once(self, peer: str, text: str) -> None:
         """Whoever tries again every few seconds is not worth a line each time."""
         if self._told.get(peer) != text:
             self._told[peer] = text
-            self.tell(f"{peer}: {text}")
+            self._watch.tell(f"{peer}: {text}")
 
     def is_well(self, peer: str) -> None:
         """What is wrong with it next is worth a line, even if it is the same again."""

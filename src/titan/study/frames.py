@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from titan.errors import InputError, MessageError, RecoveryError
 from titan.protocol.messages import Kind, Payload
-from titan.study.database import Database
+from titan.study.database import Database, explained
 
 MASK = Kind.MASK.name
 RECOVERY = frozenset(kind.name for kind in Kind) - {MASK}
@@ -232,20 +232,14 @@ class FrameLog(Database):
             Message(own, *facts)
             for facts in self._all("SELECT peer, sum, round, kind, size, sha256 FROM sent")
         ]
-        places = self._all("SELECT place FROM incoming")
-        told += [self._received(own, place) for (place,) in places]
+        with self._lock, explained(self.path, self.what):
+            told += [  # one by one: together the frames may not fit into memory
+                Message(peer, own, sum_, round_, kind, size, digest(Frame(peer, 0, kind, body)))
+                for peer, sum_, round_, kind, size, body in self._connection.execute(
+                    "SELECT peer, sum, round, kind, size, body FROM incoming"
+                )
+            ]
         return sorted(told, key=_order)
-
-    def _received(self, own: str, place: int) -> Message:
-        """Frames are looked at one by one: together they may not fit into memory."""
-        peer, sum_, round_, kind, size = self._one(
-            "SELECT peer, sum, round, kind, size FROM incoming WHERE place = ?", place
-        )
-        shown = None
-        if kind in RECOVERY:
-            (body,) = self._one("SELECT body FROM incoming WHERE place = ?", place)
-            shown = digest(Frame(peer, 0, kind, body))
-        return Message(peer, own, sum_, round_, kind, size, shown)
 
     def _keep(self, frame: Frame) -> None:
         if frame.secret:

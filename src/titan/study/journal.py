@@ -49,6 +49,13 @@ CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB);
 """
 
 
+def lost_journal(peer: str, run: int) -> PeerError:
+    return PeerError(
+        f"{peer} lost its journal; agree on run {run + 1}",
+        hint=f"going on would pair old masks with new ones and expose {peer}",
+    )
+
+
 @dataclass(frozen=True)
 class RunState:
     """What is known of the run; its keys are gone (an empty tuple) once secrets are erased."""
@@ -168,9 +175,7 @@ class Journal(FrameLog):
                 self._do("INSERT INTO parties VALUES (?, ?, ?)", place, name, own)
             for place, key in enumerate(keys):
                 self._do("INSERT INTO sums VALUES (?, ?)", place, key)
-            stored = self.state
-        assert stored is not None  # noqa: S101 - begun just now
-        return stored
+            return self._begun
 
     def _refuse_changed(self, state: RunState, data_digest: bytes) -> None:
         (stored,) = self._one("SELECT data FROM journal")
@@ -207,6 +212,12 @@ class Journal(FrameLog):
             bool(erased),
         )
 
+    @property
+    def _begun(self) -> RunState:
+        state = self.state
+        assert state is not None  # noqa: S101 - asked for after `begin`
+        return state
+
     # -- the others ---------------------------------------------------------------------------
 
     def set_nonce(self, peer: str, nonce: bytes) -> None:
@@ -219,10 +230,7 @@ class Journal(FrameLog):
                 raise PeerError(f"a nonce came from {peer!r}, who is not in the study")
             if known[0] is not None and known[0] != nonce:
                 (run,) = self._one("SELECT run FROM journal")
-                raise PeerError(
-                    f"{peer} lost its journal; agree on run {run + 1}",
-                    hint=f"going on would pair old masks with new ones and expose {peer}",
-                )
+                raise lost_journal(peer, run)
             self._do("UPDATE parties SET nonce = ? WHERE name = ?", nonce, peer)
 
     # -- the end ------------------------------------------------------------------------------
@@ -235,13 +243,14 @@ class Journal(FrameLog):
                 raise RecoveryError("the pooled sum is not the one found before the restart")
             self._do("UPDATE journal SET agreed = ?", digest_of_sum)
 
-    def finish(self, result: bytes, transcript: bytes) -> None:
+    def finish(self, result: bytes, transcript: bytes) -> RunState:
         """Keep what was learned and the signed transcript; the first ones stay."""
         with self.batch():
             self._do(
                 "UPDATE journal SET result = ?, transcript = ? WHERE result IS NULL",
                 result, transcript,
             )  # fmt: skip
+            return self._begun
 
     def erase_secrets(self, to_serve: Iterable[Frame] = ()) -> None:
         """Forget keys, masks and the data's digest; the run must be finished.
