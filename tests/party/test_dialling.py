@@ -13,6 +13,7 @@ from titan.party.connecting import Connections
 from titan.party.links import Outgoing
 from titan.party.run_events import LinkStatus
 from titan.party.wire import Role
+from titan.study.frames import Frame
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_a_message_that_is_refused_each_time_is_not_sent_ten_times_a_second(
     async def tried(_: LinkStatus) -> None:
         link.up = True
         if carries:
-            outgoing.add(b"message")
+            outgoing.waiting.append(Frame("south", outgoing.next, "END", b"message"))
             outgoing.acknowledged(outgoing.next)
 
     async def sleep(pause: float) -> None:

@@ -89,7 +89,7 @@ def seen_by_east(
         answer = hashlib.sha256(mask).digest() if careless else b"42"
         send(table.seats["north"].durable, table.seats["north"].session.tell_answer(answer))
         table.run()
-        assert all(seat.session.ended for seat in table.seats.values())
+        assert all(str(seat.session.progress) == "end" for seat in table.seats.values())
         told = table.seats["north"].journal.messages()
         shown: list[object] = [told, table.totals("north"), table.seats["north"].session.agreed]
         hidden = []

@@ -31,7 +31,8 @@ def too_few() -> TitanError:
 def ended_in_order(table: Table) -> bool:
     """Every link has carried its last message, and it was acknowledged."""
     return all(
-        seat.session.ended and not seat.durable.unacknowledged() for seat in table.seats.values()
+        str(seat.session.progress) == "end" and not seat.durable.unacknowledged()
+        for seat in table.seats.values()
     )
 
 

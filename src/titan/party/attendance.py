@@ -153,7 +153,12 @@ class Absentee:
         """Until all neighbours were told, or for some seconds: not all need be there."""
         dialled = {link.peer for link in self._links if link.dials}
         tasks = [asyncio.ensure_future(self._dial(peer)) for peer in dialled]
-        listener = await self._listen(listen, {link.peer for link in self._links if not link.dials})
+        cards = [self._study.card(name) for name in sorted(self._untold - dialled)]
+        listener: Listener | None = None
+        if cards:
+            with suppress(PeerError):  # the port is taken, and nothing is to be done about it
+                listener = Listener(self._identity, cards, listen, self._accept, lambda: None)
+                await listener.start()
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SECONDS):
@@ -164,16 +169,6 @@ class Absentee:
             await asyncio.gather(*tasks, return_exceptions=True)
             if listener is not None:
                 await listener.close(_GRACE)
-
-    async def _listen(self, address: str, peers: set[str]) -> Listener | None:
-        if not peers:
-            return None
-        cards = [self._study.card(name) for name in sorted(peers)]
-        with suppress(PeerError):  # the port is taken, and nothing is to be done about it
-            listener = Listener(self._identity, cards, address, self._accept, lambda: None)
-            await listener.start()
-            return listener
-        return None
 
     async def _accept(self, card: Card, stream: Stream) -> None:
         try:

@@ -74,20 +74,17 @@ class DurableSession:
         self._known: set[str] = set()
         self._ended: set[str] = set()  # to whom the last message was released
         self._ended_by: set[str] = set()  # and by whom
-        self._frames: dict[str, list[Frame]] = {peer: [] for peer in run.receivers}
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
         self._must_sync = False  # before they leave
         self._written_to: set[str] = set()  # for whom something was released
         with journal.batch():
             self.write_down(session.start())
             for frame in journal.incoming():
-                self.write_down(session.receive(Received(frame)))
-                self._note_end(frame)
+                self._receive(Received(frame), again=True)
             self._note_nonces()
         self.release()
         for peer, link in self.outgoing.items():
             link.acknowledged(journal.acknowledged_by(peer) + 1)
-            self._forget(peer)
         self.accepted = {peer: source.expected for peer, source in self.incoming.items()}
         """Peer → all messages from it below this number are written down."""
         journal.sync()  # an earlier process may not have
@@ -106,7 +103,7 @@ class DurableSession:
                 if arrival.number != accepted[arrival.peer]:
                     continue  # it follows a message that was refused, and will come again
                 try:
-                    self._take(arrival)
+                    self._receive(messages.decode(arrival.peer, arrival.number, arrival.message))
                 except MessageError as error:
                     self.incoming[arrival.peer].rewind(arrival.number)
                     refused.append(Refused(arrival.peer, arrival.number, error.message))
@@ -118,12 +115,13 @@ class DurableSession:
         self.refused += len(refused)
         return refused
 
-    def _take(self, arrival: Arrival) -> None:
-        received = messages.decode(arrival.peer, arrival.number, arrival.message)
+    def _receive(self, received: Received, *, again: bool = False) -> None:
         due = self.session.receive(received)
-        self.journal.record_incoming(received.frame)
+        if not again:
+            self.journal.record_incoming(received.frame)
         self.write_down(due)
-        self._note_end(received.frame)
+        if received.frame.kind == END:
+            self._ended_by.add(received.frame.peer)
 
     def confirm(self) -> set[str]:
         """Wait for the disk; from whom messages are confirmed now that were not before."""
@@ -154,9 +152,8 @@ class DurableSession:
             self.journal.sync()
             self._must_sync = False
         for frame in self._due:
-            self.outgoing[frame.peer].add(frame.body)
+            self.outgoing[frame.peer].waiting.append(frame)
             self._written_to.add(frame.peer)
-            self._frames[frame.peer].append(frame)
             if frame.kind == END:
                 self._ended.add(frame.peer)
         self._due.clear()
@@ -171,19 +168,18 @@ class DurableSession:
         new = self.outgoing[peer].acknowledged(next_)
         if new:
             self.journal.acknowledged(peer, next_ - 1)
-            self._forget(peer)
         return new
 
     def masks_arrived(self) -> None:
         """All have agreed, so the masks are on their disks, whatever was acknowledged."""
-        for peer, frames in self._frames.items():
-            masks = [frame.sequence for frame in frames if frame.kind == MASK]
+        for peer, link in self.outgoing.items():
+            masks = [frame.sequence for frame in link.waiting if frame.kind == MASK]
             if masks:
                 self.acknowledged(peer, masks[-1] + 1)
 
     def unacknowledged(self) -> list[Frame]:
         """Own messages not acknowledged yet."""
-        return [frame for frames in self._frames.values() for frame in frames]
+        return [frame for link in self.outgoing.values() for frame in link.waiting]
 
     def needed(self) -> list[Frame]:
         """Those of them that somebody may be waiting for.
@@ -195,14 +191,6 @@ class DurableSession:
             for frame in self.unacknowledged()
             if frame.kind != END and frame.peer not in self._ended_by
         ]
-
-    def _note_end(self, frame: Frame) -> None:
-        if frame.kind == END:
-            self._ended_by.add(frame.peer)
-
-    def _forget(self, peer: str) -> None:
-        first = self.outgoing[peer].first
-        self._frames[peer] = [f for f in self._frames[peer] if f.sequence >= first]
 
     def _note_nonces(self) -> None:
         for name, nonce in self.session.nonces.items():

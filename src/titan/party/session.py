@@ -99,11 +99,6 @@ class Session:
         return self.agreed is not None and self.answer is not None
 
     @property
-    def ended(self) -> bool:
-        """All in-neighbours have said their last."""
-        return self._ended == set(self._network.in_neighbours(self.run.party))
-
-    @property
     def progress(self) -> RunProgress:
         """How far it is, and for whom it waits."""
         if self.complete or self.stopped is not None:
@@ -186,7 +181,7 @@ class Session:
 
     def _pass_on(self, kind: str, passed: Iterable[Passed]) -> Ready:
         """What is told to all is told once, and must be on the disk with what it follows from."""
-        frames = [self._frame(item.receiver, kind, item.told.encode(kind)) for item in passed]
+        frames = [self._frame(receiver, kind, told.encode(kind)) for receiver, told in passed]
         return Ready(frames, must_sync=bool(frames))
 
     # -- sums ---------------------------------------------------------------------------------

@@ -22,12 +22,8 @@ class Signer(Protocol):
     def signed_by(self, party: int, signature: bytes, data: bytes) -> bool: ...
 
 
-@dataclass(frozen=True)
-class Passed:
-    """Something to be passed on to a neighbour."""
-
-    receiver: int
-    told: Told
+Passed = tuple[int, Told]
+"""A neighbour, and what is to be passed on to it."""
 
 
 @dataclass
@@ -90,4 +86,4 @@ class SignedBroadcast:
 
     def _passed(self, told: Told, but: set[int]) -> list[Passed]:
         receivers = self.network.out_neighbours(self.party)
-        return [Passed(receiver, told) for receiver in receivers if receiver not in but]
+        return [(receiver, told) for receiver in receivers if receiver not in but]

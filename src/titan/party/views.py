@@ -53,7 +53,12 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
     said around the sums is in the view's `notices`.
     """
     place = checked_path(folder)
-    study = _study(place)
+    for needed in ("study.toml", "runs"):
+        if not (place / needed).exists():
+            raise FileError(
+                f'"{place}" is not the folder of a rehearsal: it has no {needed}', hint=_AGAIN
+            )
+    study = Study.load(place / "study.toml")
     network = study.network
     members = members_of(network, coalition)
     names = tuple(network.parties[i] for i in members)
@@ -71,15 +76,6 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
     return View(
         network, names, sums, tuple(messages), MappingProxyType(inputs), seen_frames.notices()
     )
-
-
-def _study(place: Path) -> Study:
-    for needed in ("study.toml", "runs"):
-        if not (place / needed).exists():
-            raise FileError(
-                f'"{place}" is not the folder of a rehearsal: it has no {needed}', hint=_AGAIN
-            )
-    return Study.load(place / "study.toml")
 
 
 def _sums(study: Study, made: int) -> tuple[PlannedSum, ...]:
