@@ -40,7 +40,8 @@ def asked(content: Mapping[str, Any]) -> dict[str, Any]:
     options = {
         key: given.pop(key) for key in ("formula", "weights", "release", "cov_type") if key in given
     }
-    ranges = {c: Number.read(*r, "1") for c, r in dict(given.pop("ranges", {})).items()}
+    said = dict(given.pop("ranges", {}))
+    ranges = {c: Number.read(low, high, "1") for c, (low, high) in said.items()}
     given.setdefault("questions", (regression(**options),))
     given.setdefault("columns", Dictionary.of(ranges))
     given["columns"] = described(given["columns"], given["questions"])

@@ -36,7 +36,7 @@ from titan.leastsquares import PooledMoments, column_scales
 from titan.leastsquares.pooled import symmetric
 from titan.moments import Moments
 from titan.moments.rational import RationalMoments
-from titan.release.cells import CellCounts
+from titan.release.cells import ROWS_ALONE, CellCounts
 from titan.release.sizes import INDICATOR, Size
 from titan.ring import Residues, Ring
 
@@ -74,7 +74,7 @@ class Found:
     parties: int
     bits: int
     release: Release
-    cells: CellCounts = CellCounts()
+    cells: CellCounts = ROWS_ALONE
     """Counted where all rows lie in one place, before any sum."""
 
     @property
@@ -160,7 +160,7 @@ class Given:
     release: Release
     weights: Size = INDICATOR
     """Without weights every row counts once."""
-    cells: CellCounts = CellCounts()
+    cells: CellCounts = ROWS_ALONE
 
     @property
     def columns(self) -> int:

@@ -15,7 +15,7 @@ from titan.joint.system import LinearSystem
 from titan.leastsquares.robust import CovType
 from titan.moments import Model
 from titan.release import Dictionary
-from titan.release.cells import CellCounts, cells_of
+from titan.release.cells import ROWS_ALONE, CellCounts, cells_of
 from titan.release.sizes import INDICATOR, size_of, sizes
 
 _MOST_EXPONENT = 300  # penalties are doubles in the end
@@ -142,7 +142,7 @@ def _settle_system(asked: Asked, columns: Dictionary) -> Asked:
 def system(asked: Asked, setting: Setting) -> LinearSystem:
     """A x = b, each party bringing rows (A_i, b_i)."""
     model = Model.from_columns(str(asked["response"]), list(asked["columns"]), intercept=False)
-    return LinearSystem(**_pooled(model, setting, "solution", CellCounts()))
+    return LinearSystem(**_pooled(model, setting, "solution", ROWS_ALONE))
 
 
 def _choice(what: str, given: Any, allowed: tuple[str, ...], why: str = "") -> None:

@@ -32,7 +32,7 @@ from titan.moments.reading import read
 from titan.moments.rows import Check, Missing, ModelRows
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
-from titan.release.cells import CellCounts
+from titan.release.cells import ROWS_ALONE
 from titan.release.policy import Policy
 from titan.ring import Residues, Ring
 
@@ -82,7 +82,7 @@ class PooledModel:
         if self.model is None:
             return None
         inference, further = self.equations.release == "inference", len(self.equations.sums)
-        cells = self.equations.cells if isinstance(self.equations, Given) else CellCounts()
+        cells = self.equations.cells if isinstance(self.equations, Given) else ROWS_ALONE
         counted = [Item("cells", cells.entries - 1, cells.opens)] if cells.entries > 1 else []
         return explain_model(
             self.model, inference=inference, counted=counted, further=self.sums[further:]

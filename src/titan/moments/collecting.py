@@ -88,7 +88,7 @@ class _OfModel(Reading[PartialMoments, Result]):
 
 @dataclass(frozen=True)
 class CollectMoments(_OfModel[Collected]):
-    """`collect` as a reading, for one pass with others; `counting` counts the rows that are used."""
+    """`collect` as a reading, for one pass with others; `counting` counts the rows used."""
 
     counting: Callable[[Readings], Counts] | None = None
 

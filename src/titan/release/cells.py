@@ -46,7 +46,7 @@ _LIMIT = 1 << 62
 
 @dataclass(frozen=True)
 class Cut:
-    """A way to divide rows into groups: by the levels of a category, or by a number's two values."""
+    """A way to divide rows: by the levels of a category, or by a number's two values."""
 
     column: str
     labels: tuple[str, ...]
@@ -174,6 +174,9 @@ class CellCounts:
             names = ", ".join(dict.fromkeys(each.column for each in self.digits))
             said.append(f"the rows and parties off coarser grids of {names}")
         return "; ".join(said)
+
+
+ROWS_ALONE = CellCounts()
 
 
 # -- those of a model ---------------------------------------------------------------------------

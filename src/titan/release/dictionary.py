@@ -194,7 +194,7 @@ class Dictionary(Mapping[str, Column]):
             if column is None:
                 raise InputError(
                     f"the data dictionary does not say what {name!r} is",
-                    hint=f"a number: --range {name}=0:120 --step {name}=1; of 0 and 1: --flag {name}",
+                    hint=f"a number: --range {name}=0:120 --step {name}=1; 0 or 1: --flag {name}",
                 )
             if isinstance(column, Number) and column.step is None:
                 raise InputError(
