@@ -178,7 +178,8 @@ def _make_study(folder: Path, parties: int, tau: int) -> None:
     links = tuple(Link(a, b) for a, b in network.edges)
     cards = tuple(it.card for it in identities)
     asked = Question("regression", "", (("formula", "y ~ x"),))
-    study = Study("a benchmark", tau, cards, links, questions=(asked,))
+    columns = Dictionary.of({"x": Number.read("0", "1", "0.001"), "y": Flag()})
+    study = Study("a benchmark", tau, cards, links, columns, (asked,))
     study.save(folder / "study.toml")
 
 
