@@ -37,6 +37,8 @@ class Setting:
     limits: Limits
     bits: int = 128
     missing: Missing = "refuse"
+    tau: int = 0
+    """How many parties may put together what they know."""
 
 
 Build = Callable[[Asked, Setting], Computation[Any, Any, Any]]

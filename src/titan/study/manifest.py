@@ -160,7 +160,12 @@ class Study:
     def setting(self) -> Setting:
         """What its questions are asked in."""
         return Setting(
-            self.network.parties, self.columns, self.limits, self.bits, missing=self.missing
+            self.network.parties,
+            self.columns,
+            self.limits,
+            self.bits,
+            missing=self.missing,
+            tau=self.tau,
         )
 
     @cached_property
