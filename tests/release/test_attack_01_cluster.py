@@ -24,7 +24,7 @@ from titan.joint.settings import SumSettings
 from titan.joint.together import together
 from titan.moments import Model, collect, open_source
 from titan.moments.collecting import summed_score
-from titan.privacy.limits import DEFAULT
+from titan.release.policy import DEFAULT
 from titan.release import Dictionary
 from titan.release.dictionary import Number
 from titan.release.sizes import sizes

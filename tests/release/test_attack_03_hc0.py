@@ -20,7 +20,7 @@ from titan.joint.together import together
 from titan.leastsquares import Regression
 from titan.leastsquares.balls import Ball
 from titan.moments import Model, Moments, open_source
-from titan.privacy.limits import DEFAULT
+from titan.release.policy import DEFAULT
 from titan.release import Dictionary
 from titan.release.dictionary import Number
 

@@ -17,8 +17,8 @@ from titan.errors import InputError
 from titan.joint.computation import Computation
 from titan.listing import listing
 from titan.moments.rows import Missing
-from titan.privacy.limits import Limits
 from titan.release import Dictionary
+from titan.release.policy import Policy
 
 Value = str | tuple[str, ...]
 Asked = Mapping[str, Value]
@@ -34,11 +34,10 @@ class Setting:
 
     parties: tuple[str, ...]
     columns: Dictionary
-    limits: Limits
+    policy: Policy
     bits: int = 128
     missing: Missing = "refuse"
     tau: int = 0
-    """How many parties may put together what they know."""
 
 
 Build = Callable[[Asked, Setting], Computation[Any, Any, Any]]

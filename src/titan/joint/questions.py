@@ -15,6 +15,7 @@ from titan.joint.system import LinearSystem
 from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.moments import Model
 from titan.release import Dictionary
+from titan.release.cells import ROWS_ALONE, CellCounts, cells_of
 from titan.release.sizes import INDICATOR, size_of, sizes
 
 _MOST_EXPONENT = 300  # penalties are doubles in the end
@@ -26,20 +27,27 @@ def _model(asked: Asked, columns: Dictionary) -> Model:
     return columns.model(str(asked["formula"]), weights=weights)
 
 
-def equations(model: Model, setting: Setting, release: Release) -> Equations:
-    """With sizes given by the dictionary where it knows them all, else with scales found."""
+def equations(
+    model: Model, setting: Setting, release: Release, cells: CellCounts | None = None
+) -> Equations:
+    """With sizes given by the dictionary, which must describe every number that is read."""
+    setting.columns.check_described(model.number_columns)
     known = sizes(model, setting.columns)
     weights = size_of(model.weights, setting.columns) if model.weights else INDICATOR
     if known is None or weights is None:
         return Found(model.names, len(setting.parties), setting.bits, release)
-    return Given(model.names, known, release, weights)
+    counted = cells_of(model, setting.columns) if cells is None else cells
+    return Given(model.names, known, release, weights, counted)
 
 
-def _pooled(model: Model, setting: Setting, release: Release) -> dict[str, Any]:
+def _pooled(
+    model: Model, setting: Setting, release: Release, cells: CellCounts | None = None
+) -> dict[str, Any]:
     return {
-        "equations": equations(model, setting, release),
+        "equations": equations(model, setting, release, cells),
+        "tau": setting.tau,
         "parties": len(setting.parties),
-        "limits": setting.limits,
+        "policy": setting.policy,
         "model": model,
         "missing": setting.missing,
         "check": setting.columns.place,
@@ -139,7 +147,7 @@ def _settle_system(asked: Asked, columns: Dictionary) -> Asked:
 def system(asked: Asked, setting: Setting) -> LinearSystem:
     """A x = b, each party bringing rows (A_i, b_i)."""
     model = Model.from_columns(str(asked["response"]), list(asked["columns"]), intercept=False)
-    return LinearSystem(**_pooled(model, setting, "solution"))
+    return LinearSystem(**_pooled(model, setting, "solution", ROWS_ALONE))
 
 
 def _choice(what: str, given: Any, allowed: tuple[str, ...]) -> None:

@@ -33,6 +33,8 @@ class Batch:
 
     columns: list[Column] = field(repr=False)
     rows: int
+    readings: Readings = field(repr=False)
+    """What they were made of."""
     weights: Column | None = field(default=None, repr=False)
     """w in Σ w a aᵀ, where the model has analytic weights: multiply one side by it."""
 
@@ -113,4 +115,4 @@ class ModelRows:
             readings = self.check(readings)
             count = replace(count, rounded=readings.rounded)
         weights = self.model.evaluate_weights(readings)
-        return Batch(self.model.evaluate(readings), readings.rows, weights), count
+        return Batch(self.model.evaluate(readings), readings.rows, readings, weights), count
