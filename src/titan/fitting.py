@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, TypeVar, Unpack, get_args
 
 import numpy as np
@@ -19,9 +18,9 @@ from titan.joint.regression import Known, Regression, RowsPart
 from titan.joint.ridge import RidgeRegression
 from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem
-from titan.leastsquares import PooledMoments, Ridge, Solution, ridge_pooled
 from titan.leastsquares import Regression as Fit
-from titan.leastsquares.pooled import integers
+from titan.leastsquares import Ridge, Solution, ridge_pooled
+from titan.leastsquares.pooled import exact
 from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.listing import listing
 from titan.matrices import moments_of
@@ -230,25 +229,6 @@ def _alone(source: Source, model: Model, missing: Missing, cov_type: CovType) ->
         answer = regression.answer(regression.learn(n, known, regression.secret(n, known, part)))
     assert answer is not None  # noqa: S101 - there is no further sum
     return replace(answer, dropped={source.label: part.dropped} if part.dropped else {})
-
-
-def exact(moments: SecretMoments) -> PooledMoments:
-    """The moments of one party alone: nothing is pooled, nothing rounded."""
-    if not isinstance(moments, Moments):
-        raise TypeError("moments of rows were expected")
-    n = len(moments.names) - 1
-    matrix = integers([[int(x) for x in row] for row in moments.matrix().tolist()])
-    units = [Fraction(2) ** two * Fraction(5) ** five for two, five in moments.units]
-    return PooledMoments.of_integers(
-        moments.names[:n],
-        matrix[:n, :n],
-        matrix[:n, n],
-        units[:n],
-        rows=moments.rows,
-        bb=matrix[n, n],
-        response=moments.names[n],
-        response_unit=units[n],
-    )
 
 
 # -- all parties ------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ from titan.joint.settings import SumSettings
 from titan.joint.together import together
 from titan.moments import Model, collect, open_source
 from titan.moments.collecting import summed_score
-from titan.release.policy import DEFAULT
 from titan.release import Dictionary
 from titan.release.dictionary import Number
+from titan.release.policy import DEFAULT
 from titan.release.sizes import sizes
 
 NET = titan.Network.complete(4)

@@ -20,9 +20,9 @@ from titan.joint.together import together
 from titan.leastsquares import Regression
 from titan.leastsquares.balls import Ball
 from titan.moments import Model, Moments, open_source
-from titan.release.policy import DEFAULT
 from titan.release import Dictionary
 from titan.release.dictionary import Number
+from titan.release.policy import DEFAULT
 
 NET = titan.Network.complete(3)
 KNOWN = Dictionary.of({"b": Number.read("0", "200", "1"), "x": Number.read("0", "60", "1")})

@@ -135,8 +135,8 @@ class _Reading:
     allow_small: bool
 
     def alone(self, part: Part) -> Regression | Ridge:
-        from titan.fitting import exact
         from titan.leastsquares import fit_pooled
+        from titan.leastsquares.pooled import exact
         from titan.moments import Moments
 
         if not isinstance(part, Moments):

@@ -22,7 +22,7 @@ import numpy as np
 
 from titan.leastsquares.dependence import rank_error
 from titan.leastsquares.pooled import Integers, PooledMoments, bit_length, integers
-from titan.leastsquares.precise import singular
+from titan.leastsquares.precise import rank_of
 
 if TYPE_CHECKING:
     from flint import fmpz_mat
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from titan.moments import Moments
 
 _FIRST_DIGITS = 384
-_MOST_DIGITS = 1536  # where the columns may depend on each other
+_MOST_DIGITS = 1536  # where the moments are rounded
 _GOOD_BITS = 128
 """Every entry of W G Wᵀ is within 2^-128 of the identity's."""
 
@@ -88,26 +88,29 @@ class Whitening:
 
 def whiten(moments: PooledMoments, *, full_rank: bool = True) -> Whitening:
     """RankError, naming columns, where they depend on each other and that is not allowed."""
-    digits = _FIRST_DIGITS
-    while digits <= _most_digits(moments, full_rank):
+    digits, n = _FIRST_DIGITS, len(moments.names)
+    rank = None  # found out only where it matters
+    while digits <= _most_digits(moments):
         fixed: Integers = (moments.gram << digits) // moments.denominator
         found = eliminate(fixed, digits)
-        if len(found) == len(fixed) or not full_rank:
+        if len(found) < n and rank is None:
+            rank = rank_of(moments)
+            if full_rank and rank < n:
+                break
+        if len(found) == n or (not full_rank and (len(found) == rank or not moments.exact)):
             defect = _defect(moments, found, digits)
             if defect <= Fraction(1, 1 << _GOOD_BITS):
                 return Whitening(moments.scales, found, digits, defect)
-        elif digits == _FIRST_DIGITS and singular(moments):
-            break
         digits *= 2
     raise rank_error(moments)
 
 
-def _most_digits(moments: PooledMoments, full_rank: bool) -> int:
-    """By Hadamard's bound on the determinant, where only an exact dependence is to be refused."""
+def _most_digits(moments: PooledMoments) -> int:
+    """Where nothing was rounded, by Hadamard's bound on the determinant: any rank must be found."""
     n, bits = len(moments.names), bit_length(moments.gram)
-    if not (moments.exact and full_rank):
+    if not moments.exact:
         return _MOST_DIGITS
-    return 4 * n * (bits + n.bit_length() + 4) + 2 * _FIRST_DIGITS
+    return 8 * n * (bits + n.bit_length() + 4) + 2 * _FIRST_DIGITS
 
 
 def eliminate(matrix: Integers, digits: int) -> Integers:
