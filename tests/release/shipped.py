@@ -7,9 +7,11 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+import numpy as np
+
 from titan.leastsquares.pooled import exact
 from titan.leastsquares.whitening import whiten
-from titan.moments import Source, open_source
+from titan.moments import Model, Source, open_source
 from titan.moments.collecting import CollectMoments
 from titan.moments.reading import read
 from titan.moments.rows import ModelRows
@@ -17,7 +19,7 @@ from titan.moments.sources import split_by
 from titan.release import Dictionary
 from titan.release.cells import cells_of
 from titan.release.dictionary import Flag, Number
-from titan.release.leverage import own_leverage, pooled_leverage
+from titan.release.leverage import joint_model, own_leverage, pooled_leverage
 from titan_lab import datasets
 
 HEART = Dictionary.of(
@@ -47,21 +49,45 @@ def firms() -> dict[str, Source]:
 
 
 def check_own(
-    source: Any, known: Dictionary, formula: str, others: Sequence[Any] | None = None
+    source: Any,
+    known: Dictionary,
+    formulas: str | Sequence[str],
+    pooled: Sequence[Sequence[int]] | None = None,
 ) -> None:
     """What a party looks at before the regressors' Gram matrix leaves it.
 
-    If nobody else is given, others have three rows in every cell.
+    If no pooled counts are given, one list for each formula, others have three rows in every cell.
     """
-    model = known.model(formula)
-    rows, cells = ModelRows(model, check=known.place), cells_of(model, known)
-    reading = CollectMoments(rows, cells.count)
-    found = read(open_source(source), reading)
-    pooled = [n + 3 for n in found.counts]
-    if others is not None:
-        counts = [read(open_source(other), reading).counts for other in others]
-        pooled = [sum(each) for each in zip(found.counts, *counts, strict=True)]
-    own_leverage(rows, open_source(source), found.moments, cells, found.counts, pooled)
+    models = _models(known, formulas)
+    own = counts_of(source, known, formulas)
+    together = pooled or [[n + 3 for n in counts] for counts in own]
+    cells = [cells_of(model, known) for model in models]
+    counted = list(zip(cells, own, together, strict=True))
+    own_leverage(ModelRows(joint_model(models), check=known.place), open_source(source), counted)
+
+
+def counts_of(source: Any, known: Dictionary, formulas: str | Sequence[str]) -> list[list[int]]:
+    """How many rows are in the cells of every formula."""
+    found = []
+    for model in _models(known, formulas):
+        rows = ModelRows(model, check=known.place)
+        reading = CollectMoments(rows, cells_of(model, known).count)
+        found.append([int(n) for n in read(open_source(source), reading).counts])
+    return found
+
+
+def _models(known: Dictionary, formulas: str | Sequence[str]) -> list[Model]:
+    return list(map(known.model, [formulas] if isinstance(formulas, str) else formulas))
+
+
+def check_everybody(
+    parties: Mapping[str, Source], known: Dictionary, formulas: str | Sequence[str]
+) -> None:
+    """`check_own` at every party."""
+    everybody = [counts_of(source, known, formulas) for source in parties.values()]
+    pooled = [np.sum(each, axis=0).tolist() for each in zip(*everybody, strict=True)]
+    for source in parties.values():
+        check_own(source, known, formulas, pooled)
 
 
 def check_pooled(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.release.shipped import HEART, check_own, hospitals
+from tests.release.shipped import HEART, check_own, counts_of, hospitals
 from titan.errors import ReleaseError
 from titan.moments import Source
 from titan.release import Dictionary
@@ -49,6 +49,23 @@ def test_the_patient_is_not_in_anything_that_leaves(regressors: str) -> None:
     assert caught.value.rule == "leverage"
     assert PLACE in caught.value.message
     assert " and " not in caught.value.message.split(PLACE)[1]
+
+
+@pytest.mark.parametrize(
+    "formulas",
+    [
+        [f"I({SPIKE}+1e-20) ~ sex + oldpeak"],
+        [f"I({SPIKE}+age) ~ age + sex"],
+        [f"thalach ~ sex + I({SPIKE} + age)", "thalach ~ sex + age"],
+        [f"thalach ~ I({SPIKE} + exp(-0.01*age))", "oldpeak ~ exp(-0.01*age)"],
+        [f"I(thalach + {SPIKE}) ~ age", "thalach ~ age"],
+        [f"I(thalach + {SPIKE}) ~ age", "age ~ sex + thalach"],
+    ],
+)
+def test_nor_as_a_response_nor_between_two_questions(formulas: list[str]) -> None:
+    """Each question by itself may look ordinary: what one sums is taken from what another does."""
+    with pytest.raises(ReleaseError, match="stand alone"):
+        check_own(cleveland(), HEART, formulas)
 
 
 def few(rows: int = 12) -> dict[str, Any]:
@@ -111,7 +128,8 @@ def one_in_a_cell() -> dict[str, Any]:
 def test_a_row_alone_in_a_cell_hides_among_the_others(regressors: str) -> None:
     """They have rows there: that was counted before."""
     other = one_in_a_cell() | {"g": np.arange(ROWS) % 3 // 2}
-    check_own(one_in_a_cell(), KNOWN, f"y ~ {regressors}", [other])
+    both = [counts_of(table, KNOWN, f"y ~ {regressors}")[0] for table in (one_in_a_cell(), other)]
+    check_own(one_in_a_cell(), KNOWN, f"y ~ {regressors}", [np.sum(both, axis=0).tolist()])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.release.shipped import GRUNFELD, HEART, check_own, check_pooled, firms, hospitals
+from tests.release.shipped import GRUNFELD, HEART, check_everybody, check_pooled, firms, hospitals
 from titan.errors import ReleaseError
 
 ALL = "thalach ~ age + sex + trestbps + exang + oldpeak + cp2 + cp3 + cp4"
@@ -34,18 +34,20 @@ OF_FIRMS = (
 
 @pytest.mark.parametrize("formula", OF_HEART)
 def test_of_patients(formula: str) -> None:
-    parties = list(hospitals().values())
-    for at, source in enumerate(parties):
-        check_own(source, HEART, formula, parties[:at] + parties[at + 1 :])
+    check_everybody(hospitals(), HEART, formula)
     assert len(list(check_pooled(hospitals(), HEART, formula))) == 4
+
+
+def test_several_in_one_study() -> None:
+    check_everybody(hospitals(), HEART, OF_HEART[:6])
+    check_everybody(hospitals(), HEART, OF_HEART[6:])
+    check_everybody(firms(), GRUNFELD, OF_FIRMS[:2])
 
 
 @pytest.mark.parametrize("formula", OF_FIRMS)
 def test_of_firms(formula: str) -> None:
     """Twenty rows each."""
-    parties = list(firms().values())
-    for at, source in enumerate(parties):
-        check_own(source, GRUNFELD, formula, parties[:at] + parties[at + 1 :])
+    check_everybody(firms(), GRUNFELD, formula)
     assert len(list(check_pooled(firms(), GRUNFELD, formula))) == 11
 
 

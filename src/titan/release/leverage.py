@@ -34,15 +34,16 @@ from titan.leastsquares.pooled import PooledMoments, exact
 from titan.leastsquares.whitening import Whitening, whiten
 from titan.listing import listing
 from titan.moments import Moments, Source
+from titan.moments.collecting import CollectMoments
 from titan.moments.columns import Column
-from titan.moments.expressions import Name
+from titan.moments.expressions import Name, quoted
 from titan.moments.gram import gram, weighted
 from titan.moments.model import Model, Readings
-from titan.moments.reading import Reading, read
+from titan.moments.reading import Reading, read, read_all
 from titan.moments.rows import Batch, ModelRows
 from titan.moments.sources import Block
 from titan.moments.terms import Category, DesignColumn, Polynomial
-from titan.release.cells import ROWS_ALONE, CellCounts
+from titan.release.cells import CellCounts, Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,27 +58,46 @@ _NAMED = 5
 _DONORS = 32
 
 
-def own_leverage(
-    rows: ModelRows,
-    source: Source,
-    moments: Moments,
-    cells: CellCounts = ROWS_ALONE,
-    own: Sequence[int] = (),
-    pooled: Sequence[int] = (),
-) -> None:
+Counted = tuple[CellCounts, Sequence[int], Sequence[int]]
+"""Cells, how many own rows are in them, and how many of all parties: these were checked before, so
+that where there are own rows others have enough."""
+
+
+def joint_model(models: Sequence[Model]) -> Model:
+    """One whose regressors are all columns of these models, the responses too.
+
+    What is summed for one question can be taken from what is summed for another: I(age + spike) in
+    one, age in the other. And of a response that is a spike, Aᵀb is that row of A.
+    """
+    terms = [":".join(map(str, term)) for model in models for term in model.terms if term]
+    terms += [str(model.response) for model in models]
+    constant = "1" if any(() in model.terms for model in models) else "0"
+    apart = f"I(0 + {quoted(models[0].number_columns[0])})"  # a response that is none of them
+    return Model(
+        f"{apart} ~ {' + '.join([constant, *dict.fromkeys(terms)])}", weights=_common(models)
+    )
+
+
+def _common(models: Sequence[Model]) -> str | None:
+    """Rows weigh as in these models if that is the same in all, else alike."""
+    weights = {model.weights for model in models}
+    return weights.pop() if len(weights) == 1 else None
+
+
+def own_leverage(rows: ModelRows, source: Source, counted: Sequence[Counted] = ()) -> None:
     """ReleaseError where a row is all but alone among the own.
 
-    `own` and `pooled` are the counts of `cells`, checked before: where there are own rows, others
-    have enough.
+    `rows` are those of the `joint_model` of all that is asked of them.
     """
-    whole = [moments]
-    if cells.tables:
-        others = [total - here if here else 0 for total, here in zip(pooled, own, strict=True)]
-        donors = read(source, _Donors(rows))
-        whole = [moments + _others(rows.model, each, cells, others) for each in donors]
-    groups = list(_groups(rows.model, moments.rows))
+    moments, donors = read_all(source, [CollectMoments(rows), _Donors(rows)])
+    whole = [moments.moments]
+    if any(cells.tables for cells, _, _ in counted):
+        whole = [moments.moments + _others(rows.model, each, counted) for each in donors]
+    groups = list(_groups(rows.model, moments.moments.rows))
     projections = tuple(
-        _projection(each, group, moments.rows) for each in map(exact, whole) for group in groups
+        _projection(each, group, moments.moments.rows)
+        for each in map(exact, whole)
+        for group in groups
     )
     found = read(source, Leverage(rows, projections))
     hint = "leave that row out, or agree on a model without what singles it out"
@@ -208,14 +228,12 @@ class _Donors(Reading[tuple[Readings, ...], tuple[Readings, ...]]):
         return one or other
 
 
-def _others(model: Model, donors: Readings, cells: CellCounts, others: Sequence[int]) -> Moments:
+def _others(model: Model, donors: Readings, counted: Sequence[Counted]) -> Moments:
     """The moments of rows that are the donors' but for their cell: as many as others have there."""
-    total, start = Moments.zero(model.names), 1
-    for table in cells.tables:
-        there = np.array(others[start : start + prod(table.shape)]).reshape(table.shape)
-        start += there.size
-        cell = np.argwhere(there > 0)
-        times = np.minimum(there[there > 0], donors.rows)
+    total = Moments.zero(model.names)
+    for table, others in dict(_tables(counted)).items():
+        there = np.array(others).reshape(table.shape)
+        cell, times = np.argwhere(there > 0), np.minimum(there[there > 0], donors.rows)
         chosen = [np.linspace(0, donors.rows - 1, n).astype(np.intp) for n in times]
         if not chosen:
             continue
@@ -232,6 +250,17 @@ def _others(model: Model, donors: Readings, cells: CellCounts, others: Sequence[
         made = gram(model.names, columns)
         total += made if weights is None else weighted(model.names, columns, weights)
     return replace(total, weights=model.weights)
+
+
+def _tables(counted: Sequence[Counted]) -> Iterator[tuple[Table, tuple[int, ...]]]:
+    """Every table, and how many rows others have where there are own ones."""
+    for cells, own, pooled in counted:
+        others = tuple(total - n if n else 0 for total, n in zip(pooled, own, strict=True))
+        start = 1
+        for table in cells.tables:
+            stop = start + prod(table.shape)
+            yield table, others[start:stop]
+            start = stop
 
 
 # -- the columns --------------------------------------------------------------------------------
