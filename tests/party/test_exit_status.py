@@ -85,7 +85,7 @@ def test_too_few_rows_of_ones_own(tmp_path: Path) -> None:
     assert [process.returncode for process in joined] == [3, 3, 3]
     told = [json.loads(out)["refused"]["rule"] for out, _ in said]
     assert told == ["rows_per_party", "veto", "veto"]
-    assert "'north' has 11 rows" in said[0][1]
+    assert "'north.csv' has 11 rows" in said[0][1]
     assert "north" not in said[1][1].partition("error:")[2]
 
 
