@@ -240,9 +240,7 @@ def _parts(
     """Every party's part, from one table each."""
     read = map(computation.prepare, sources(data, network, decimal))
     parts = [replace(part, owner=party) for party, part in zip(network.parties, read, strict=True)]
-    for part in parts:
-        computation.policy.check_own(part.moments.rows, part.owner, weightless=part.weightless)
-    computation.check_in_one_place(parts)
+    computation.checks.in_one_place(parts)
     return parts
 
 

@@ -268,7 +268,7 @@ class Describing:
             for each in self.asked
         ]
 
-    def checks(self, known: Totals, sums: int) -> Iterator[Check]:
+    def evidence(self, known: Totals, sums: int) -> Iterator[Check]:
         """What has been checked after so many sums."""
         cells = [rows for _, rows in self._cells(known)] if known else []
         rows = known[0][0] if known else None

@@ -27,7 +27,9 @@ from typing import Any
 import numpy as np
 
 from titan.errors import RecoveryError, ReleaseError, TitanError, VetoError
+from titan.joint.checking import check_several
 from titan.joint.computation import Computation, Sum, Words
+from titan.joint.regression import PooledModel
 from titan.moments import Source
 from titan.moments.reading import Reading, read_all
 from titan.moments.same_rows import SameRows
@@ -146,6 +148,8 @@ class Meeting:
     def secret(self, n: int, known: Known, parts: Parts | Refused) -> Residues:
         if isinstance(parts, Refused):
             raise parts.error
+        if self.stages[n] == 1:
+            self._check_several(known, parts)
         ring = self.sums[n].ring
         whole = ring.zeros(self.sums[n].entries)
         for at, number, sum_, place in self._places(n):
@@ -158,6 +162,18 @@ class Meeting:
                     raise
                 whole[:, place] = embedded(own, sum_.ring, ring)
         return whole
+
+    def _check_several(self, known: Known, parts: Parts) -> None:
+        """What several models of the same rows tell together, before the first of them leaves."""
+        by_source: dict[Any, list[Any]] = {}
+        for (name, computation), state in zip(self.computations, known, strict=True):
+            if isinstance(computation, PooledModel) and not state.over:
+                part = parts[name]
+                by_source.setdefault(part.source, []).append(
+                    (computation, state.known.opened, part)
+                )
+        for asked in by_source.values():
+            check_several(asked)
 
     def veto(self, n: int, words: Words) -> Residues:
         """Uniform residues, of which the last, that of the veto, is not 0."""
@@ -184,13 +200,13 @@ class Meeting:
                 states[at] = _or_failed(step, states[at], name)
         return tuple(states)
 
-    def checks(self, known: Known) -> list[Check]:
+    def evidence(self, known: Known) -> list[Check]:
         """What all have checked so far, question by question, where a computation can tell."""
         return [
             replace(check, question=name)
             for (name, computation), state in zip(self.computations, known, strict=True)
-            if hasattr(computation, "checks")
-            for check in computation.checks(state.known, state.sums)
+            if hasattr(computation, "evidence")
+            for check in computation.evidence(state.known, state.sums)
         ]
 
     def answer(self, known: Known) -> tuple[State, ...] | None:

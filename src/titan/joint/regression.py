@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from titan import leastsquares
-from titan.errors import DataError
+from titan.joint.checking import ModelChecks
 from titan.joint.computation import Sum
 from titan.joint.equations import Equations, Given, Opened, SecretMoments
 from titan.joint.explanations import Explanation, Item, explain_model
@@ -30,8 +30,8 @@ from titan.moments.reading import read
 from titan.moments.rows import Check, Missing, ModelRows
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
-from titan.release import evidence
 from titan.release.cells import ROWS_ALONE
+from titan.release.evidence import Check as Evidence
 from titan.release.policy import Policy
 from titan.ring import Residues, Ring
 
@@ -110,76 +110,55 @@ class PooledModel:
     def begin(self) -> Known:
         return Known()
 
+    @property
+    def checks(self) -> ModelChecks:
+        """What is looked at before each sum."""
+        return ModelChecks(
+            self.policy,
+            self.equations.cells,
+            self.parties,
+            len(self.equations.names) - 1,
+            self.tau,
+            None if self.model is None else self.rows,
+            self.needs_full_rank,
+        )
+
     def secret(self, n: int, known: Known, part: RowsPart) -> Residues:
         """What the own rows forbid is a ReleaseError, before anything of this sum is made."""
+        opened, equations = known.opened, self.equations
         if n == 0:
-            self.policy.check_own(part.moments.rows, part.owner, weightless=part.weightless)
-        if n == 0 and isinstance(self.equations, Given):
-            self.policy.check_local(self.equations.cells.cells(part.counts))
-            return self.sums[0].ring.from_ints(part.counts)
-        if n == 1 and known.opened.counts:
-            self.check_cells(known.opened.counts, part)
-        return self.equations.secret(n, known.opened, part.moments, part.owner)
-
-    def check_cells(self, counts: Sequence[int], part: RowsPart) -> None:
-        """What a party looks at before any number leaves it: the cells without its own rows."""
-        cells = self.equations.cells
-        pairs = zip(cells.cells(counts), cells.cells(part.counts), strict=True)
-        self.policy.check_others((cell, rows, own) for (cell, rows), (_, own) in pairs)
-
-    def check_pooled_cells(self, counts: Sequence[int]) -> None:
-        """What all look at, once they are counted."""
-        cells = self.equations.cells
-        self.policy.check_cells(cells.cells(counts))
-        for what, parties in cells.parties(counts):
-            self.policy.check_parties(what, parties, self.tau + 2)
-
-    def check_in_one_place(self, parts: Sequence[RowsPart]) -> None:
-        """The same where all rows lie in one place: before any sum, and by name."""
-        counts = [sum(each) for each in zip(*(part.counts for part in parts), strict=True)]
-        if counts:
-            self.check_pooled_cells(counts)
-            for part in parts:
-                self.check_cells(counts, part)
+            self.checks.before_counts(part)
+        if isinstance(equations, Given):
+            if n == 0:
+                return self.sums[0].ring.from_ints(part.counts)
+            if n == 1:
+                self.checks.before_regressors(opened.counts, part)
+            else:
+                self.checks.before_outcomes(equations.regressors(opened), part)
+        return equations.secret(n, opened, part.moments, part.owner)
 
     def learn(self, n: int, known: Known, total: Residues) -> Known:
         """Between the sums all parties look at what was opened, before the rest leaves them."""
         before, opened = known.opened, self.equations.learn(n, known.opened, total)
-        parameters = len(self.equations.names) - 1
-        if before.rows is None and opened.rows is not None:
-            self.policy.check_pooled(opened.rows, parameters, self.parties)
-            if self.needs_full_rank and opened.rows < parameters:
-                raise DataError(
-                    f"{opened.rows} rows in all for {parameters} coefficients",
-                    hint="name fewer columns, or use more rows",
-                )
-        if opened.counts and not before.counts:
-            self.check_pooled_cells(opened.counts)
-        elif self.model is not None and opened.diagonal and not before.diagonal:
+        self.checks.pooled(before, opened)
+        if self.model is not None and not opened.counts and opened.diagonal and not before.diagonal:
             levels = self.model.level_counts(opened.diagonal, opened.rows or 0)
             self.policy.check_cells(levels)
         return replace(known, opened=opened)
 
-    def checks(self, known: Known, sums: int) -> Iterator[evidence.Check]:
-        """What has been checked after so many sums."""
-        opened, cells = known.opened, self.equations.cells
-        return evidence.checks_of(
-            self.policy,
-            sums,
-            rows=opened.rows,
-            parties=self.parties,
-            parameters=len(self.equations.names) - 1,
-            cells=[rows for _, rows in cells.cells(opened.counts)] if opened.counts else (),
-            leverage=True,
-        )
+    def evidence(self, known: Known, sums: int) -> Iterator[Evidence]:
+        return self.checks.evidence(known.opened, sums)
 
     def answer(self, known: Known) -> Any:
         """The pooled normal equations themselves; a method makes something of them."""
         return known.opened.pooled
 
     needs_full_rank = True
-    reads_again = False
-    """Whether a later sum needs another pass over the rows."""
+
+    @property
+    def reads_again(self) -> bool:
+        """Whether a later sum needs another pass over the rows."""
+        return isinstance(self.equations, Given) and self.policy.rows_per_cell > 0
 
 
 @dataclass(frozen=True)
@@ -194,8 +173,8 @@ class Regression(PooledModel):
     weighted: bool = False
 
     @property
-    def reads_again(self) -> bool:  # type: ignore[override]
-        return self.cov_type == "HC0"
+    def reads_again(self) -> bool:
+        return self.cov_type == "HC0" or super().reads_again
 
     @cached_property
     def sums(self) -> tuple[Sum, ...]:

@@ -129,7 +129,7 @@ class RunToAnswer:
     def _write_evidence(self, refusal: ReleaseError | None = None) -> None:
         """What was checked, for whoever has to answer for it here."""
         study = self.party.study
-        checks = with_refusal(study.meeting.checks(self._session.sums.known), refusal)
+        checks = with_refusal(study.meeting.evidence(self._session.sums.known), refusal)
         told = {
             "format": evidence.FORMAT,
             "study": study.digest,

@@ -1,0 +1,130 @@
+"""What a party looks at between the sums of a model, before the next one leaves its machine.
+
+    before the counts        its own rows: are they enough?
+    before the regressors    the cells without its own rows; rows that stand alone among its own
+    before the outcomes      the leverage of its rows in the pooled Gram matrix
+
+What its own rows forbid is a ReleaseError for its owner; in a meeting it becomes a veto. What
+everybody can see in a total is checked by all alike, in `pooled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING
+
+from titan.errors import DataError
+from titan.leastsquares import PooledMoments
+from titan.leastsquares.pooled import exact
+from titan.leastsquares.whitening import whiten
+from titan.moments import Moments
+from titan.moments.rows import ModelRows
+from titan.release.cells import CellCounts
+from titan.release.evidence import Check, checks_of
+from titan.release.leverage import Counted, joint_model, own_leverage, pooled_leverage
+from titan.release.policy import Policy
+
+if TYPE_CHECKING:
+    from titan.joint.equations import Opened
+    from titan.joint.regression import PooledModel, RowsPart
+
+
+@dataclass(frozen=True)
+class ModelChecks:
+    """Those of one question; `rows` is how it reads them, where it does."""
+
+    policy: Policy
+    cells: CellCounts
+    parties: int
+    parameters: int
+    tau: int = 0
+    rows: ModelRows | None = None
+    needs_full_rank: bool = True
+
+    # -- one party ------------------------------------------------------------------------------
+
+    def before_counts(self, part: RowsPart) -> None:
+        self.policy.check_own(part.moments.rows, part.owner, weightless=part.weightless)
+        if part.counts:
+            self.policy.check_local(self.cells.cells(part.counts))
+
+    def before_regressors(self, counts: Sequence[int], part: RowsPart) -> None:
+        pairs = zip(self.cells.cells(counts), self.cells.cells(part.counts), strict=True)
+        self.policy.check_others((cell, rows, own) for (cell, rows), (_, own) in pairs)
+        if self.rows is not None:
+            check_own_leverage(self.policy, [self.rows], part, [(self.cells, part.counts, counts)])
+
+    def before_outcomes(self, regressors: PooledMoments, part: RowsPart) -> None:
+        if self.policy.rows_per_cell and self.rows is not None and part.source is not None:
+            whitening = whiten(regressors, full_rank=False)
+            pooled_leverage(self.rows, part.source, whitening, self.policy.rows_per_cell)
+
+    # -- all ------------------------------------------------------------------------------------
+
+    def pooled(self, before: Opened, opened: Opened) -> None:
+        """What has just been opened, as far as it says whether more may be."""
+        if before.rows is None and opened.rows is not None:
+            self.policy.check_pooled(opened.rows, self.parameters, self.parties)
+            if self.needs_full_rank and opened.rows < self.parameters:
+                raise DataError(
+                    f"{opened.rows} rows in all for {self.parameters} coefficients",
+                    hint="name fewer columns, or use more rows",
+                )
+        if opened.counts and not before.counts:
+            self._pooled_cells(opened.counts)
+
+    def _pooled_cells(self, counts: Sequence[int]) -> None:
+        self.policy.check_cells(self.cells.cells(counts))
+        for what, parties in self.cells.parties(counts):
+            self.policy.check_parties(what, parties, self.tau + 2)
+
+    def in_one_place(self, parts: Sequence[RowsPart]) -> None:
+        """All of it where all rows lie in one place: before any sum, and by name."""
+        for part in parts:
+            self.before_counts(part)
+        counts = [sum(each) for each in zip(*(part.counts for part in parts), strict=True)]
+        if not counts:
+            return
+        self._pooled_cells(counts)
+        for part in parts:
+            self.before_regressors(counts, part)
+        own = [part.moments for part in parts if isinstance(part.moments, Moments)]
+        pooled = exact(reduce(add, own))
+        for part in parts:
+            self.before_outcomes(pooled, part)
+
+    def evidence(self, opened: Opened, sums: int) -> Iterator[Check]:
+        """What has been checked after so many sums."""
+        return checks_of(
+            self.policy,
+            sums,
+            rows=opened.rows,
+            parties=self.parties,
+            parameters=self.parameters,
+            cells=[n for _, n in self.cells.cells(opened.counts)] if opened.counts else (),
+            leverage=self.rows is not None,
+        )
+
+
+def check_own_leverage(
+    policy: Policy, questions: Sequence[ModelRows], part: RowsPart, counted: Sequence[Counted]
+) -> None:
+    """That no own row stands alone in the columns of these questions together."""
+    if policy.rows_per_cell and part.source is not None:
+        model = joint_model([rows.model for rows in questions])
+        rows = ModelRows(model, questions[0].missing, questions[0].check)
+        own_leverage(rows, part.source, counted)
+
+
+def check_several(asked: Sequence[tuple[PooledModel, Opened, RowsPart]]) -> None:
+    """What one question tells may be taken from what another does, so all are looked at as one."""
+    with_rows = [each for each in asked if each[0].checks.rows is not None and each[1].counts]
+    if len(with_rows) < 2:
+        return
+    first, _, part = with_rows[0]
+    rows = [model.checks.rows for model, _, _ in with_rows if model.checks.rows is not None]
+    counted = [(m.checks.cells, part.counts, opened.counts) for m, opened, part in with_rows]
+    check_own_leverage(first.policy, rows, part, counted)
