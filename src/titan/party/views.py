@@ -23,7 +23,9 @@ from types import MappingProxyType
 from titan.errors import FileError, InputError
 from titan.network.names import Party
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed
-from titan.privacy.reconstruction import own_input
+from titan.party.private_sums import first_binding
+from titan.party.run import run_identity
+from titan.privacy.reconstruction import own_input, total_seen
 from titan.privacy.view import (
     Integers,
     Message,
@@ -58,19 +60,23 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
     members = members_of(network, coalition)
     names = tuple(network.parties[i] for i in members)
     seen_frames = _Frames.of(place, study, frozenset(names))
-    sums = _sums(study, seen_frames.sums)
-    messages = [
-        message
-        for number, each in enumerate(sums)
-        for message in seen_frames.messages(members, number, each, network.parties)
-    ]
-    inputs = {
-        name: tuple(_input(name, each, messages, number) for number, each in enumerate(sums))
-        for name in names
-    }
+    sums: list[PlannedSum] = []
+    messages: list[Message] = []
+    inputs: dict[str, tuple[Integers, ...]] = dict.fromkeys(names, ())
+    binding = first_binding(seen_frames.identity, study.plans)
+    for number, unbound in enumerate(_sums(study, seen_frames.sums)):
+        sum_ = replace(unbound, binding=binding)
+        found = seen_frames.messages(members, number, sum_, network.parties)
+        for name in names:
+            inputs[name] += (_input(name, sum_, _own(name, found)),)
+        total = total_seen(sum_.plan, names[0], _own(names[0], found))
+        binding = binding.after(sum_.ring, total)
+        sums.append(sum_)
+        messages += found
     return View(
-        network, names, sums, tuple(messages), MappingProxyType(inputs), seen_frames.notices()
-    )
+        network, names, tuple(sums), tuple(messages), MappingProxyType(inputs),
+        seen_frames.notices(),
+    )  # fmt: skip
 
 
 def _study(place: Path) -> Study:
@@ -91,8 +97,11 @@ def _sums(study: Study, made: int) -> tuple[PlannedSum, ...]:
     return sums
 
 
-def _input(name: str, sum_: PlannedSum, messages: Iterable[Message], number: int) -> Integers:
-    own = [m for m in messages if m.sum == number and name in (m.sender, m.receiver)]
+def _own(name: str, messages: Iterable[Message]) -> list[Message]:
+    return [m for m in messages if name in (m.sender, m.receiver)]
+
+
+def _input(name: str, sum_: PlannedSum, own: list[Message]) -> Integers:
     found = own_input(sum_.plan, name, own)
     if sum_.ring.to_ints(found[:, -1:]) != [1]:
         raise FileError(f"the journals of {name} and its neighbours do not belong together")
@@ -109,13 +118,17 @@ class _Frames:
     received: list[tuple[str, Frame]]
     unheard: list[Notice]
     """Last messages that were not waited for."""
+    identity: bytes
+    """Of the run, which all parties know."""
 
     @classmethod
     def of(cls, place: Path, study: Study, inside: frozenset[str]) -> _Frames:
         received: list[tuple[str, Frame]] = []
         balance: Counter[frames.Message] = Counter()
+        identities = set()
         for party in study.network.parties:
             with _journal(place, study, party) as journal:
+                identities.add(_identity(journal, study))
                 noted = [m for m in journal.messages() if m.sender in inside]
                 balance.update(m for m in noted if m.sender == party)
                 balance.subtract(m for m in noted if m.receiver == party)
@@ -124,7 +137,9 @@ class _Frames:
                     for frame in journal.incoming()
                     if party in inside or frame.peer in inside
                 ]
-        return cls(received, _unheard(balance))
+        if len(identities) != 1:
+            raise FileError("the journals are not of one run", hint=_AGAIN)
+        return cls(received, _unheard(balance), identities.pop())
 
     def messages(
         self, members: list[int], number: int, sum_: PlannedSum, names: tuple[str, ...]
@@ -136,7 +151,7 @@ class _Frames:
                 enclosed = Enclosed.decode(frame.body)
                 envelopes.append(enclosed.envelope)
                 signatures[_key(enclosed.envelope)] = bytes(enclosed.signatures)
-        found = seen(members, envelopes, names, number, sum_.plan)
+        found = seen(members, envelopes, names, number, sum_)
         return [replace(m, signatures=signatures[_key(m._envelope)]) for m in found]
 
     @property
@@ -171,6 +186,13 @@ def _journal(place: Path, study: Study, party: str) -> Journal:
         journal.close()
         raise
     return journal
+
+
+def _identity(journal: Journal, study: Study) -> bytes:
+    state = journal.state
+    assert state is not None  # noqa: S101 - it came to its end
+    nonces = [state.nonces[name] for name in study.network.parties]
+    return run_identity(bytes.fromhex(study.digest) + state.run.to_bytes(4, "little"), nonces)
 
 
 def _refuse_unfit(journal: Journal, study: Study, party: str) -> None:

@@ -41,6 +41,19 @@ def own_input(plan: Plan, party: str, messages: list[Message]) -> Residues:
     return _unmasked(plan, (party,), messages)
 
 
+def total_seen(plan: Plan, party: str, messages: list[Message]) -> Residues:
+    """The total of a sum, without the carried 1, from all that one party sent and received in it.
+
+    Masked or not, the vectors have the same sum.
+    """
+    shown = [message.shown for message in messages if message.kind is not Kind.MASK]
+    total = plan.ring.zeros(plan.entries)
+    for group in [*plan.network.honest_components([party]), (party,)]:
+        members = {plan.network.index(name) for name in group}
+        plan.ring.add_into(total, plan.scheme.sum_over(members, shown))
+    return plan.without_carried_one(total)
+
+
 def _unmasked(plan: Plan, group: Group, messages: list[Message]) -> Residues:
     """Σ x over a group, all of whose masks with others are among the messages."""
     members = {plan.network.index(party) for party in group}

@@ -4,7 +4,8 @@ The paper's obfuscation step. Party i sends a uniform mask r_ij to each out-neig
 
     t_i = Σ_j r_ji - Σ_j r_ij        x̃_i = x_i + t_i        (modulo 2^bits)
 
-Every mask is added once and subtracted once, so Σ x̃_i = Σ x_i.
+Every mask is added once and subtracted once, so Σ x̃_i = Σ x_i. What is sent is made into the mask
+by `binding.py`.
 """
 
 # Rule 1: all masks of the program are drawn in this file.
@@ -24,7 +25,6 @@ from typing import Protocol
 
 import numpy as np
 
-from titan.errors import MessageError
 from titan.ring import Residues, Ring
 
 SEED_BYTES = 32
@@ -104,13 +104,6 @@ class JournaledMasks(KeyStream):
 
     def seed(self) -> bytes:
         return self._seeds.words(SEED_BYTES // 8).tobytes()
-
-
-def expand(seed: bytes, ring: Ring, entries: int) -> Residues:
-    """The mask that a seed stands for; both ends of an edge compute it."""
-    if len(seed) != SEED_BYTES:
-        raise MessageError(f"a seed of {len(seed)} bytes where {SEED_BYTES} were expected")
-    return ring.uniform(entries, KeyStream(seed).words)
 
 
 def mask(
