@@ -1,9 +1,10 @@
 """Well-formed lies: what an altered mask, vector, partial sum, total or list can do.
 
 In flood a relay that alters a vector is found out and named. What no recovery can tell from another
-input is a party that lies about its own: an altered vector of a mask shifts the sum as an altered row would.
-`tree` and `topk` trust relays to compute: there a relay can falsify the answer for all alike, and
-that is what `study check` says. Altering it for some only is found out by all, for digests differ.
+input is a party that lies about its own: an altered vector in a mask shifts the sum as an altered
+row would. `tree` and `topk` trust relays to compute: there a relay can falsify the answer for all
+alike, and that is what `study check` says. Altering it for some only is found out by all, for
+digests differ.
 """
 
 from __future__ import annotations
@@ -128,7 +129,9 @@ def test_an_altered_mask_is_another_input_of_its_sender(
     tmp_path: Path, recovery: RecoveryName
 ) -> None:
     """Like rows that are not true: nobody can tell, and all get the same sum."""
-    for _, ends in all_ends(tmp_path, recovery, Kind.MASK, entry(0, SEED_BYTES), lambda p: p[0] == "east"):
+    for _, ends in all_ends(
+        tmp_path, recovery, Kind.MASK, entry(0, SEED_BYTES), lambda p: p[0] == "east"
+    ):
         assert set(ends.values()) == {"wrong"}
 
 
