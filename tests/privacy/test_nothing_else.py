@@ -21,9 +21,9 @@ from tests.strategies import networks
 from tests.streams import streams, zeros
 from titan import Network
 from titan.engines import local
-from titan.privacy.audit import infer
 from titan.protocol import Kind, Plan, RecoveryName
 from titan.ring import Residues, Ring
+from titan_lab.privacy.audit import infer
 
 
 class Units:

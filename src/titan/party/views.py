@@ -20,12 +20,13 @@ from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
+
 from titan.errors import FileError, InputError
 from titan.network.names import Party
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed
 from titan.party.private_sums import first_binding
 from titan.party.run import run_identity
-from titan.privacy.reconstruction import own_input, total_seen
 from titan.privacy.view import (
     Integers,
     Message,
@@ -36,9 +37,11 @@ from titan.privacy.view import (
     integers,
     members_of,
     seen,
+    sum_of_inputs,
 )
 from titan.protocol import Envelope
 from titan.results.result_file import checked_path
+from titan.ring import Residues
 from titan.study import Study, frames
 from titan.study.audit import JOURNAL
 from titan.study.frames import Frame
@@ -69,8 +72,7 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
         found = seen_frames.messages(members, number, sum_, network.parties)
         for name in names:
             inputs[name] += (_input(name, sum_, _own(name, found)),)
-        total = total_seen(sum_.plan, names[0], _own(names[0], found))
-        binding = binding.after(sum_.ring, total)
+        binding = binding.after(sum_.ring, _total(names[0], sum_, _own(names[0], found)))
         sums.append(sum_)
         messages += found
     return View(
@@ -101,8 +103,16 @@ def _own(name: str, messages: Iterable[Message]) -> list[Message]:
     return [m for m in messages if name in (m.sender, m.receiver)]
 
 
+def _total(name: str, sum_: PlannedSum, own: list[Message]) -> Residues:
+    """As one party knows it: its own part, and that of every group of the others."""
+    plan = sum_.plan
+    groups = [*plan.network.honest_components([name]), (name,)]
+    parts = [sum_of_inputs(plan, group, own) for group in groups]
+    return plan.without_carried_one(plan.ring.sum_axis(np.stack(parts, axis=1)))
+
+
 def _input(name: str, sum_: PlannedSum, own: list[Message]) -> Integers:
-    found = own_input(sum_.plan, name, own)
+    found = sum_of_inputs(sum_.plan, [name], own)
     if sum_.ring.to_ints(found[:, -1:]) != [1]:
         raise FileError(f"the journals of {name} and its neighbours do not belong together")
     return integers(sum_.ring, found[:, :-1])
