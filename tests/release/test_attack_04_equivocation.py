@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -30,9 +30,11 @@ from titan.leastsquares import column_scales
 from titan.moments import Moments
 from titan.party import messages
 from titan.party.messages import Enclosed
+from titan.party.private_sums import first_binding
 from titan.party.run import Run, run_identity
 from titan.party.session import Session
 from titan.protocol import Binding, Kind, MaskMode, Plan, RecoveryName
+from titan.protocol.binding import SentMask
 from titan.protocol.masking import SEED_BYTES
 from titan.ring import Residues, Ring
 from titan.study.certificates import SIGNATURE_BYTES
@@ -102,6 +104,8 @@ class Attacked:
     sessions: list[Session] = field(default_factory=list)
     opened: list[Residues] = field(default_factory=list)
     """Every total of a second sum that somebody got, the carried 1s last, good or not."""
+    keys: dict[tuple[int, int], SentMask] = field(default_factory=dict)
+    """What went along each link in the second sum."""
 
     def __post_init__(self) -> None:
         self.model = Model(Found(COLUMNS, 4, BITS, "solution"))
@@ -140,7 +144,10 @@ class Attacked:
                 waiting.extend((receiver, each) for each in ready.frames)
 
     def _told(self, sender: int, receiver: int, frame: Frame) -> Any:
-        """What the attacker sends its victim's peers in the last round of the first sum."""
+        """The message, but for what the attacker tells its victim's peers of the first sum."""
+        if (frame.sum, frame.kind) == (1, Kind.MASK.name):
+            sent = Enclosed.decode(frame.body).envelope.payload
+            self.keys[sender, receiver] = self.plans[1].read(Kind.MASK, sender, 0, sent)
         lie = {"flood": Kind.MASKED, "tree": Kind.TOTAL}[self.recovery]
         told = (frame.sum, frame.kind) == (0, lie.name)
         if not (self.lies and sender == EVIL and receiver in PEERS and told):
@@ -156,8 +163,7 @@ class Attacked:
         return replace(enclosed, envelope=envelope, signatures=behind).encode()
 
     def _signature(self, vector: bytes) -> bytes:
-        nonces = [_fixed("nonce", party) for party in range(4)]
-        context = run_identity(STUDY + (1).to_bytes(4, "little"), nonces) + bytes([0])
+        context = _identity() + bytes([0])
         digest = hashlib.sha256(vector).digest()
         found = Signed(EVIL).sign(b"titan MASKED\n" + context + bytes(4) + digest)
         assert len(found) == SIGNATURE_BYTES
@@ -171,11 +177,23 @@ class Attacked:
         assert max(column_scales(opened.diagonal)) < 20, "the attacker shows itself the true one"
         return Ring(BITS).to_signed(self.model.secret(1, opened, moments(party)))
 
-    def read(self) -> list[list[int]]:
-        """All that the totals of the second sum show, without the attacker's own part."""
-        own = self.scaled(EVIL)
-        totals = [Ring(BITS).to_signed(total[:, :-1]) for total in self.opened]
-        return [[t - x for t, x in zip(total, own, strict=True)] for total in totals]
+    def read(self, known: Iterable[tuple[int, int]] = ()) -> list[list[int]]:
+        """What the totals of the second sum show, without the attacker's own part, to somebody who
+        has the keys of these links and makes up for what did not cancel there."""
+        ring, plan = Ring(BITS), self.plans[1]
+        rest = ring.from_ints([-x for x in [*self.scaled(EVIL), 0]])
+        for edge in known:
+            sender, receiver = (
+                self.bound_to(party).mask(self.keys[edge], edge, ring, plan.entries)
+                for party in edge
+            )
+            ring.subtract_into(ring.add_into(rest, sender), receiver)
+        return [ring.to_signed(ring.add_into(rest.copy(), each)[:, :-1]) for each in self.opened]
+
+    def bound_to(self, party: int) -> Binding:
+        """What a party's masks are bound to in the second sum: to the first as it was shown it."""
+        first = self.sessions[party].totals[0]
+        return first_binding(_identity(), self.plans).after(self.plans[0].ring, first)
 
     @property
     def stopped(self) -> list[str]:
@@ -184,6 +202,11 @@ class Attacked:
 
 def _fixed(*words: object) -> bytes:
     return hashlib.sha256(repr(words).encode()).digest()
+
+
+def _identity() -> bytes:
+    nonces = [_fixed("nonce", party) for party in range(4)]
+    return run_identity(STUDY + (1).to_bytes(4, "little"), nonces)
 
 
 @contextmanager
@@ -218,10 +241,17 @@ def test_with_it_the_second_sum_is_noise(recovery: RecoveryName, masks: MaskMode
     assert all("masks did not cancel" in why for why in run.stopped)
     assert [len(session.totals) for session in run.sessions] == [1] * 4
     assert len(run.opened) == 4
-    for read in run.read():
+    own = [edge for edge in run.keys if EVIL in edge]
+    assert (len(own), len(run.keys)) == (6, 12)
+    for read in [*run.read(), *run.read(own)]:  # as it is, and put right as far as it can be
         for hidden in (run.scaled(VICTIM), [0] * 3):
             apart = [(x - y) % 2**BITS for x, y in zip(read, hidden, strict=True)]
             assert all(2**90 < each < 2**BITS - 2**90 for each in apart), "one in 2^37 is not"
+    between = [edge for edge in run.keys if VICTIM in edge and EVIL not in edge]
+    assert len(between) == 4
+    assert run.read(own + between) == [run.scaled(VICTIM)] * 4, "nothing else hides the victim"
+    for lost in between:
+        assert run.read([edge for edge in own + between if edge != lost])[0] != run.scaled(VICTIM)
 
 
 @WAYS
@@ -231,6 +261,18 @@ def test_who_does_not_lie_gets_the_sum(recovery: RecoveryName, masks: MaskMode) 
     assert all(session.agreed for session in run.sessions)
     others = zip(*(run.scaled(party) for party in (VICTIM, *PEERS)), strict=True)
     assert run.read() == [[sum(column) for column in others]] * 4
+
+
+def test_the_first_binding_has_the_run_and_the_plans() -> None:
+    """So nonces, runs or plans that differ make the first sum noise already."""
+    small, large = (Plan.make(Network.complete(3), Ring(64), d) for d in (3, 4))
+    found = [
+        first_binding(run_identity(context, nonces), plans).chain
+        for context in (STUDY + bytes(4), STUDY + b"\1\0\0\0", bytes(36))
+        for nonces in ([_fixed(1), _fixed(2)], [_fixed(2), _fixed(1)])
+        for plans in ([small], [large], [small, large], [large, small])
+    ]
+    assert len(set(found)) == len(found) == 24
 
 
 def _scales(run: Attacked) -> list[tuple[int, int]]:
