@@ -14,7 +14,8 @@ that nothing is missing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -39,7 +40,6 @@ from titan.privacy.view import (
     seen,
     sum_of_inputs,
 )
-from titan.protocol import Envelope
 from titan.results.result_file import checked_path
 from titan.ring import Residues
 from titan.study import Study, frames
@@ -58,7 +58,12 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
     said around the sums is in the view's `notices`.
     """
     place = checked_path(folder)
-    study = _study(place)
+    for needed in ("study.toml", "runs"):
+        if not (place / needed).exists():
+            raise FileError(
+                f'"{place}" is not the folder of a rehearsal: it has no {needed}', hint=_AGAIN
+            )
+    study = Study.load(place / "study.toml")
     network = study.network
     members = members_of(network, coalition)
     names = tuple(network.parties[i] for i in members)
@@ -79,15 +84,6 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
         network, names, tuple(sums), tuple(messages), MappingProxyType(inputs),
         seen_frames.notices(),
     )  # fmt: skip
-
-
-def _study(place: Path) -> Study:
-    for needed in ("study.toml", "runs"):
-        if not (place / needed).exists():
-            raise FileError(
-                f'"{place}" is not the folder of a rehearsal: it has no {needed}', hint=_AGAIN
-            )
-    return Study.load(place / "study.toml")
 
 
 def _sums(study: Study, made: int) -> tuple[PlannedSum, ...]:
@@ -135,10 +131,11 @@ class _Frames:
     def of(cls, place: Path, study: Study, inside: frozenset[str]) -> _Frames:
         received: list[tuple[str, Frame]] = []
         balance: Counter[frames.Message] = Counter()
-        identities = set()
+        identity = b""
         for party in study.network.parties:
             with _journal(place, study, party) as journal:
-                identities.add(_identity(journal, study))
+                if party in inside:
+                    identity = _identity(journal, study)
                 noted = [m for m in journal.messages() if m.sender in inside]
                 balance.update(m for m in noted if m.sender == party)
                 balance.subtract(m for m in noted if m.receiver == party)
@@ -147,9 +144,7 @@ class _Frames:
                     for frame in journal.incoming()
                     if party in inside or frame.peer in inside
                 ]
-        if len(identities) != 1:
-            raise FileError("the journals are not of one run", hint=_AGAIN)
-        return cls(received, _unheard(balance), identities.pop())
+        return cls(received, _unheard(balance), identity)
 
     def messages(
         self, members: list[int], number: int, sum_: PlannedSum, names: tuple[str, ...]
@@ -160,9 +155,9 @@ class _Frames:
             if frame.sum == number:
                 enclosed = Enclosed.decode(frame.body)
                 envelopes.append(enclosed.envelope)
-                signatures[_key(enclosed.envelope)] = bytes(enclosed.signatures)
+                signatures[enclosed.envelope[:4]] = bytes(enclosed.signatures)
         found = seen(members, envelopes, names, number, sum_)
-        return [replace(m, signatures=signatures[_key(m._envelope)]) for m in found]
+        return [replace(m, signatures=signatures[m._envelope[:4]]) for m in found]
 
     @property
     def sums(self) -> int:
@@ -178,24 +173,29 @@ class _Frames:
         return tuple(sorted([*outside, *self.unheard], key=lambda n: _ORDER.index(n.kind)))
 
 
-def _key(envelope: Envelope) -> tuple[int, ...]:
-    return envelope[:4]
-
-
-def _journal(place: Path, study: Study, party: str) -> Journal:
+@contextmanager
+def _journal(place: Path, study: Study, party: str) -> Iterator[Journal]:
     """A journal of this rehearsal, come to its end and with its secrets."""
     found = sorted((place / "runs" / party).glob(f"*/{JOURNAL}"))
     if len(found) != 1:
         raise FileError(
             f'"{place}" has {len(found)} journals of {party}, and one is expected', hint=_AGAIN
         )
-    journal = Journal.open(found[0])
-    try:
-        _refuse_unfit(journal, study, party)
-    except BaseException:
-        journal.close()
-        raise
-    return journal
+    with Journal.open(found[0]) as journal:
+        state = journal.state
+        if state is None or not state.finished:
+            raise InputError(f"{party} did not come to the end of this rehearsal", hint=_AGAIN)
+        if (state.study, state.party) != (study.digest, party):
+            raise FileError(
+                f"the journal of {party} is not of this study", hint="was either changed?"
+            )
+        if state.erased:
+            raise InputError(
+                "the masks of this rehearsal were erased when it was over, so nobody's view can "
+                "be shown",
+                hint=_AGAIN,
+            )
+        yield journal
 
 
 def _identity(journal: Journal, study: Study) -> bytes:
@@ -203,20 +203,6 @@ def _identity(journal: Journal, study: Study) -> bytes:
     assert state is not None  # noqa: S101 - it came to its end
     nonces = [state.nonces[name] for name in study.network.parties]
     return run_identity(bytes.fromhex(study.digest) + state.run.to_bytes(4, "little"), nonces)
-
-
-def _refuse_unfit(journal: Journal, study: Study, party: str) -> None:
-    state = journal.state
-    if state is None or not state.finished:
-        raise InputError(f"{party} did not come to the end of this rehearsal", hint=_AGAIN)
-    if (state.study, state.party) != (study.digest, party):
-        raise FileError(f"the journal of {party} is not of this study", hint="was either changed?")
-    if state.erased:
-        raise InputError(
-            "the masks of this rehearsal were erased when it was over, so nobody's view can be "
-            "shown",
-            hint=_AGAIN,
-        )
 
 
 def _unheard(balance: Counter[frames.Message]) -> list[Notice]:
