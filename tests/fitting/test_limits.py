@@ -211,20 +211,25 @@ def test_too_many_parameters_are_refused_between_the_sums(
     way: Callable[..., Any], recovery: str, engine: str, sums: list[int]
 ) -> None:
     choices = {"engine": engine, "recovery": recovery}
+    from_rows = way is not solve  # which are looked at before any sum
     with pytest.raises(DataError, match="32 rows in all for 11 parameters, where at least 33"):
         way([10, 11, 11], 11, **choices)
-    assert sums == [FIRST], "the second sum was not begun"
+    assert sums == ([] if from_rows else [FIRST]), "the second sum was not begun"
     sums.clear()
-    way([11, 11, 11], 11, **choices)
-    way([10, 10, 10], 10, **choices)
-    assert sums == [FIRST, SECOND] * 2
+    if from_rows:
+        with pytest.raises(DataError, match="these rows weigh more than one of 3 in the model"):
+            way([11, 11, 11], 11, **choices)
+        way([40, 40, 40], 11, **choices)
+    else:
+        way([11, 11, 11], 11, **choices)
+    assert sums == [FIRST, SECOND]
 
 
 @pytest.mark.parametrize("kind", ["HC0", "cluster"])
 def test_nor_is_the_sum_for_robust_errors_begun(kind: str, sums: list[int]) -> None:
     with pytest.raises(DataError, match="30 rows in all for 11 parameters"):
         fit([10, 10, 10], 11, cov_type=kind)
-    assert sums == [FIRST]
+    assert sums == []
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)

@@ -244,11 +244,12 @@ def test_f_is_not_defined_where_a_residual_must_be_zero() -> None:
     """A column for one row alone: that row has no residual, and the meat no full rank."""
     data = table()
     data["a"] = np.eye(ROWS)[3] / 3
-    fit = titan.fit(parts(data), NET, formula="y ~ a + b - 1", cov_type="HC0")
+    more: dict[str, Any] = {"cov_type": "HC0", "allow_small": True}
+    fit = titan.fit(parts(data), NET, formula="y ~ a + b - 1", **more)
     assert math.isnan(fit.fvalue)
     assert min(fit.bse.values()) > 0
     theirs = statsmodels(data, "HC0", True, None)
-    ours = titan.fit(parts(data), NET, formula="y ~ a + b", cov_type="HC0")
+    ours = titan.fit(parts(data), NET, formula="y ~ a + b", **more)
     assert ours.fvalue == pytest.approx(theirs.fvalue, rel=1e-9)  # two of rank two
 
 
@@ -295,8 +296,9 @@ def test_rows_that_change_between_the_readings(tmp_path: Path) -> None:
 
     with pytest.raises(DataError, match="when read again"):
         titan.fit(
-            [file] * 2, titan.Network.cycle(2), formula="y ~ a", cov_type="HC0", progress=grow
-        )
+            [file] * 2, titan.Network.cycle(2), formula="y ~ a", cov_type="HC0", progress=grow,
+            allow_small=True,
+        )  # fmt: skip
 
 
 def test_dropped_rows_are_dropped_again() -> None:

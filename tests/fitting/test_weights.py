@@ -107,8 +107,9 @@ def test_wls_of_statsmodels(intercept: bool) -> None:
     A = api.add_constant(A) if intercept else A
     theirs = api.WLS(data["y"], A, weights=data["w"]).fit()
     ours = titan.fit(
-        thirds(data), NET, response="y", columns=["a", "b"], intercept=intercept, weights="w"
-    )
+        thirds(data), NET, response="y", columns=["a", "b"], intercept=intercept, weights="w",
+        allow_small=True,
+    )  # fmt: skip
     for name in (
         "params", "bse", "tvalues", "pvalues", "rsquared", "rsquared_adj", "fvalue", "f_pvalue",
         "scale", "nobs", "df_resid", "df_model",
@@ -170,6 +171,7 @@ def test_a_negative_weight_is_refused() -> None:
 def test_names_like_our_own_do_not_clash() -> None:
     data = table()
     data["weighted y"] = data.pop("b")
-    fit = titan.fit(thirds(data), NET, response="y", columns=["a", "weighted y"], weights="w")
+    columns = ["a", "weighted y"]
+    fit = titan.fit(thirds(data), NET, response="y", columns=columns, weights="w", allow_small=True)
     assert isinstance(fit, Regression)
     assert list(fit.params) == ["Intercept", "a", "weighted y"]

@@ -465,7 +465,7 @@ class World:
         """A message with an envelope that is wrong in one way."""
         a, b = link
         sum_, last = self.rng.randrange(self.setting.sums), self.setting.sums - 1
-        mask = bytes(RING.width * 3 if self.setting.masks == "sent" else 32)
+        mask = bytes(32 + (RING.width * 3 if self.setting.masks == "sent" else 0))
         place, envelope, behind = self.rng.choice(
             (
                 (sum_, Envelope(Kind.MASK, b, b, 0, mask), b""),

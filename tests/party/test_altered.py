@@ -1,9 +1,10 @@
 """Well-formed lies: what an altered mask, vector, partial sum, total or list can do.
 
 In flood a relay that alters a vector is found out and named. What no recovery can tell from another
-input is a party that lies about its own: an altered mask shifts the sum as an altered row would.
-`tree` and `topk` trust relays to compute: there a relay can falsify the answer for all alike, and
-that is what `study check` says. Altering it for some only is found out by all, for digests differ.
+input is a party that lies about its own: an altered vector in a mask shifts the sum as an altered
+row would. `tree` and `topk` trust relays to compute: there a relay can falsify the answer for all
+alike, and that is what `study check` says. Altering it for some only is found out by all, for
+digests differ.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from titan.errors import TitanError
 from titan.party import messages
 from titan.party.messages import HEAD_BYTES
 from titan.protocol import RecoveryName
+from titan.protocol.masking import SEED_BYTES
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.study import preflight
 
@@ -117,7 +119,7 @@ def first_sum(place: Place) -> bool:
 
 @pytest.mark.parametrize("recovery", ["flood", "tree", "topk"])
 def test_an_altered_mask_shows_in_the_carried_ones(tmp_path: Path, recovery: RecoveryName) -> None:
-    altered = all_ends(tmp_path, recovery, Kind.MASK, entry(CARRIED), first_sum)
+    altered = all_ends(tmp_path, recovery, Kind.MASK, entry(CARRIED, SEED_BYTES), first_sum)
     for _, ends in altered:
         assert not {"right", "wrong"} & set(ends.values())
         assert any("masks did not cancel" in end for end in ends.values())
@@ -128,8 +130,17 @@ def test_an_altered_mask_is_another_input_of_its_sender(
     tmp_path: Path, recovery: RecoveryName
 ) -> None:
     """Like rows that are not true: nobody can tell, and all get the same sum."""
-    for _, ends in all_ends(tmp_path, recovery, Kind.MASK, entry(0), lambda p: p[0] == "east"):
+    for _, ends in all_ends(
+        tmp_path, recovery, Kind.MASK, entry(0, SEED_BYTES), lambda p: p[0] == "east"
+    ):
         assert set(ends.values()) == {"wrong"}
+
+
+def test_an_altered_key_gives_no_sum(tmp_path: Path) -> None:
+    for _, ends in all_ends(tmp_path, "flood", Kind.MASK, entry(0), lambda p: p[0] == "east"):
+        assert set(ends.values()) == {
+            "the masks did not cancel: the carried 1s do not add up to the number of parties"
+        }
 
 
 # -- flood ------------------------------------------------------------------------------------

@@ -33,10 +33,11 @@ from titan import Network
 from titan.moments import moments_file
 from titan.party import private_sums, wire
 from titan.party.messages import HEAD_BYTES, Enclosed, Told
+from titan.party.private_sums import first_binding
 from titan.party.taking_part import Party
 from titan.party.wire import Piece
 from titan.protocol import Agent, RecoveryName
-from titan.protocol.masking import JournaledMasks
+from titan.protocol.masking import SEED_BYTES, JournaledMasks
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.results import encode
 from titan.ring import Residues
@@ -65,6 +66,9 @@ class Masks:
         if next(self._call) == SOUTH - 1 and self._is_norths:
             words[: len(self.more)] += np.array(self.more, np.uint64)
         return words
+
+    def seed(self) -> bytes:
+        return self._stream.seed()
 
 
 def seen_by_east(
@@ -160,14 +164,16 @@ def watch_secrets(found: dict[str, bytes]) -> Any:
     def sent(self: Journal, frame: Any) -> None:
         sending(self, frame)
         if frame.kind == "MASK" and frame.peer == "south" and "north" in self.path.parent.name:
-            found[f"mask {frame.sum}"] = bytes(frame.body)[HEAD_BYTES + HEADER_BYTES :]
+            sent = bytes(frame.body)[HEAD_BYTES + HEADER_BYTES :]
+            found[f"mask {frame.sum}"] = sent[SEED_BYTES:]
+            found[f"key of mask {frame.sum}"] = sent[:SEED_BYTES]
             found[f"envelope {frame.sum}"] = bytes(frame.body)[HEAD_BYTES:]
             found[f"message {frame.sum}"] = bytes(frame.body)
 
-    def agent(self: Any, plan: Any, party: int, secret: Residues, masks: Any) -> None:
+    def agent(self: Any, plan: Any, party: int, secret: Residues, *others: Any) -> None:
         if party == 0:
             found[f"input {next(numbers)}"] = plan.ring.to_bytes(secret)
-        inputs(self, plan, party, secret, masks)
+        inputs(self, plan, party, secret, *others)
 
     begun = Party._begin
 
@@ -202,7 +208,8 @@ class Attack:
         self.public += [f"titan {kind}\n".encode() + run_ for kind in ("AGREED", "ANSWER")]
         self.masked = b"titan MASKED\n" + run_ + bytes(5)  # the first sum, party 0
         self.public += [self.masked, b"titan MASKED\n" + run_ + b"\1" + bytes(4)]
-        self.public += [b"titan transcript v1\n", b"titan pooled sums\n" + run_]
+        self.public += [b"titan transcript v1\n", b"titan masks: run\n" + run_]
+        self.public += [first_binding(run_, g.study.plans).chain]
         self.signatures = set(signatures)
 
     def finds(self, secret: bytes) -> str:
@@ -244,7 +251,7 @@ def test_nothing_that_north_emits_confirms_a_guess(tmp_path: Path) -> None:
         run(g.all(keep_journal=True))
     secrets["rows"] = (tmp_path / "north.csv").read_bytes()
     secrets["a row"] = secrets["rows"].splitlines()[5] + b"\n"
-    assert len(secrets) == 2 + 2 + 6 + 2 + 1 + 2
+    assert len(secrets) == 2 + 2 + 8 + 2 + 1 + 2
     emitted = emitted_by_north(g, capture)
     assert len(emitted["chunks"]) > 3000
     assert len(emitted["log"]) > 50

@@ -203,7 +203,7 @@ def south_in_sum(table: Table, number: int) -> Session:
     return south
 
 
-def mask(sender: int, receiver: int, round_: int = 0, size: int = 32) -> Envelope:
+def mask(sender: int, receiver: int, round_: int = 0, size: int = 64) -> Envelope:
     return Envelope(Kind.MASK, sender, receiver, round_, bytes(size))
 
 

@@ -114,11 +114,11 @@ def test_after_a_stop_messages_are_judged_as_before_and_answered_by_nothing(
         south = table.seats["south"].session
         table.run(lambda: south.stopped is not None)
         south._ended.clear()
-        late = Enclosed(1, Envelope(Kind.MASK, 1, 2, 0, bytes(32))).encode()
+        late = Enclosed(1, Envelope(Kind.MASK, 1, 2, 0, bytes(64))).encode()
         assert south.receive(messages.decode("east", 97, late)).frames == ()
         for bad, why in (
             (late, "came twice"),
-            (Enclosed(1, Envelope(Kind.MASK, 1, 2, 1, bytes(32))).encode(), "not planned"),
+            (Enclosed(1, Envelope(Kind.MASK, 1, 2, 1, bytes(64))).encode(), "not planned"),
             (Enclosed(1, Envelope(Kind.MASKED, 1, 2, 1, bytes(3))).encode(), "without its count"),
             (Told(1, bytes(64), bytes(32)).encode(AGREED), "did not sign"),
         ):

@@ -145,7 +145,7 @@ def test_a_party_that_vetoes_repeats_itself_after_a_restart(tmp_path: Path) -> N
 
     def vector(key: str) -> bytes:
         it = session(key)
-        it.sums.begin(b"run")
+        it.sums.begin(fixed("run"))
         agent = it.sums.agent
         assert agent is not None
         return agent._hidden.tobytes()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from titan.errors import FileError, InputError, NetworkError
 from titan.joint import Fold
 from titan.moments import Moments, open_source
 from titan.party.messages import Told
-from titan.party.private_sums import digest_of_sums
+from titan.party.private_sums import first_binding
 from titan.party.run import run_identity
 from titan.privacy.view import PlannedSum, Record, RecordedSum, View
 from titan.protocol import Kind
@@ -88,16 +89,17 @@ def in_process(kept: Path) -> Record:
     fold = Fold(study.meeting)
     parts = [study.meeting.prepare(each) for each in rows]
     keys = [keys_of(kept, name) for name in NAMES]
-    so_far = digest_of_sums(identity_of(kept, study))
+    binding = first_binding(identity_of(kept, study), study.plans)
     record: list[RecordedSum] = []
     for number, plan in enumerate(study.plans):
         secrets = [fold.secret(part) for part in parts]
-        sources = iter([JournaledMasks(key[number], so_far.digest()) for key in keys])
+        sources = iter([JournaledMasks(key[number], binding.chain) for key in keys])
         stacked = np.stack(secrets, axis=1)
-        out = local.run(plan, stacked, source=lambda s=sources: next(s), record=True)  # type: ignore[misc]
+        source = partial(next, sources)
+        out = local.run(plan, stacked, binding=binding, source=source, record=True)
         unit = Fraction(2) ** (2 - study.bits if number else -256)
-        record.append(RecordedSum(PlannedSum("", plan, unit), stacked, out.envelopes))
-        so_far.update(plan.ring.to_bytes(out.total))
+        record.append(RecordedSum(PlannedSum("", plan, unit, binding), stacked, out.envelopes))
+        binding = binding.after(plan.ring, out.total)
         fold.learn(out.total)
     return Record(study.network, tuple(record))
 
@@ -118,6 +120,7 @@ def test_message_for_message_that_of_a_run_in_process(kept: Path) -> None:
                 for x, y in zip(mine.inputs[name], theirs.inputs[name], strict=True):
                     assert x.tolist() == y.tolist()
             assert [s.fraction for s in mine.sums] == [s.fraction for s in theirs.sums]
+            assert [s.binding for s in mine.sums] == [s.binding for s in theirs.sums]
 
 
 def test_nothing_between_honest_parties(kept: Path) -> None:

@@ -3,7 +3,11 @@
 Entries of a vector do not influence each other (`test_entries` shows it), so a vector whose entries
 are all pairs (inputs, masks) runs the protocol once for each of them:
 
-    entry e = input number · (number of choices) + choice;   choice = Σ_edges mask · 2^(bits·edge)
+    entry e = input number · (number of choices) + choice;   choice = Σ_edges r · 2^(bits·edge)
+
+A mask is r + F(k): both ends add to r what the cipher makes of a key k, the same for every entry
+here, since each stands for a whole run. With `keyed` all F(k) of all edges are choices as well, and
+views show what their keys stand for.
 
 The carried 1 is one more entry, the same whatever the inputs. A view of one entry is a row of small
 integers, one column for every number a coalition saw, keyed by kind, sender, receiver, round and
@@ -19,9 +23,10 @@ from itertools import chain, combinations
 import numpy as np
 import numpy.typing as npt
 
+from tests.streams import same_for_all_entries, streams
 from titan import Network
 from titan.engines import local
-from titan.protocol import Envelope, Kind, Plan, RecoveryName
+from titan.protocol import IN_ONE_PROCESS, Envelope, Kind, Plan, RecoveryName
 from titan.protocol.recovery.topk import EMPTY
 from titan.ring import Residues, Ring
 
@@ -30,21 +35,32 @@ Coalition = tuple[int, ...]
 
 
 class Enumerating:
-    """A source of masks: the e-th mask asked for takes digit e of the number of the choice."""
+    """A source of masks: the e-th r asked for takes digit e of the number of the choice, and with
+    `keyed` the stream of the e-th key the digit after all those."""
 
-    def __init__(self, bits: int, edges: int, inputs: int) -> None:
-        self.bits, self.edges, self.drawn = bits, edges, 0
-        self.choices = np.tile(np.arange(1 << bits * edges, dtype=np.uint64), inputs)
+    def __init__(self, bits: int, edges: int, inputs: int, keyed: bool = False) -> None:
+        self.bits, self.edges, self.drawn, self.keyed = bits, edges, 0, keyed
+        self.streams: dict[bytes, int] = {}  # an edge's key → the edge
+        self.count = 1 << bits * edges * (1 + keyed)
+        self.choices = np.tile(np.arange(self.count, dtype=np.uint64), inputs)
 
     def words(self, count: int) -> Residues:
         assert count == self.choices.size + 1, "one word for every entry and the carried 1"
         assert self.drawn < self.edges, "one mask for every edge"
-        digit = self.choices >> np.uint64(self.bits * self.drawn)
         self.drawn += 1
+        return self._digit(self.drawn - 1)
+
+    def _digit(self, at: int) -> Residues:
+        digit = self.choices >> np.uint64(self.bits * at)
         return np.append(digit & np.uint64((1 << self.bits) - 1), np.uint64(0))
 
     def seed(self) -> bytes:
-        raise AssertionError("no seeds here")
+        return self.drawn.to_bytes(32, "little")
+
+    def stream(self, key: bytes, count: int) -> Residues:
+        """In place of the cipher."""
+        edge = self.streams.setdefault(key, len(self.streams))
+        return self._digit(self.edges + edge) if self.keyed else same_for_all_entries(key, count)
 
 
 @dataclass(frozen=True)
@@ -59,28 +75,35 @@ class Enumeration:
 
     @classmethod
     def of(
-        cls, network: Network, bits: int, recovery: RecoveryName, k: int | None = None
+        cls,
+        network: Network,
+        bits: int,
+        recovery: RecoveryName,
+        k: int | None = None,
+        *,
+        keyed: bool = False,
     ) -> Enumeration:
         edges, m = len(network.senders), len(network)
         inputs = all_inputs(m, bits)
-        source = Enumerating(bits, edges, len(inputs))
-        secrets = np.repeat(inputs.T.astype(np.uint64), 1 << bits * edges, axis=1)[np.newaxis]
+        source = Enumerating(bits, edges, len(inputs), keyed)
+        secrets = np.repeat(inputs.T.astype(np.uint64), source.count, axis=1)[np.newaxis]
         plan = Plan.make(
             network, Ring(bits), secrets.shape[2], recovery=recovery, k=k, round_bytes=1 << 40
         )
-        outcome = local.run(plan, secrets, source=lambda: source, record=True)
-        assert source.drawn == edges
         pieces: dict[tuple[int, int, Kind, int | None, object], list[Column]] = {}
-        for envelope in outcome.envelopes:
-            kind, sender, receiver, round_, _ = envelope
-            for what, column in read(plan, envelope):
-                # tree sends an entry in one round or another, by its place: chunks are one column
-                turn = None if kind in (Kind.PARTIAL, Kind.TOTAL) else round_
-                pieces.setdefault((sender, receiver, kind, turn, what), []).append(column)
+        with streams(source.stream):
+            outcome = local.run(plan, secrets, source=lambda: source, record=True)
+            assert source.drawn == len(source.streams) == edges, "either end has the same key"
+            for envelope in outcome.envelopes:
+                kind, sender, receiver, round_, _ = envelope
+                for what, column in read(plan, envelope, made=keyed):
+                    # tree sends an entry in a round by its place: chunks are one column
+                    turn = None if kind in (Kind.PARTIAL, Kind.TOTAL) else round_
+                    pieces.setdefault((sender, receiver, kind, turn, what), []).append(column)
         columns: dict[tuple[int, int], list[Column]] = {}
         for key, parts in pieces.items():
             columns.setdefault(key[:2], []).append(np.concatenate(parts)[:-1])
-        return cls(plan, inputs, 1 << bits * edges, columns)
+        return cls(plan, inputs, source.count, columns)
 
     def views(self, coalition: Coalition) -> Column:
         """The view of every entry as one integer, (inputs, choices); the last one is kept."""
@@ -103,8 +126,13 @@ def all_inputs(m: int, bits: int) -> Column:
     return np.ascontiguousarray(grid.T, np.int64)
 
 
-def read(plan: Plan, envelope: Envelope) -> Iterator[tuple[tuple[object, ...], Column]]:
-    """What an envelope shows of every entry: key and column, the carried 1 last; for one chunk."""
+def read(
+    plan: Plan, envelope: Envelope, *, made: bool = False
+) -> Iterator[tuple[tuple[object, ...], Column]]:
+    """What an envelope shows of every entry: key and column, the carried 1 last; for one chunk.
+
+    Of a MASK it is r and, if asked for, the mask that was made of r and the key.
+    """
     kind, sender, _, round_, payload = envelope
     content = plan.read(kind, sender, round_, payload)
     if kind is Kind.LIST:
@@ -115,6 +143,11 @@ def read(plan: Plan, envelope: Envelope) -> Iterator[tuple[tuple[object, ...], C
     elif kind is Kind.MASKED:
         for origin, vector in content:
             yield ("vector", origin), plan.ring.from_bytes(vector, plan.entries)[0].astype(np.int64)
+    elif kind is Kind.MASK:
+        yield ("r",), content.drawn[0].astype(np.int64)
+        if made:
+            mask = plan.show(envelope, IN_ONE_PROCESS).residues
+            yield ("mask",), mask[0].astype(np.int64)
     else:
         yield (kind.name,), content[0].astype(np.int64)
 

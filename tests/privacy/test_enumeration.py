@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -28,6 +29,8 @@ from tests.privacy.enumeration import (
     strongly_connected,
 )  # fmt: skip
 from titan import Network
+from titan.protocol import RecoveryName
+from titan.ring import Residues
 
 THREE = list(strongly_connected(3))
 
@@ -65,6 +68,7 @@ def report(what: str, networks: Iterable[Network], bits: int, say: Say) -> Tally
 
 
 THREE_AT_1, THREE_AT_2, LARGER, THREE_BITS = 864, 31_104, 18_000, 53_760
+KEYED_AT_2 = THREE_AT_2 // 18
 """Of (graph, coalition, pair of inputs), for each recovery."""
 
 
@@ -90,6 +94,32 @@ def test_the_documentation_says_how_many() -> None:
     text = " ".join(page.read_text(encoding="utf-8").split())
     assert f"{THREE_AT_1 + THREE_AT_2 + LARGER + THREE_BITS:,} cases for each" in text
     assert f"{len(GRAPHS)} graphs of 4 and 5 parties at 1 bit" in text
+
+
+@pytest.mark.parametrize("recovery", ["topk", "flood", "tree"])
+def test_with_all_that_keys_can_make(recovery: RecoveryName, record_property: Say) -> None:
+    """Every r and every F(k) on every edge; a coalition knows the keys of its own edges."""
+    done = Tally()
+    for network, bits in [*((each, 1) for each in THREE), (Network.cycle(3), 2)]:
+        enumeration = Enumeration.of(network, bits, recovery, keyed=True)
+        for coalition in coalitions(3):
+            done += compare(enumeration, coalition)
+    record_property("counted", f"{recovery} with keys: {done.cases} cases, {done.mismatches} wrong")
+    assert done.mismatches == 0
+    assert done.cases == THREE_AT_1 + KEYED_AT_2
+    assert 0 < done.alike < done.cases
+
+
+def test_a_key_made_of_r_is_found_out() -> None:
+    """x + F(x) is not uniform: why the key is drawn by itself."""
+
+    def enumerated(self: Enumerating, key: bytes, count: int) -> Residues:
+        r = self._digit(self.streams.setdefault(key, len(self.streams)))
+        return r & ~r >> np.uint64(1)  # some function of r
+
+    with patch.object(Enumerating, "stream", enumerated):
+        enumeration = Enumeration.of(Network.cycle(3), 2, "flood")
+    assert compare(enumeration, (0,)).mismatches > 0
 
 
 # -- other lists, and that the comparison can fail ---------------------------------------------

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.privacy.enumeration import Column, read
 from tests.strategies import networks
+from tests.streams import streams, zeros
 from titan import Network
 from titan.engines import local
 from titan.protocol import Kind, Plan, RecoveryName
@@ -38,7 +39,7 @@ class Units:
         return words
 
     def seed(self) -> bytes:
-        raise AssertionError("no seeds here")
+        return bytes(32)
 
 
 def functions(network: Network, recovery: RecoveryName) -> Iterator[tuple[tuple[int, int], Column]]:
@@ -49,7 +50,9 @@ def functions(network: Network, recovery: RecoveryName) -> Iterator[tuple[tuple[
     plan = Plan.make(network, Ring(1), unknowns, recovery=recovery, round_bytes=1 << 40)
     source = Units(m)
     pieces: dict[tuple[int, int, Kind, object], list[Column]] = {}
-    for envelope in local.run(plan, secrets, source=lambda: source, record=True).envelopes:
+    with streams(zeros):  # what a key adds to a mask is a constant, and no part of the functions
+        outcome = local.run(plan, secrets, source=lambda: source, record=True)
+    for envelope in outcome.envelopes:
         kind, sender, receiver, round_, _ = envelope
         turn = None if kind in (Kind.PARTIAL, Kind.TOTAL) else round_  # chunks are one column
         for what, column in read(plan, envelope):

@@ -11,7 +11,7 @@ import pytest
 from tests.sums import stacked
 from titan import Network
 from titan.errors import MessageError, PlanError, RecoveryError
-from titan.protocol import Agent, Envelope, Kind, Plan, RecoveryName, SystemMasks
+from titan.protocol import IN_ONE_PROCESS, Agent, Envelope, Kind, Plan, RecoveryName, SystemMasks
 from titan.ring import Ring
 
 RING = Ring(64)
@@ -20,7 +20,10 @@ RECOVERIES: list[RecoveryName] = ["topk", "flood", "tree"]
 
 def agents(plan: Plan) -> list[Agent]:
     secrets = stacked(plan.ring, [[i + 1] * plan.dimension for i in range(len(plan.network))])
-    return [Agent(plan, i, secrets[:, i], SystemMasks()) for i in range(len(plan.network))]
+    return [
+        Agent(plan, i, secrets[:, i], SystemMasks(), IN_ONE_PROCESS)
+        for i in range(len(plan.network))
+    ]
 
 
 def finish(parties: list[Agent], waiting: deque[Envelope]) -> None:
@@ -155,18 +158,21 @@ def test_a_refused_payload_leaves_room_for_the_right_one(recovery: RecoveryName)
 def test_a_secret_of_another_shape_is_refused() -> None:
     plan = Plan.make(Network.cycle(3), RING, 2)
     with pytest.raises(PlanError, match="shape"):
-        Agent(plan, 0, RING.zeros(3), SystemMasks())
+        Agent(plan, 0, RING.zeros(3), SystemMasks(), IN_ONE_PROCESS)
 
 
 def test_nothing_secret_is_printed() -> None:
     plan = Plan.make(Network.cycle(3), RING, 1)
     parties = agents(plan)
     [envelope] = parties[0].start()
-    number = RING.to_ints(RING.from_bytes(envelope.payload, 2))[0]
-    for thing in (envelope, parties[0], SystemMasks()):
+    sent = plan.read(Kind.MASK, 0, 0, envelope.payload)
+    number = RING.to_ints(sent.drawn)[0]
+    for thing in (envelope, parties[0], SystemMasks(), sent, IN_ONE_PROCESS):
         text = repr(thing)
         assert str(number) not in text
         assert bytes(envelope.payload).hex() not in text
+        assert sent.key.hex() not in text
+        assert repr(sent.key)[2:-1] not in text
         assert repr(bytes(envelope.payload)) not in text
 
 

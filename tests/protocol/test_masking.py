@@ -1,4 +1,4 @@
-"""Masks are fresh, uniform and as long as asked for; a seed means the same at both ends."""
+"""What masks are made of is fresh, uniform and as long as asked for."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from titan.errors import MessageError
 from titan.protocol import SystemBytes, SystemMasks
-from titan.protocol.masking import JournaledMasks, KeyStream, expand, fresh_key
-from titan.ring import Ring
+from titan.protocol.masking import JournaledMasks, KeyStream, fresh_key
 
 REJECT = 1e-9  # fixed beforehand: a sound source fails once in a thousand million runs
 
@@ -41,14 +39,6 @@ def test_the_key_stream_is_aes_256_in_counter_mode() -> None:
     block = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - one block each
     expected = b"".join(block.update(i.to_bytes(16, "big")) for i in range(10_000))
     assert KeyStream(key).words(20_000).tobytes() == expected
-
-
-def test_a_seed_expands_to_the_same_mask_at_both_ends() -> None:
-    ring, seed = Ring(130), bytes(range(32))
-    assert np.array_equal(expand(seed, ring, 50), expand(seed, ring, 50))
-    assert not np.array_equal(expand(seed, ring, 50), expand(bytes(32), ring, 50))
-    with pytest.raises(MessageError, match="seed of 31 bytes"):
-        expand(seed[1:], ring, 50)
 
 
 def test_journaled_masks_come_out_the_same_again() -> None:

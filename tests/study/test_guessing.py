@@ -26,7 +26,7 @@ from tests.study.digests import row_digests
 from tests.study.signing import certificate
 from titan import Network
 from titan.errors import TitanError
-from titan.protocol import Agent, Envelope, Kind, Plan, RecoveryName
+from titan.protocol import IN_ONE_PROCESS, Agent, Envelope, Kind, Plan, RecoveryName
 from titan.protocol.masking import KeyStream, fresh_key
 from titan.ring import Residues, Ring
 from titan.study.audit import of_journal
@@ -47,6 +47,7 @@ class Masks:
 
     def __init__(self, party: int, more: dict[int, list[int]]) -> None:
         self._stream = KeyStream(bytes([party]) * 32)
+        self._keys = KeyStream(bytes([party]) * 31 + b"k")
         self._more = more
         self._call = itertools.count()
 
@@ -57,7 +58,7 @@ class Masks:
         return words
 
     def seed(self) -> bytes:
-        raise AssertionError("masks are sent here")
+        return self._keys.words(4).tobytes()
 
 
 @dataclass
@@ -79,7 +80,13 @@ def play(directory: Path, recovery: RecoveryName, delta: list[int]) -> World:
     to_south = list(network.out_neighbours(NORTH)).index(SOUTH)
     masks = [Masks(party, {to_south: delta} if party == NORTH else {}) for party in range(4)]
     agents = [
-        Agent(plan, party, RING.from_ints([x % RING.modulus for x in inputs[party]]), masks[party])
+        Agent(
+            plan,
+            party,
+            RING.from_ints([x % RING.modulus for x in inputs[party]]),
+            masks[party],
+            IN_ONE_PROCESS,
+        )
         for party in range(4)
     ]
     rows = repr(inputs[NORTH]).encode()

@@ -12,7 +12,7 @@ import pytest
 
 from tests.study.runs import beginning, fixed
 from titan import Network
-from titan.protocol import Agent, Envelope, MaskMode, Plan, RecoveryName
+from titan.protocol import IN_ONE_PROCESS, Agent, Envelope, MaskMode, Plan, RecoveryName
 from titan.protocol.masking import JournaledMasks, SystemMasks
 from titan.ring import Ring
 from titan.study.frames import Frame
@@ -35,7 +35,7 @@ class North:
         self.journal = Journal.open(self.path)
         state = beginning(self.journal, parties=NAMES, keys=[fixed("key 0")])
         masks = JournaledMasks(state.keys[0])
-        self.agent = Agent(self.plan, 0, RING.from_ints(INPUTS[0]), masks)
+        self.agent = Agent(self.plan, 0, RING.from_ints(INPUTS[0]), masks, IN_ONE_PROCESS)
         self.sent: dict[str, list[bytes]] = {}
         self.started = self._note(self.agent.start())
         for frame in self.journal.incoming():
@@ -74,7 +74,10 @@ def test_a_restart_after_any_event_changes_no_bit(
     assert network.parties == NAMES
     plan = Plan.make(network, RING, 3, recovery=recovery, masks=masks, tau=1)
     north = North(tmp_path / "journal", plan)
-    others = [Agent(plan, p, RING.from_ints(INPUTS[p]), SystemMasks()) for p in range(1, 4)]
+    others = [
+        Agent(plan, p, RING.from_ints(INPUTS[p]), SystemMasks(), IN_ONE_PROCESS)
+        for p in range(1, 4)
+    ]
     waiting = deque([*north.started, *(e for agent in others for e in agent.start())])
     numbers = dict.fromkeys(range(4), 0)
     events = 0

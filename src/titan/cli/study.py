@@ -212,8 +212,8 @@ def _overview(facts: Any) -> dict[str, Any]:
 
 _NOT_DESCRIBED = "not described: any number may stand in a column"
 _MASKS = {
-    "sent": "sent: as many bytes as what they hide",
-    "seeded": "seeded: seeds travel, from which both sides compute the masks",
+    "sent": "sent: as many bytes as what they hide, and a key",
+    "seeded": "seeded: keys travel, from which both sides compute the masks",
 }
 _MISSING = {
     "refuse": "refuse: a party whose rows have gaps cannot take part",

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from titan.engines import local, vectorised
 from titan.engines.local import Outcome, Progress
 from titan.errors import PlanError
-from titan.protocol import MaskSource, Plan, SystemMasks
+from titan.protocol import IN_ONE_PROCESS, Binding, MaskSource, Plan, SystemMasks
 from titan.ring import Residues
 
 
@@ -24,6 +24,7 @@ class Engine(Protocol):
         plan: Plan,
         secrets: Residues,
         *,
+        binding: Binding = IN_ONE_PROCESS,
         source: Callable[[], MaskSource] = SystemMasks,
         record: bool = False,
         progress: Progress | None = None,

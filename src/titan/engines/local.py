@@ -11,7 +11,17 @@ import numpy as np
 
 from titan.errors import RecoveryError
 from titan.network import Network
-from titan.protocol import Agent, Cost, Envelope, MaskSource, PerParty, Plan, SystemMasks
+from titan.protocol import (
+    IN_ONE_PROCESS,
+    Agent,
+    Binding,
+    Cost,
+    Envelope,
+    MaskSource,
+    PerParty,
+    Plan,
+    SystemMasks,
+)
 from titan.protocol.recovery.interface import Progress
 from titan.ring import Residues
 
@@ -32,6 +42,7 @@ def run(
     plan: Plan,
     secrets: Residues,
     *,
+    binding: Binding = IN_ONE_PROCESS,
     source: Callable[[], MaskSource] = SystemMasks,
     record: bool = False,
     progress: Progress | None = None,
@@ -43,7 +54,10 @@ def run(
     same. With `record` they are kept, in order of delivery.
     """
     plan.check_shape(secrets.shape, (plan.ring.limbs, len(plan.network), plan.dimension))
-    agents = [Agent(plan, party, secrets[:, party], source()) for party in range(len(plan.network))]
+    agents = [
+        Agent(plan, party, secrets[:, party], source(), binding)
+        for party in range(len(plan.network))
+    ]
     count = Count(plan.network)
     recorded: list[Envelope] = []
     for envelope in _deliver(agents, shuffle):

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from titan.engines.local import Outcome
 from titan.errors import PlanError
 from titan.network import Network
-from titan.protocol import MaskSource, Plan, SystemMasks
-from titan.protocol.masking import expand
+from titan.protocol import IN_ONE_PROCESS, Binding, MaskSource, Plan, SystemMasks
 from titan.protocol.recovery.interface import Progress
 from titan.ring import Residues
 
@@ -30,6 +29,7 @@ def run(
     plan: Plan,
     secrets: Residues,
     *,
+    binding: Binding = IN_ONE_PROCESS,
     source: Callable[[], MaskSource] = SystemMasks,
     record: bool = False,
     progress: Progress | None = None,
@@ -45,7 +45,7 @@ def run(
     inputs = ring.zeros(plan.entries, m)
     inputs[:, :-1] = secrets.transpose(0, 2, 1)
     inputs[0, -1] = 1
-    masked = _obfuscate(plan, inputs, source())
+    masked = _obfuscate(plan, inputs, source(), binding)
     total = plan.scheme.total_of(masked, progress)
     counted = ring.to_ints(total[:, -1:])[0]
     return Outcome(plan.without_carried_one(total), counted, plan.cost)
@@ -54,26 +54,30 @@ def run(
 # -- obfuscation ------------------------------------------------------------------------------
 
 
-def _obfuscate(plan: Plan, inputs: Residues, source: MaskSource) -> Residues:
+def _obfuscate(plan: Plan, inputs: Residues, source: MaskSource, binding: Binding) -> Residues:
     """Add each edge's mask at its receiver, subtract it at its sender; some entries at a time."""
     ring, (out_starts, by_receiver, in_starts) = plan.ring, _edges(plan.network)
     size = max(1, _WORDS_AT_ONCE // (ring.limbs * len(plan.network.senders)))
     if plan.masks == "seeded":
-        size = plan.entries  # a seed stands for a whole vector
+        size = plan.entries  # a key stands for a whole vector
     for start in range(0, plan.entries, size):
         part = inputs[:, start : start + size]
-        masks = _draw(plan, part.shape[1], len(plan.network.senders), source)
+        masks = _draw(plan, part.shape[1], source, binding)
         ring.add_into(part, ring.sum_groups(masks[..., by_receiver], in_starts))
         ring.subtract_into(part, ring.sum_groups(masks, out_starts))
     return inputs
 
 
-def _draw(plan: Plan, entries: int, edges: int, source: MaskSource) -> Residues:
-    ring = plan.ring
+def _draw(plan: Plan, entries: int, source: MaskSource, binding: Binding) -> Residues:
+    """Every edge's mask. Where r is sent, r moved by a constant is as uniform as r: it is drawn
+    as it comes out."""
+    ring, network = plan.ring, plan.network
     if plan.masks == "seeded":
-        columns = [expand(source.seed(), ring, entries) for _ in range(edges)]
+        edges = zip(network.senders.tolist(), network.receivers.tolist(), strict=True)
+        columns = [binding.mask(plan.draw(source), edge, ring, entries) for edge in edges]
         return np.stack(columns, axis=-1)
-    return ring.uniform(entries * edges, source.words).reshape(ring.limbs, entries, edges)
+    drawn = ring.uniform(entries * len(network.senders), source.words)
+    return drawn.reshape(ring.limbs, entries, len(network.senders))
 
 
 @lru_cache(maxsize=8)

@@ -79,7 +79,7 @@ def average(
     bits      the ring is the integers modulo 2^bits; half of them are fractional, unless `bound`
     recovery  "topk" (the paper's, with `k` and `rounds` = T), "flood", "tree", or "auto"
     tau       refuse unless any τ curious parties together learn nothing but the total
-    masks     "sent" as they are, or "seeded": 32 bytes per edge, expanded at both ends
+    masks     "sent", a vector and a key per edge, or "seeded", the key of 32 bytes alone
     engine    "local" drives real agents, "vectorised" whole-network arrays
     progress  called with (round reached, rounds in all)
     record    keep every message ("local" only), so that `view` can show who saw what

@@ -11,12 +11,13 @@ everybody can see in a total is checked by all alike, in `pooled`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-from titan.errors import DataError
+from titan.errors import DataError, ReleaseError
 from titan.leastsquares import PooledMoments
 from titan.leastsquares.pooled import exact
 from titan.leastsquares.whitening import whiten
@@ -59,8 +60,9 @@ class ModelChecks:
 
     def before_outcomes(self, regressors: PooledMoments, part: RowsPart) -> None:
         if self.policy.rows_per_cell and self.rows is not None and part.source is not None:
-            whitening = whiten(regressors, full_rank=False)
-            pooled_leverage(self.rows, part.source, whitening, self.policy.rows_per_cell)
+            whitening, k = whiten(regressors, full_rank=False), self.policy.rows_per_cell
+            with _or_otherwise(self.policy):
+                pooled_leverage(self.rows, part.source, whitening, k)
 
     # -- all ------------------------------------------------------------------------------------
 
@@ -88,6 +90,7 @@ class ModelChecks:
         counts = [sum(each) for each in zip(*(part.counts for part in parts), strict=True)]
         if not counts:
             return
+        self.policy.check_pooled(counts[0], self.parameters, self.parties)
         self._pooled_cells(counts)
         for part in parts:
             self.before_regressors(counts, part)
@@ -116,7 +119,18 @@ def check_own_leverage(
     if policy.rows_per_cell and part.source is not None:
         model = joint_model([rows.model for rows in questions])
         rows = ModelRows(model, questions[0].missing, questions[0].check)
-        own_leverage(rows, part.source, counted)
+        with _or_otherwise(policy):
+            own_leverage(rows, part.source, counted)
+
+
+@contextmanager
+def _or_otherwise(policy: Policy) -> Iterator[None]:
+    """A refusal says how to go below the limits all the same."""
+    try:
+        yield
+    except ReleaseError as refusal:
+        refusal.hint += f", or {policy.otherwise}"
+        raise
 
 
 def check_several(asked: Sequence[tuple[PooledModel, Opened, RowsPart]]) -> None:

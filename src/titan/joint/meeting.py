@@ -168,10 +168,8 @@ class Meeting:
         by_source: dict[Any, list[Any]] = {}
         for (name, computation), state in zip(self.computations, known, strict=True):
             if isinstance(computation, PooledModel) and not state.over:
-                part = parts[name]
-                by_source.setdefault(part.source, []).append(
-                    (computation, state.known.opened, part)
-                )
+                part, opened = parts[name], state.known.opened
+                by_source.setdefault(part.source, []).append((computation, opened, part))
         for asked in by_source.values():
             check_several(asked)
 

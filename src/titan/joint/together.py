@@ -15,7 +15,7 @@ from titan.errors import VetoError
 from titan.joint.computation import Answer, Computation, Fold, Part, Words
 from titan.joint.settings import SumSettings
 from titan.privacy.view import PlannedSum, Record, RecordedSum, check_recordable
-from titan.protocol import Cost, Plan
+from titan.protocol import IN_ONE_PROCESS, Cost, Plan
 from titan.protocol.masking import SystemMasks
 from titan.ring import Residues
 
@@ -45,14 +45,18 @@ def together(
             check_recordable(plan)
     costs: list[Cost] = []
     kept: list[RecordedSum] = []
+    binding = IN_ONE_PROCESS
     while not fold.over:
         sum_, plan = computation.sums[fold.number], plans[fold.number]
         secrets = _secrets(fold, parts, noise)
-        outcome = run(plan, secrets, progress=settings.progress, record=settings.record)
+        outcome = run(
+            plan, secrets, binding=binding, progress=settings.progress, record=settings.record
+        )
         costs.append(outcome.cost)
         if settings.record:
-            planned = PlannedSum(sum_.name, plan, sum_.unit)
+            planned = PlannedSum(sum_.name, plan, sum_.unit, binding)
             kept.append(RecordedSum(planned, secrets, outcome.envelopes))
+        binding = binding.after(plan.ring, outcome.total)
         try:
             fold.learn(outcome.total)
         except VetoError as veto:

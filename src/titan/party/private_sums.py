@@ -1,7 +1,8 @@
 """The sums of one run at one party: one agent after the other, each envelope read once."""
 
 # Rule 1: an envelope that is refused (MessageError) changes nothing.
-# Rule 2: no further sum begins before the computation has learned from the sums so far.
+# Rule 2: no further sum begins before the computation has learned from the sums so far, and its
+#         masks cancel only among parties that learned the same.
 # Rule 3: the payload of an envelope is read when it arrives, also where its sum is yet to begin.
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import Any, NamedTuple
 
 from titan.errors import MessageError, RecoveryError, ReleaseError, TitanError
 from titan.joint import Fold, Task
+from titan.joint.task import described
 from titan.party.messages import Enclosed
 from titan.party.origin_signatures import OriginSignatures, read
 from titan.party.run import Run
 from titan.party.signed_broadcast import Signer
-from titan.protocol import Agent, Envelope, Plan
+from titan.protocol import Agent, Binding, Envelope, Plan
 from titan.protocol.masking import JournaledMasks, noise
 from titan.protocol.messages import Kind
 from titan.ring import Residues
@@ -44,7 +46,7 @@ class PrivateSums:
         self._keys = keys
         self._signer = signer
         self._identity = b""
-        self._so_far = digest_of_sums(b"")
+        self._binding = Binding.begin()
         self._signatures: OriginSignatures | None = None
         self._waiting: dict[int, list[_Read]] = {}  # for a sum to come
         self._taken: set[tuple[int, Kind, int, int]] = set()  # sum, kind, sender, round
@@ -71,7 +73,7 @@ class PrivateSums:
     def begin(self, identity: bytes) -> list[Enclosed]:
         """The first sum of the run that `identity` stands for; what is to be sent."""
         self._identity = identity
-        self._so_far = digest_of_sums(identity)
+        self._binding = first_binding(identity, self._plans)
         return self._next()
 
     def take(self, sender: int, enclosed: Enclosed) -> list[Enclosed]:
@@ -101,10 +103,10 @@ class PrivateSums:
 
     def digest(self) -> bytes:
         """Of all totals as they are used, whatever happened to them since they came."""
-        code = digest_of_sums(self._identity)
+        binding = first_binding(self._identity, self._plans)
         for plan, total in zip(self._plans, self.totals, strict=False):
-            code.update(plan.ring.to_bytes(total))
-        return code.digest()
+            binding = binding.after(plan.ring, total)
+        return binding.chain
 
     # -- one sum ------------------------------------------------------------------------------
 
@@ -114,15 +116,15 @@ class PrivateSums:
         number, run = len(self.totals), self._run
         plan = self._plans[number]
         try:
-            key, context = self._keys[number], self._so_far.digest()
-            secret = self._fold.secret(self._part, noise(key, context).words)
+            key = self._keys[number]
+            secret = self._fold.secret(self._part, noise(key, self._binding.chain).words)
         except TitanError as error:
             self.stopped = error
             return []
-        signed = self._identity + bytes([number])
-        self._signatures = OriginSignatures(run.network, plan, run.party, self._signer, signed)
-        masks = JournaledMasks(key, context)
-        self.agent = Agent(plan, run.party, secret, masks)
+        context = self._identity + bytes([number])
+        self._signatures = OriginSignatures(run.network, plan, run.party, self._signer, context)
+        masks = JournaledMasks(key, self._binding.chain)
+        self.agent = Agent(plan, run.party, secret, masks, self._binding)
         out = self._enclose(self.agent.start())
         for found in self._waiting.pop(number, []):
             out += self._feed_kept(found)
@@ -154,7 +156,7 @@ class PrivateSums:
             self.give_up()
             return out
         self.totals.append(total)
-        self._so_far.update(self.agent.plan.ring.to_bytes(total))
+        self._binding = self._binding.after(self.agent.plan.ring, total)
         self.give_up()
         try:
             self._fold.learn(total)
@@ -177,6 +179,6 @@ class PrivateSums:
             raise MessageError(f"{envelope!r} is not planned")
 
 
-def digest_of_sums(identity: bytes) -> hashlib._Hash:
-    """Of no sums yet; each total is added to it. That of all sums is what the parties compare."""
-    return hashlib.sha256(b"titan pooled sums\n" + identity)
+def first_binding(identity: bytes, plans: Sequence[Plan]) -> Binding:
+    """c_0: which run it is, and how its sums are made. After the last sum, parties compare c_n."""
+    return Binding.begin(identity, hashlib.sha256(described(plans).encode()).digest())

@@ -21,9 +21,13 @@ from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
+
 from titan.errors import FileError, InputError
 from titan.network.names import Party
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed
+from titan.party.private_sums import first_binding
+from titan.party.run import run_identity
 from titan.privacy.view import (
     Integers,
     Message,
@@ -37,6 +41,7 @@ from titan.privacy.view import (
     sum_of_inputs,
 )
 from titan.results.result_file import checked_path
+from titan.ring import Residues
 from titan.study import Study, frames
 from titan.study.audit import JOURNAL
 from titan.study.frames import Frame
@@ -63,19 +68,22 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
     members = members_of(network, coalition)
     names = tuple(network.parties[i] for i in members)
     seen_frames = _Frames.of(place, study, frozenset(names))
-    sums = _sums(study, seen_frames.sums)
-    messages = [
-        message
-        for number, each in enumerate(sums)
-        for message in seen_frames.messages(members, number, each, network.parties)
-    ]
-    inputs = {
-        name: tuple(_input(name, each, messages, number) for number, each in enumerate(sums))
-        for name in names
-    }
+    sums: list[PlannedSum] = []
+    messages: list[Message] = []
+    inputs: dict[str, tuple[Integers, ...]] = dict.fromkeys(names, ())
+    binding = first_binding(seen_frames.identity, study.plans)
+    for number, unbound in enumerate(_sums(study, seen_frames.sums)):
+        sum_ = replace(unbound, binding=binding)
+        found = seen_frames.messages(members, number, sum_, network.parties)
+        for name in names:
+            inputs[name] += (_input(name, sum_, _own(name, found)),)
+        binding = binding.after(sum_.ring, _total(names[0], sum_, _own(names[0], found)))
+        sums.append(sum_)
+        messages += found
     return View(
-        network, names, sums, tuple(messages), MappingProxyType(inputs), seen_frames.notices()
-    )
+        network, names, tuple(sums), tuple(messages), MappingProxyType(inputs),
+        seen_frames.notices(),
+    )  # fmt: skip
 
 
 def _sums(study: Study, made: int) -> tuple[PlannedSum, ...]:
@@ -87,8 +95,19 @@ def _sums(study: Study, made: int) -> tuple[PlannedSum, ...]:
     return sums
 
 
-def _input(name: str, sum_: PlannedSum, messages: Iterable[Message], number: int) -> Integers:
-    own = [m for m in messages if m.sum == number and name in (m.sender, m.receiver)]
+def _own(name: str, messages: Iterable[Message]) -> list[Message]:
+    return [m for m in messages if name in (m.sender, m.receiver)]
+
+
+def _total(name: str, sum_: PlannedSum, own: list[Message]) -> Residues:
+    """As one party knows it: its own part, and that of every group of the others."""
+    plan = sum_.plan
+    groups = [*plan.network.honest_components([name]), (name,)]
+    parts = [sum_of_inputs(plan, group, own) for group in groups]
+    return plan.without_carried_one(plan.ring.sum_axis(np.stack(parts, axis=1)))
+
+
+def _input(name: str, sum_: PlannedSum, own: list[Message]) -> Integers:
     found = sum_of_inputs(sum_.plan, [name], own)
     if sum_.ring.to_ints(found[:, -1:]) != [1]:
         raise FileError(f"the journals of {name} and its neighbours do not belong together")
@@ -105,13 +124,18 @@ class _Frames:
     received: list[tuple[str, Frame]]
     unheard: list[Notice]
     """Last messages that were not waited for."""
+    identity: bytes
+    """Of the run, which all parties know."""
 
     @classmethod
     def of(cls, place: Path, study: Study, inside: frozenset[str]) -> _Frames:
         received: list[tuple[str, Frame]] = []
         balance: Counter[frames.Message] = Counter()
+        identity = b""
         for party in study.network.parties:
             with _journal(place, study, party) as journal:
+                if party in inside:
+                    identity = _identity(journal, study)
                 noted = [m for m in journal.messages() if m.sender in inside]
                 balance.update(m for m in noted if m.sender == party)
                 balance.subtract(m for m in noted if m.receiver == party)
@@ -120,7 +144,7 @@ class _Frames:
                     for frame in journal.incoming()
                     if party in inside or frame.peer in inside
                 ]
-        return cls(received, _unheard(balance))
+        return cls(received, _unheard(balance), identity)
 
     def messages(
         self, members: list[int], number: int, sum_: PlannedSum, names: tuple[str, ...]
@@ -132,7 +156,7 @@ class _Frames:
                 enclosed = Enclosed.decode(frame.body)
                 envelopes.append(enclosed.envelope)
                 signatures[enclosed.envelope[:4]] = bytes(enclosed.signatures)
-        found = seen(members, envelopes, names, number, sum_.plan)
+        found = seen(members, envelopes, names, number, sum_)
         return [replace(m, signatures=signatures[m._envelope[:4]]) for m in found]
 
     @property
@@ -172,6 +196,13 @@ def _journal(place: Path, study: Study, party: str) -> Iterator[Journal]:
                 hint=_AGAIN,
             )
         yield journal
+
+
+def _identity(journal: Journal, study: Study) -> bytes:
+    state = journal.state
+    assert state is not None  # noqa: S101 - it came to its end
+    nonces = [state.nonces[name] for name in study.network.parties]
+    return run_identity(bytes.fromhex(study.digest) + state.run.to_bytes(4, "little"), nonces)
 
 
 def _unheard(balance: Counter[frames.Message]) -> list[Notice]:

@@ -25,7 +25,7 @@ from titan.errors import InputError, PlanError
 from titan.listing import listing
 from titan.network import Network
 from titan.network.names import Party
-from titan.protocol import Envelope, Kind, Plan
+from titan.protocol import IN_ONE_PROCESS, Binding, Envelope, Kind, Plan
 from titan.protocol.recovery.interface import Shown
 from titan.ring import Residues, Ring
 
@@ -41,6 +41,8 @@ class PlannedSum:
     name: str
     plan: Plan
     unit: Fraction
+    binding: Binding = IN_ONE_PROCESS
+    """What its masks are bound to; all parties know it."""
 
     @property
     def fraction(self) -> int:
@@ -63,24 +65,24 @@ class Message:
     sum: int | None
     payload: bytes
     _envelope: Envelope
-    _plan: Plan | None
+    _planned: PlannedSum | None
     signatures: bytes = b""
     """Behind masked vectors that went through a real network: each origin's, in order."""
 
     @cached_property
     def shown(self) -> Shown:
         """What it shows, with parties as numbers."""
-        if self._plan is None:
+        if self._planned is None:
             raise InputError(
                 "a result told to all has no residues, only floats", hint="see `numbers`"
             )
-        return self._plan.show(self._envelope)
+        return self._planned.plan.show(self._envelope, self._planned.binding)
 
     @property
     def residues(self) -> Residues:
         """What was sent, modulo 2^bits: (limbs, entries), or (limbs, vectors, entries).
 
-        A mask (its expansion, where a seed was sent), a chunk of a sum, the masked vectors of
+        A mask (as both ends make it of what was sent), a chunk of a sum, the masked vectors of
         `flood`, or the k slots of `topk`. The last entry of a vector is the carried 1.
         """
         return self.shown.residues
@@ -88,24 +90,24 @@ class Message:
     @cached_property
     def numbers(self) -> Integers:
         """The residues as integers from 0 to 2^bits - 1; of a result told to all, its floats."""
-        if self._plan is None:
+        if self._planned is None:
             return np.frombuffer(self.payload, "<f8").astype(object)
         x = self.residues
-        return integers(self._plan.ring, x.reshape(x.shape[0], -1)).reshape(x.shape[1:])
+        return integers(self._planned.ring, x.reshape(x.shape[0], -1)).reshape(x.shape[1:])
 
     @cached_property
     def origins(self) -> npt.NDArray[np.object_]:
         """Whose masked numbers these are: one name per vector (`flood`) or per slot and entry
         (`topk`; None in an empty slot). Empty for other kinds."""
-        if self._plan is None:
+        if self._planned is None:
             return np.empty(0, object)
-        names = np.array([*self._plan.network.parties, None], object)
+        names = np.array([*self._planned.plan.network.parties, None], object)
         return names[self.shown.origins]  # the last, None, is that of NOBODY
 
     @property
     def entries(self) -> range:
         """Which entries of the vector the numbers are; all, unless `tree` sent a chunk."""
-        if self._plan is None:
+        if self._planned is None:
             return range(len(self.payload) // 8)
         return self.shown.entries
 
@@ -206,7 +208,7 @@ class Record:
         messages = [
             message
             for at, kept in enumerate(self.sums)
-            for message in seen(members, kept.envelopes, names, at, kept.sum.plan)
+            for message in seen(members, kept.envelopes, names, at, kept.sum)
         ] + seen(members, self.told, names, None, None)
         return View(
             self.network,
@@ -245,14 +247,16 @@ def seen(
     envelopes: Iterable[Envelope],
     names: tuple[str, ...],
     at: int | None,
-    plan: Plan | None,
+    planned: PlannedSum | None,
 ) -> list[Message]:
     """The envelopes that members sent or received, in order of rounds."""
     inside = frozenset(members)
     theirs = [e for e in envelopes if e.sender in inside or e.receiver in inside]
     theirs.sort(key=lambda e: (e.round, e.kind, e.sender, e.receiver))
     return [
-        Message(e.kind, names[e.sender], names[e.receiver], e.round, at, bytes(e.payload), e, plan)
+        Message(
+            e.kind, names[e.sender], names[e.receiver], e.round, at, bytes(e.payload), e, planned
+        )
         for e in theirs
     ]
 

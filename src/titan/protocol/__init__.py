@@ -1,6 +1,7 @@
 """The protocol: plans, masks, agents. No input or output happens here."""
 
 from titan.protocol.agent import Agent
+from titan.protocol.binding import IN_ONE_PROCESS, Binding
 from titan.protocol.cost import Cost, PerParty
 from titan.protocol.masking import MaskSource, SystemBytes, SystemMasks
 from titan.protocol.messages import Envelope, Kind
@@ -8,7 +9,9 @@ from titan.protocol.plan import MaskMode, Plan
 from titan.protocol.recovery import RecoveryName
 
 __all__ = [
+    "IN_ONE_PROCESS",
     "Agent",
+    "Binding",
     "Cost",
     "Envelope",
     "Kind",

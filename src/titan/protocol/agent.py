@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from titan.errors import MessageError, RecoveryError
-from titan.protocol.masking import MaskSource, expand, mask
+from titan.protocol.binding import Binding, SentMask
+from titan.protocol.masking import MaskSource, mask
 from titan.protocol.messages import Envelope, Kind
 from titan.protocol.plan import Plan
 from titan.protocol.recovery.interface import Key, Recovery
@@ -28,9 +29,14 @@ from titan.ring import Residues
 
 
 class Agent:
-    """Party number `party` of the plan's network, with its secret input (limbs, d)."""
+    """Party number `party` of the plan's network, with its secret input (limbs, d).
 
-    def __init__(self, plan: Plan, party: int, secret: Residues, masks: MaskSource) -> None:
+    Its masks cancel with those of parties that have the same `binding`.
+    """
+
+    def __init__(
+        self, plan: Plan, party: int, secret: Residues, masks: MaskSource, binding: Binding
+    ) -> None:
         self.plan = plan
         self.party = party
         self.round = -1
@@ -40,6 +46,7 @@ class Agent:
         one = plan.ring.from_ints([1])  # carried along: its total must be m
         self._hidden = np.append(secret, one, axis=1)  # step by step
         self._masks = masks
+        self._binding = binding
         self._recovery: Recovery | None = None
         self._senders = frozenset(plan.network.in_neighbours(party))
         self._last_round = plan.recovery_rounds
@@ -118,7 +125,10 @@ class Agent:
     def _take_in(self, arrived: dict[Key, Any]) -> Recovery:
         """All that was awaited in this round; if it contradicts itself, the sum is lost."""
         if self._recovery is None:
-            masked = mask(self.plan.ring, self._hidden, received=arrived.values(), sent=())
+            received = (
+                self._made(sent, sender, self.party) for (sender, _), sent in arrived.items()
+            )
+            masked = mask(self.plan.ring, self._hidden, received=received, sent=())
             self._hidden = self.plan.ring.zeros(0)  # it is the recovery's from now on
             self._recovery = self.plan.scheme.begin(self.party, masked)
             return self._recovery
@@ -141,15 +151,13 @@ class Agent:
         self._missing = set(recovery.awaits(round_)) - self._inbox[round_].keys()
 
     def _mask_for(self, receiver: int) -> Envelope:
-        plan = self.plan
-        if plan.masks == "seeded":
-            payload = self._masks.seed()
-            drawn = expand(payload, plan.ring, plan.entries)
-        else:
-            drawn = plan.ring.uniform(plan.entries, self._masks.words)
-            payload = plan.ring.to_bytes(drawn)
-        mask(plan.ring, self._hidden, received=(), sent=[drawn])
-        return Envelope(Kind.MASK, self.party, receiver, 0, payload)
+        sent = self.plan.draw(self._masks)
+        made = self._made(sent, self.party, receiver)
+        mask(self.plan.ring, self._hidden, received=(), sent=[made])
+        return Envelope(Kind.MASK, self.party, receiver, 0, self.plan.write(sent))
+
+    def _made(self, sent: SentMask, sender: int, receiver: int) -> Residues:
+        return self._binding.mask(sent, (sender, receiver), self.plan.ring, self.plan.entries)
 
     # -- refusals -----------------------------------------------------------------------------
 

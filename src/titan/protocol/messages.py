@@ -27,7 +27,7 @@ Payload = bytes | memoryview
 class Kind(IntEnum):
     """What a payload is."""
 
-    MASK = 1  # round 0: a mask, or the seed of one
+    MASK = 1  # round 0: a key and, unless masks are seeded, a uniform vector
     LIST = 2  # topk: k values and k ids for every entry
     MASKED = 3  # flood: masked vectors with their origins
     PARTIAL = 4  # tree, towards the root: a chunk of a partial sum

@@ -12,8 +12,9 @@ from typing import Any, Literal, get_args
 
 from titan.errors import MessageError, PlanError, RecoveryError
 from titan.network import Network
+from titan.protocol.binding import Binding, SentMask
 from titan.protocol.cost import Cost, predict
-from titan.protocol.masking import SEED_BYTES, expand
+from titan.protocol.masking import SEED_BYTES, MaskSource
 from titan.protocol.messages import MOST_ROUNDS, Envelope, Kind, Payload
 from titan.protocol.recovery import RECOVERIES, RecoveryName, recovery_names
 from titan.protocol.recovery.interface import NO_ORIGINS, Choices, Scheme, Shown
@@ -97,13 +98,34 @@ class Plan:
 
     @property
     def mask_bytes(self) -> int:
-        return SEED_BYTES if self.masks == "seeded" else self.ring.width * self.entries
+        """A key and, unless masks are seeded, a vector."""
+        return SEED_BYTES + (0 if self.masks == "seeded" else self.ring.width * self.entries)
 
     @property
     def mask_numbers(self) -> int:
-        """A seed counts as the numbers that would take its place."""
-        seed_numbers = -(-8 * SEED_BYTES // self.ring.bits)
-        return seed_numbers if self.masks == "seeded" else self.entries
+        """The vector's, as in the paper; a key alone counts as the numbers that would take its
+        place."""
+        key_numbers = -(-8 * SEED_BYTES // self.ring.bits)
+        return key_numbers if self.masks == "seeded" else self.entries
+
+    def draw(self, source: MaskSource) -> SentMask:
+        """What one edge is sent, fresh."""
+        key, words = source.seed(), source.words
+        return SentMask(
+            key, None if self.masks == "seeded" else self.ring.uniform(self.entries, words)
+        )
+
+    def write(self, sent: SentMask) -> bytes:
+        return sent.key + (b"" if sent.drawn is None else self.ring.to_bytes(sent.drawn))
+
+    def _read_mask(self, payload: Payload) -> SentMask:
+        if len(payload) != self.mask_bytes:
+            raise MessageError(
+                f"a MASK payload of {len(payload)} bytes where {self.mask_bytes} were expected"
+            )
+        key, rest = bytes(payload[:SEED_BYTES]), payload[SEED_BYTES:]
+        drawn = None if self.masks == "seeded" else self.ring.from_bytes(rest, self.entries)
+        return SentMask(key, drawn)
 
     @staticmethod
     def check_shape(found: tuple[int, ...], planned: tuple[int, ...]) -> None:
@@ -134,16 +156,15 @@ class Plan:
             return self.scheme.read(kind, sender, round_, payload)
         if round_ or kind is not Kind.MASK:
             raise MessageError(f"an envelope of kind {kind.name} in round {round_}")
-        if self.masks == "seeded":
-            return expand(bytes(payload), self.ring, self.entries)
-        return self.ring.from_bytes(payload, self.entries)
+        return self._read_mask(payload)
 
-    def show(self, envelope: Envelope) -> Shown:
-        """What an envelope of this sum shows whoever sees it."""
+    def show(self, envelope: Envelope, binding: Binding) -> Shown:
+        """What an envelope of this sum shows whoever sees it: of a MASK, the mask it stands for."""
         kind, sender, receiver, round_, payload = envelope
         content = self.read(kind, sender, round_, payload)
         if kind is Kind.MASK:
-            return Shown(kind, sender, receiver, range(self.entries), content, NO_ORIGINS)
+            made = binding.mask(content, (sender, receiver), self.ring, self.entries)
+            return Shown(kind, sender, receiver, range(self.entries), made, NO_ORIGINS)
         entries = self.scheme.entries_of(kind, sender, round_)
         return Shown(kind, sender, receiver, entries, *self.scheme.numbers_of(content))
 

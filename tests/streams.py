@@ -1,0 +1,38 @@
+"""Key streams that a test chose, in place of the cipher's, behind the masks that both ends make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+
+from titan.protocol import binding
+from titan.ring import Residues
+
+Stream = Callable[[bytes, int], Residues]
+"""From the key of an edge, as derived at either end, so many words."""
+
+
+@contextmanager
+def streams(stream: Stream) -> Iterator[None]:
+    class Given:
+        def __init__(self, key: bytes) -> None:
+            self._key = key
+
+        def words(self, count: int) -> Residues:
+            return stream(self._key, count)
+
+    with patch.object(binding, "KeyStream", Given):
+        yield
+
+
+def zeros(key: bytes, count: int) -> Residues:
+    """Masks are r itself."""
+    return np.zeros(count, np.uint64)
+
+
+def same_for_all_entries(key: bytes, count: int) -> Residues:
+    """What the key makes of one entry, for every entry: where entries stand for whole runs."""
+    return np.full(count, int.from_bytes(key[:8], "little"), np.uint64)
