@@ -19,6 +19,7 @@ from titan.listing import listing
 from titan.moments.rows import Missing
 from titan.privacy.limits import Limits
 from titan.release import Dictionary
+from titan.release.made import DEFAULT_PRECISION, Precision
 
 Value = str | tuple[str, ...]
 Asked = Mapping[str, Value]
@@ -37,6 +38,8 @@ class Setting:
     limits: Limits
     bits: int = 128
     missing: Missing = "refuse"
+    precision: Precision = DEFAULT_PRECISION
+    """Of columns that a formula makes, in bits of their range."""
 
 
 Build = Callable[[Asked, Setting], Computation[Any, Any, Any]]

@@ -15,35 +15,41 @@ from titan.joint.system import LinearSystem
 from titan.leastsquares.robust import CovType
 from titan.moments import Model
 from titan.release import Dictionary
-from titan.release.sizes import INDICATOR, size_of, sizes
+from titan.release.made import MadeColumns
+from titan.release.sizes import INDICATOR, size_of, sizes, undescribed
 
 _MOST_EXPONENT = 300  # penalties are doubles in the end
+FOUND_ALLOWED = True
+"""Whether a study may ask about columns that its dictionary does not describe."""
 _NETWORK_COV_TYPES = tuple(name for name in get_args(CovType) if name != "cluster")
 
 
 def _model(asked: Asked, columns: Dictionary) -> Model:
     weights = asked.get("weights")
     assert weights is None or isinstance(weights, str)  # noqa: S101 - its shape was checked
-    return columns.model(str(asked["formula"]), weights=weights)
-
-
-def equations(model: Model, setting: Setting, release: Release) -> Equations:
-    """With sizes given by the dictionary where it knows them all, else with scales found."""
-    known = sizes(model, setting.columns)
-    weights = size_of(model.weights, setting.columns) if model.weights else INDICATOR
-    if known is None or weights is None:
-        return Found(model.names, len(setting.parties), setting.bits, release)
-    return Given(model.names, known, release, weights)
+    model = columns.model(str(asked["formula"]), weights=weights)
+    if not undescribed(model, columns):
+        sizes(model, columns)  # every function has a value, wherever a row may lie
+    return model
 
 
 def _pooled(model: Model, setting: Setting, release: Release) -> dict[str, Any]:
+    """Sizes follow from the dictionary where it knows all columns; else scales are found."""
+    known, rounding = setting.columns, None
+    equations: Equations = Found(model.names, len(setting.parties), setting.bits, release)
+    if not (FOUND_ALLOWED and undescribed(model, known)):
+        made = MadeColumns.of(model, known, setting.precision)
+        weights = size_of(model.weights, known) if model.weights else INDICATOR
+        assert weights is not None  # noqa: S101 - described, as all that the model reads
+        equations, rounding = Given(model.names, made.sizes, release, weights), made.rounding
     return {
-        "equations": equations(model, setting, release),
+        "equations": equations,
         "parties": len(setting.parties),
         "limits": setting.limits,
         "model": model,
         "missing": setting.missing,
-        "check": setting.columns.place,
+        "check": known.place,
+        "rounding": rounding,
     }
 
 

@@ -29,7 +29,7 @@ from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_sca
 from titan.moments import Collected, Model, Moments, Source
 from titan.moments.collecting import CollectMoments, CollectScores, summed_score
 from titan.moments.reading import read
-from titan.moments.rows import Check, Missing, ModelRows
+from titan.moments.rows import Check, Missing, ModelRows, Rounding
 from titan.moments.same_rows import SameRows
 from titan.privacy.limits import Limits
 from titan.protocol.masking import fresh_key
@@ -67,6 +67,7 @@ class PooledModel:
     model: Model | None = None
     missing: Missing = "refuse"
     check: Check | None = field(default=None, repr=False)
+    rounding: Rounding | None = None
 
     @property
     def sums(self) -> tuple[Sum, ...]:
@@ -83,7 +84,7 @@ class PooledModel:
     @property
     def rows(self) -> ModelRows:
         assert self.model is not None  # noqa: S101 - matrices come as parts
-        return ModelRows(self.model, self.missing, self.check)
+        return ModelRows(self.model, self.missing, self.check, self.rounding)
 
     @property
     def reading(self) -> CollectMoments:
