@@ -17,7 +17,7 @@ from titan.joint.regression import PooledModel, RowsPart
 from titan.leastsquares import PooledMoments, solve_pooled
 from titan.moments import Column
 from titan.moments.gram import gram
-from titan.privacy.limits import DEFAULT
+from titan.release.policy import DEFAULT
 
 BITS = 128
 PARTIES = 3

@@ -11,6 +11,7 @@
     │   │   └── BusyError               another process is using it                            75
     │   ├── DataError                   rows: columns, levels, missing values, text among numbers
     │   │   └── ReleaseError            a rule of release: the answer would give rows away      3
+    │   │       └── VetoError               some party refuses for a reason in its rows
     │   ├── NotThereError (a KeyError, an IndexError)   a name or position that does not exist
     │   └── FormulaError                a formula that is malformed or not allowed
     ├── RankError                       the pooled system is not provably of full rank
@@ -97,9 +98,28 @@ class DataError(InputError):
 
 
 class ReleaseError(DataError):
-    """A rule of release refuses: the answer would give away more than it may."""
+    """A rule of release refuses: the answer would give away more than it may.
+
+    `rule`, `question` and `cell` say which, of what and where, as far as the reader may know it.
+    """
 
     exit_status = 3
+
+    def __init__(
+        self, message: str, *, hint: str = "", rule: str = "", question: str = "", cell: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.rule = rule
+        self.question = question
+        self.cell = cell
+
+    def refused(self) -> dict[str, str | None]:
+        """For JSON."""
+        return {key: getattr(self, key) or None for key in ("rule", "question", "cell")}
+
+
+class VetoError(ReleaseError):
+    """A party refuses because of its rows: nobody else learns which party, nor why."""
 
 
 class NotThereError(InputError, KeyError, IndexError):

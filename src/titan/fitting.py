@@ -28,7 +28,8 @@ from titan.matrices import moments_of
 from titan.moments import Model, Moments, Source, collect, open_source
 from titan.moments.rows import Missing
 from titan.network import Network
-from titan.privacy.limits import DEFAULT, NONE, Limits, limits_for
+from titan.release.cells import cells_of
+from titan.release.policy import DEFAULT, NONE, Policy, policy_for
 
 Result = TypeVar("Result", Fit, Ridge, Solution)
 _LEAST_BITS = 8
@@ -58,12 +59,12 @@ def solve(
     `solver` names one party that solves and tells the others. `options` are those of the private
     sums: bits, tau, recovery, k, rounds, masks, engine, progress, record (see `titan.average`).
     """
-    limits = limits_for(allow_small)
+    policy = policy_for(allow_small)
     net = network_for(network, parts)
     settings = _settings(net, options)
     pairs = zip(net.parties, by_party(parts, net), strict=True)
     secrets = [moments_of(party, part, names) for party, part in pairs]
-    return solve_moments(secrets, settings, release=release, solver=solver, limits=limits)
+    return solve_moments(secrets, settings, release=release, solver=solver, policy=policy)
 
 
 def solve_moments(
@@ -72,12 +73,12 @@ def solve_moments(
     *,
     release: Release = "solution",
     solver: str | None = None,
-    limits: Limits = DEFAULT,
+    policy: Policy = DEFAULT,
 ) -> Solution:
     """The same from the parties' moments, in order of the network's parties."""
     origin = None if solver is None else settings.network.index(solver)
     equations = _equations(secrets, settings, release)
-    system = LinearSystem(equations, len(secrets), limits)
+    system = LinearSystem(equations, len(secrets), policy)
     found = together(system, _moment_parts(secrets, settings.network), settings)
     return _told(found, origin, found.answer.x, found.answer.error_bound)
 
@@ -123,7 +124,7 @@ def fit(
     `options` are those of the private sums, as of `solve`.
     """
     model = model_of(formula, response, columns, intercept, weights)
-    limits = limits_for(allow_small)
+    policy = policy_for(allow_small)
     if release != "inference":
         raise PlanError(
             f"release={release!r} gives no standard errors",
@@ -138,9 +139,9 @@ def fit(
     _check_robust(cov_type, solver, settings)
     origin = None if solver is None else net.index(solver)
     regression = Regression(
-        Found(model.names, len(net), settings.bits, release),
+        Found(model.names, len(net), settings.bits, release, cells_of(model, {})),
         len(net),
-        limits,
+        policy,
         model,
         missing,
         cov_type=cov_type,
@@ -157,7 +158,7 @@ def fit_moments(
     secrets: Sequence[Moments],
     settings: SumSettings,
     *,
-    limits: Limits = DEFAULT,
+    policy: Policy = DEFAULT,
     model: Model | None = None,
 ) -> Fit:
     """The regression from the parties' moments, in order of the network's parties.
@@ -167,7 +168,7 @@ def fit_moments(
     regression = Regression(
         _equations(secrets, settings, "inference"),
         len(secrets),
-        limits,
+        policy,
         model,
         constant=dict.fromkeys(secrets[0].constant, 1) or None,
         weighted=secrets[0].weights is not None,
@@ -198,15 +199,15 @@ def ridge(
     of rows.
     """
     model = model_of(formula, response, columns, intercept, weights)
-    limits = limits_for(allow_small)
+    policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
         own = collect(open_source(data, decimal=decimal), model, missing=missing).moments
         return ridge_pooled(exact(own), alpha, model.constant_column)
     net = network_for(network, data)
     settings = _settings(net, options)
-    equations = Found(model.names, len(net), settings.bits, "solution")
-    penalised = RidgeRegression(equations, len(net), limits, model, missing, alphas=(alpha,))
+    equations = Found(model.names, len(net), settings.bits, "solution", cells_of(model, {}))
+    penalised = RidgeRegression(equations, len(net), policy, model, missing, alphas=(alpha,))
     found = together(penalised, _parts(penalised, data, net, decimal), settings)
     return replace(found.answer[0], cost=found.cost, record=found.record)
 
@@ -256,8 +257,12 @@ def _parts(
     computation: Regression | RidgeRegression, data: Any, network: Network, decimal: bool
 ) -> list[RowsPart]:
     """Every party's part, from one table each."""
-    parts = map(computation.prepare, sources(data, network, decimal))
-    return [replace(part, owner=party) for party, part in zip(network.parties, parts, strict=True)]
+    read = map(computation.prepare, sources(data, network, decimal))
+    parts = [replace(part, owner=party) for party, part in zip(network.parties, read, strict=True)]
+    for part in parts:
+        computation.policy.check_own(part.moments.rows, part.owner, weightless=part.weightless)
+    computation.check_in_one_place(parts)
+    return parts
 
 
 def _moment_parts(secrets: Sequence[SecretMoments], network: Network) -> list[RowsPart]:

@@ -21,8 +21,8 @@ from titan.joint.averaged import Average
 from titan.joint.kinds import Question, Setting
 from titan.moments import Source, open_source
 from titan.network import Network
-from titan.privacy.limits import DEFAULT
 from titan.release import Category, Column, Dictionary, Flag, Number
+from titan.release.policy import DEFAULT
 from titan.results import decode, encode
 
 from .plain import number

@@ -23,8 +23,8 @@ from titan.joint.explanations import explained
 from titan.joint.kinds import Question, Setting
 from titan.joint.on_grid import Bins
 from titan.moments import open_source
-from titan.privacy.limits import DEFAULT, NONE
 from titan.release import Category, Column, Dictionary, Flag, Number, Time
+from titan.release.policy import DEFAULT, NONE
 from titan.results import decode, encode
 
 from ..strategies import networks

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from titan.errors import DataError, RecoveryError, ReleaseError
+from titan.errors import DataError, RecoveryError, ReleaseError, VetoError
 from titan.joint import Computation, Sum, SumSettings, together
 from titan.joint.kinds import Question, Setting
-from titan.joint.meeting import Meeting, embedded, extracted
+from titan.joint.meeting import Meeting, Refused, embedded, extracted, stages_of
 from titan.moments import open_source
 from titan.network import Network
-from titan.privacy.limits import DEFAULT, NONE
 from titan.release import Category, Dictionary
+from titan.release.policy import DEFAULT, NONE
 from titan.ring import Residues, Ring
 
 from ..strategies import bits, networks
@@ -139,8 +139,8 @@ class Watched(Meeting):
         for n, total in enumerate(self.totals):  # type: ignore[attr-defined]
             large, start = self.sums[n].ring, 0
             for _, computation in self.computations:
-                if n < len(computation.sums):
-                    own = computation.sums[n]
+                if self.stages[n] in stages_of(computation):
+                    own = computation.sums[stages_of(computation).index(self.stages[n])]
                     place = slice(start, start := start + own.entries)
                     multiple = 1 << (large.bits - own.ring.bits)
                     assert all(x % multiple == 0 for x in large.to_ints(total[:, place]))
@@ -174,9 +174,10 @@ def test_a_table_and_an_average_in_one_meeting(engine: Any) -> None:
         for name, c in computations.items()
     }
     meeting = Watched(tuple(computations.items()))
-    assert [sum_.entries for sum_ in meeting.sums] == [(1 + 3 + 3) + 1 + (1 + 3), 2]
-    assert meeting.sums[0].ring == computations["table"].sums[0].ring
-    assert meeting.sums[1] == computations["table"].sums[1]
+    assert [sum_.entries for sum_ in meeting.sums] == [(1 + 3 + 3) + (1 + 3) + 1, 2 + 1 + 1]
+    assert [sum_.ring.bits for sum_ in meeting.sums] == [
+        max(48, computations["table"].sums[0].ring.bits), computations["table"].sums[1].ring.bits,
+    ]  # fmt: skip
     parts = [
         meeting.prepare({"table": tables[p], "levels": tables[p], "mean": single[p]})
         for p in range(3)
@@ -234,6 +235,58 @@ def test_who_has_its_answer_puts_nothing_into_the_sums_that_are_left() -> None:
     early, failed = Adding((Ring(8),) * 2, 1, enough=1), Adding((Ring(8),) * 2, 1, fails_after=0)
     meeting = Meeting((("early", early), ("failed", failed), ("late", Adding((Ring(8),) * 2, 1))))
     part = {name: [[1], [7]] for name, _ in meeting.computations}
-    known = meeting.learn(0, meeting.begin(), Ring(8).from_ints([3, 3, 3]))
+    ring, one = meeting.sums[0].ring, 1 << 40  # 1 modulo 2^8 in the ring of 48 bits
+    known = meeting.learn(0, meeting.begin(), ring.from_ints([3 * one, 3 * one, 3 * one, 0]))
     assert [state.over for state in known] == [True, True, False]
-    assert Ring(8).to_ints(meeting.secret(1, known, part)) == [0, 0, 7]
+    assert ring.to_ints(meeting.secret(1, known, part)) == [0, 0, 7 * one, 0]
+
+
+# -- vetoes -----------------------------------------------------------------------------------
+
+
+class Refusing(Adding):
+    """A party whose first number in a sum is negative refuses that sum."""
+
+    def secret(self, n: int, known: Any, part: Sequence[Sequence[int]]) -> Residues:
+        if part[n][0] < 0:
+            raise ReleaseError("one row of mine", rule="cells", cell="here")
+        return super().secret(n, known, part)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("who", [{0}, {2}, {0, 1, 2}])
+@pytest.mark.parametrize("stage", [0, 1])
+def test_a_veto_stops_all_questions_and_names_nobody(
+    engine: Any, who: set[int], stage: int
+) -> None:
+    asked = (("one", Refusing((Ring(8),) * 2, 1)), ("other", Adding((Ring(70),) * 2, 2)))
+    meeting = Watched(asked)
+    numbers = [[[1], [1]] for _ in range(3)]
+    for party in who:
+        numbers[party][stage] = [-1]
+    parts = [{"one": own, "other": [[5, 6], [7, 8]]} for own in numbers]
+    with pytest.raises(VetoError, match="a party refuses to go on") as caught:
+        together(meeting, parts, SumSettings(Network.cycle(3), engine=engine))
+    assert caught.value.refused() == {"rule": "veto", "question": None, "cell": None}
+    assert "mine" not in str(caught.value)
+    own = caught.value.__cause__
+    assert isinstance(own, ReleaseError)
+    assert (own.question, own.cell) == ("one", "here")
+    totals: Any = meeting.totals  # type: ignore[attr-defined]
+    assert len(totals) == stage + 1
+    assert totals[-1].any(axis=0).all(), "noise in every entry"
+
+
+def test_who_cannot_use_its_rows_can_still_refuse() -> None:
+    meeting = Meeting((("one", Adding((Ring(8),), 1)),))
+    parts: list[Any] = [{"one": [[1]]}, {"one": [[1]]}, Refused(ReleaseError("out of range"))]
+    with pytest.raises(VetoError):
+        together(meeting, parts, SumSettings(Network.cycle(3)))
+
+
+def test_a_veto_is_never_zero_and_uniform_elsewhere() -> None:
+    """All words of the noise are used as they come; a 0 for the veto is drawn again."""
+    meeting = Meeting((("one", Adding((Ring(48),), 3)),))
+    words = iter([5, 6, 7, 0, 0, 9])
+    noise = meeting.veto(0, lambda count: np.array([next(words) for _ in range(count)], np.uint64))
+    assert meeting.sums[0].ring.to_ints(noise) == [5, 6, 7, 9]

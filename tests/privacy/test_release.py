@@ -18,7 +18,7 @@ from titan.joint import SumSettings, together
 from titan.joint.equations import Found
 from titan.joint.regression import PooledModel, RowsPart
 from titan.matrices import moments_of
-from titan.privacy.limits import DEFAULT
+from titan.release.policy import DEFAULT
 
 Rows = npt.NDArray[np.int64]
 RNG = np.random.default_rng(6)

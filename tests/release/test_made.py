@@ -5,6 +5,7 @@ bits, at most half a unit from the exact value; and rows enter every sum rounded
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,11 +23,11 @@ from titan.moments import columns, open_source
 from titan.moments.expressions import Apply, Binary, Expression, Name, Negate, Number, Power
 from titan.moments.model import Readings
 from titan.network import Network
-from titan.privacy.limits import NONE
 from titan.release import Category, Dictionary, Flag
 from titan.release import Number as Range
 from titan.release.draft import draft
-from titan.release.made import MadeColumns, read_precision
+from titan.release.made import MadeColumns
+from titan.release.policy import NONE
 from titan.release.sizes import sizes
 from titan_lab import datasets
 
@@ -82,7 +83,7 @@ def some_rows(draw: st.DrawFn) -> Readings:
     return Readings(count, numbers, dict.fromkeys(KNOWN.model("y ~ sex").categories, codes))
 
 
-@given(formulas, some_rows(), st.sampled_from([4, 16, 20, 53, "exact"]))
+@given(formulas, some_rows(), st.sampled_from([4, 16, 20, 53, None]))
 def test_values_lie_within_their_sizes_and_rounding_is_by_half_a_unit(
     formula: str, rows: Readings, precision: Any
 ) -> None:
@@ -101,7 +102,7 @@ def test_values_lie_within_their_sizes_and_rounding_is_by_half_a_unit(
             assert size.low <= r <= size.high
             assert (r / size.unit).denominator == 1
             assert r == x if two is None else abs(r - x) <= Fraction(2) ** two / 2
-        if two is not None and precision != "exact":
+        if two is not None and precision is not None:
             assert size.most < 2**precision  # it fits, and half as much would not
             assert 2 * max(-before.low, before.high) > Fraction(2) ** two * (2**precision - 2)
 
@@ -127,7 +128,7 @@ def test_what_is_raw_is_exact_and_only_what_is_too_fine_is_rounded() -> None:
 
 def test_exact_rounds_no_polynomial() -> None:
     """Nor a function whose doubles all have the same unit or nearly so; 0 has no unit."""
-    found = made("y ~ poly(kg, 7, raw=True) + log(kg) + log(age + 1)", "exact")
+    found = made("y ~ poly(kg, 7, raw=True) + log(kg) + log(age + 1)", None)
     assert found.rounding.twos == (*[None] * 9, -61, None)
 
 
@@ -148,16 +149,11 @@ def test_a_function_without_a_value_is_refused_when_the_question_is_asked(
     assert hint in error.value.hint
 
 
-@pytest.mark.parametrize("given", ["3", "54", "16.5", "", "exakt", -1])
-def test_a_precision_is_a_number_of_bits(given: Any) -> None:
-    with pytest.raises(InputError, match="the precision is"):
-        read_precision(given)
-    assert [read_precision(x) for x in ("exact", "16", 24)] == ["exact", 16, 24]
-
-
 def asked(formula: str, known: Dictionary, precision: Any = 16, **options: str) -> Regression:
     question = Question.of("regression", "q", {"formula": formula, **options}, known)
-    computation = question.computation(Setting(("a", "b", "c"), known, NONE, precision=precision))
+    computation = question.computation(
+        Setting(("a", "b", "c"), known, replace(NONE, precision=precision))
+    )
     assert isinstance(computation, Regression)
     return computation
 
@@ -189,7 +185,7 @@ def test_the_answer_is_that_of_the_rounded_columns(cov_type: str) -> None:
 
 
 def test_the_sum_is_no_wider_than_the_rounded_columns() -> None:
-    rounded, exact = (asked("y ~ log(kg)", KNOWN, p).sums[1].ring.bits for p in (16, "exact"))
+    rounded, exact = (asked("y ~ log(kg)", KNOWN, p).sums[1].ring.bits for p in (16, None))
     assert rounded <= 40 + 2 * 16 + 2
     assert exact >= rounded + 80
 
@@ -202,7 +198,7 @@ def test_nist_by_a_dictionary_and_exact_gives_every_certified_digit(name: str) -
         rows = list(csv.DictReader(file))
     formula = formula_of(model, [key for key in rows[0] if key != "y"])
     tables = [{key: [row[key] for row in rows[at::3]] for key in rows[0]} for at in range(3)]
-    computation = asked(formula, draft([open_source(path)]), "exact")
+    computation = asked(formula, draft([open_source(path)]), None)
     assert isinstance(computation.equations, Given)
     fit = pooled(computation, tables)
     for j, parameter in enumerate(certified.facts["certified"]["parameters"]):

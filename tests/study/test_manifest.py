@@ -20,8 +20,8 @@ from titan.errors import DataError, FileError, InputError
 from titan.joint.kinds import Question
 from titan.joint.regression import PooledModel
 from titan.moments import Model
-from titan.privacy.limits import Limits
 from titan.release import Category, Column, Dictionary, Flag, Number, Time
+from titan.release.policy import Policy, lowered
 from titan.study import Link, Study, manifest
 from titan.study import fields as toml
 
@@ -74,7 +74,7 @@ def test_what_a_study_stands_for() -> None:
     assert [name for name, _ in it.meeting.computations] == ["q1", "by sex", "q3", "q4"]
     assert len(it.plans) == len(it.meeting.sums) == 4
     assert (it.setting.parties, it.setting.columns) == (NAMES, it.columns)
-    assert (it.setting.bits, it.setting.missing, it.setting.limits) == (192, "drop", it.limits)
+    assert (it.setting.bits, it.setting.missing, it.setting.policy) == (192, "drop", it.release)
     assert it.card("south") == identity("south").card
     dials = {(link.sender, link.receiver): link.dialler for link in it.links}
     assert dials["north", "east"] == "east", "pull: the receiver dials"
@@ -94,7 +94,7 @@ def models(it: Study) -> list[Model]:
 
 def test_the_fewest_rows() -> None:
     def needed(**changes: Any) -> int:
-        return study(**changes).limits.rows_needed(3, 4)
+        return study(**changes).release.rows_needed(3, 4)
 
     assert needed() == 40, "ten of each party"
     assert needed(min_rows_total=55) == 55
@@ -102,18 +102,37 @@ def test_the_fewest_rows() -> None:
 
 
 def test_a_study_states_the_limits_that_its_parties_check() -> None:
-    assert study().limits == Limits(10, 40, 3), "the library's defaults"
-    limits = study(min_rows_party=5, min_rows_total=50, rows_per_parameter=20).limits
-    assert limits == Limits(5, 50, 20)
+    assert study().release == Policy(10, 40, 3, precision=20), "the library's defaults"
+    policy = study(min_rows_party=5, min_rows_total=50, rows_per_parameter=20).release
+    assert policy == Policy(5, 50, 20, precision=20)
     with pytest.raises(DataError, match="4 rows, and a party needs at least 5") as caught:
-        limits.check_own(4, "north")
+        policy.check_own(4, "north")
     assert "min_rows_party" in caught.value.hint
     assert "allow_small" not in caught.value.hint
     with pytest.raises(DataError, match="59 rows in all for 3 parameters, where at least 60"):
-        limits.check_pooled(59, 3, 4)
+        policy.check_pooled(59, 3, 4)
 
 
 # -- the digest -------------------------------------------------------------------------------
+
+
+def test_a_policy_fills_in_what_is_left_open() -> None:
+    strict = study(policy="safe-outputs").release
+    assert (strict.rows_per_cell, strict.residual_df, strict.rows_per_party) == (10, 10, 10)
+    assert lowered(strict) == lowered(study().release) == []
+    stricter = study(policy="safe-outputs", min_cell=12, cells="local")
+    assert (stricter.release.rows_per_cell, stricter.release.cells) == (12, "local")
+    laxer = study(min_rows_party=2, precision="exact").release
+    assert laxer.precision is None
+    assert [(it["rule"], it["value"], it["default"]) for it in lowered(laxer)] == [
+        ("rows_per_party", 2, 10), ("rows_per_cell", 2, 3), ("precision", "exact", 20),
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="policy is 'lenient'") as caught:
+        study(policy="lenient")
+    assert caught.value.hint == "one of titan, safe-outputs"
+    for wrong in (7, 65, "double", 20.0, True):
+        with pytest.raises(InputError, match="precision is"):
+            study(precision=wrong)
 
 
 def test_the_digest_is_known() -> None:
@@ -122,12 +141,15 @@ def test_the_digest_is_known() -> None:
     import json
 
     content = {
-        "titan-study": 2, "title": "A trial of care", "tau": 1, "missing": "refuse",
+        "titan-study": 3, "title": "A trial of care", "tau": 1, "missing": "refuse",
         "questions": [{
             "name": "q1", "kind": "regression",
             "asked": {"formula": 'y ~ 1 + age + C(sex, levels=["f", "m"])'},
         }],
-        "min_rows_party": 10, "min_rows_total": 40, "rows_per_parameter": 3,
+        "release": {
+            "policy": "titan", "min_rows_party": 10, "min_rows_total": 40, "rows_per_parameter": 3,
+            "min_cell": 3, "min_residual_df": 0, "cells": "pooled", "precision": 20,
+        },
         "bits": 128, "recovery": "auto", "masks": "sent", "k": None, "rounds": None,
         "solver": None, "columns": {"age": {"kind": "number", "range": ["0", "120"]}},
         "parties": [[n, f"{n}.example.org:7443", identity(n).card.fingerprint] for n in NAMES],
@@ -145,7 +167,7 @@ def test_the_digest_does_not_hang_on_how_it_is_written() -> None:
     backwards["links"] = list(reversed(document["links"]))
     for link in backwards["links"]:
         del link["dial"]  # the default
-    del backwards["min_rows_total"], backwards["bits"], backwards["missing"]
+    del backwards["release"]["min_rows_total"], backwards["bits"], backwards["missing"]
     (question,) = backwards["questions"]
     del question["name"]
     question |= {"release": "inference", "cov_type": "nonrobust"}  # the defaults
@@ -163,7 +185,8 @@ def test_the_digest_does_not_hang_on_how_it_is_written() -> None:
 CHANGES: dict[str, Any] = {
     "title": "Another", "tau": 0, "missing": "drop", "columns": Dictionary(),
     "questions": (regression("y ~ age"),), "min_rows_party": 11, "min_rows_total": 41,
-    "rows_per_parameter": 2, "bits": 64, "recovery": "flood", "masks": "seeded", "k": 1,
+    "rows_per_parameter": 2, "policy": "safe-outputs", "min_cell": 4, "min_residual_df": 5,
+    "cells": "local", "precision": "exact", "bits": 64, "recovery": "flood", "masks": "seeded", "k": 1,
     "rounds": 9, "solver": "north",
     "links": (*study().links[:-1], replace(study().links[-1], dial="pull")),
     "parties": (identity("north", again=1).card, *study().parties[1:]),
@@ -244,9 +267,16 @@ BAD: dict[str, dict[str, Any]] = {
     "bits is not a number": {"bits": 7},
     "rounds is not a number": {"rounds": 10**9},
     "k is not a number": {"k": 0},
-    "min_rows_party is not a number": {"min_rows_party": 0},
-    "min_rows_total is not a number": {"min_rows_total": 0},
-    "rows_per_parameter is not a number": {"rows_per_parameter": 0},
+    "min_rows_party is not a number": {"release__min_rows_party": 0},
+    "min_rows_total is not a number": {"release__min_rows_total": 0},
+    "rows_per_parameter is not a number": {"release__rows_per_parameter": 0},
+    "min_cell is not a number": {"release__min_cell": -1},
+    "min_residual_df is not a number": {"release__min_residual_df": -1},
+    "release.min_cell is text": {"release__min_cell": "3"},
+    "release.colour is not known here": {"release__colour": "red"},
+    "policy is 'lenient'": {"release__policy": "lenient"},
+    "cells is 'none'": {"release__cells": "none"},
+    "precision is 'double'": {"release__precision": "double"},
     "recovery is 'magic'": {"recovery": "magic"},
     "masks is 'none'": {"masks": "none"},
     "missing is 'guess'": {"missing": "guess"},

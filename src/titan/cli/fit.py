@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from titan.leastsquares import Regression, Ridge
     from titan.moments import Model, Moments, Source
     from titan.network import Network
-    from titan.privacy.limits import Limits
+    from titan.release.policy import Policy
 
     Part = Source | Moments
 
@@ -152,15 +152,15 @@ class _Reading:
         from titan.fitting import fit_moments
         from titan.joint import SumSettings
         from titan.moments import Moments
-        from titan.privacy.limits import limits_for
+        from titan.release.policy import policy_for
 
         if not any(isinstance(part, Moments) for part in parts.values()):
             return self._fitted(parts, net, sums)
         if "solver" in sums:
             raise InputError("--solver needs rows, and moments were given", hint="leave it out")
-        limits = limits_for(self.allow_small)
-        secrets = [self._moments(parts[party], party, limits) for party in net.parties]
-        return fit_moments(secrets, SumSettings(net, **sums), limits=limits, model=self.model)
+        policy = policy_for(self.allow_small)
+        secrets = [self._moments(parts[party], party, policy) for party in net.parties]
+        return fit_moments(secrets, SumSettings(net, **sums), policy=policy, model=self.model)
 
     def _fitted(
         self, data: Any, net: Network | None, sums: Mapping[str, Any]
@@ -180,7 +180,7 @@ class _Reading:
             return fitting.ridge(data, net, alpha=self.ridge, **choices)
         return fitting.fit(data, net, cov_type=self.cov_type, **choices)
 
-    def _moments(self, part: Part, party: str, limits: Limits) -> Moments:
+    def _moments(self, part: Part, party: str, policy: Policy) -> Moments:
         from titan.moments import Moments, collect
 
         if isinstance(part, Moments):
@@ -191,7 +191,7 @@ class _Reading:
                 hint='--formula "y ~ a + b" for the rows beside the moments',
             )
         found = collect(part, self.model, missing=self.missing)
-        limits.check_own(found.moments.rows, party, weightless=found.weightless)
+        policy.check_own(found.moments.rows, party, weightless=found.weightless)
         return found.moments
 
     def _selected(self, moments: Moments) -> Moments:

@@ -15,8 +15,8 @@ from titan.cli import networks
 from titan.engines import ENGINES
 from titan.errors import InputError
 from titan.listing import one_of
-from titan.privacy.limits import DEFAULT
 from titan.protocol.recovery import recovery_names
+from titan.release.policy import DEFAULT
 
 if TYPE_CHECKING:
     from titan.joint.kinds import Question

@@ -13,7 +13,7 @@ from titan.cli import inputs, networks, options
 from titan.cli.output import give, show_rows, waiting
 from titan.errors import DataError
 from titan.listing import listing
-from titan.privacy.limits import limits_for
+from titan.release.policy import policy_for
 
 if TYPE_CHECKING:
     from titan.leastsquares import Solution
@@ -79,8 +79,8 @@ def command(
             _same_columns(sources)
             secrets = [_moments(sources[party], response) for party in net.parties]
             settings = SumSettings(net, progress=wait.rounds, **choices)
-            limits = limits_for(allow_small)
-            out = solve_moments(secrets, settings, solver=solver, limits=limits)
+            policy = policy_for(allow_small)
+            out = solve_moments(secrets, settings, solver=solver, policy=policy)
     give(options.answer(out, net), lambda: _print(out, net, tau), json=json)
 
 

@@ -70,7 +70,7 @@ def new(
         links=_links(net, pull or []),
         columns=columns,
         questions=tuple(with_columns(question, list(said), columns) for question in questions),
-        min_rows_total=min_rows_total,
+        **options.given(min_rows_total=min_rows_total),
         **conditions.given(),
         **sums.given(),
     )

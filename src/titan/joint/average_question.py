@@ -59,6 +59,7 @@ class AveragingRows(Averaging):
     """The average of named numbers. Nothing is lost: all are whole multiples of their units."""
 
     asked: tuple[OnGrid, ...] = ()
+    stages = (2,)
 
     @property
     def reading(self) -> OnlyRow:

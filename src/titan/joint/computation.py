@@ -16,17 +16,20 @@ object, and a party that was killed goes through the same fold again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from titan.errors import ReleaseError
 from titan.ring import Residues, Ring
 
 Part = TypeVar("Part")
 Known = TypeVar("Known")
 Answer = TypeVar("Answer")
 Answer_co = TypeVar("Answer_co", covariant=True)
+Words = Callable[[int], Residues]
+"""So many uniform 64-bit words."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,8 @@ class Computation(Protocol[Part, Known, Answer_co]):
     def secret(self, n: int, known: Known, part: Part) -> Residues:
         """What a party puts into sum `n`, (limbs, entries). Refusing by raising concerns it alone.
 
-        Whatever a party can find wrong with its own rows it must find in sum 0, before anything
-        leaves its machine.
+        A mistake in its own rows it must find in sum 0, before anything leaves its machine. What a
+        rule of release forbids (ReleaseError) it may find in any: see `Vetoable`.
         """
         ...
 
@@ -77,6 +80,15 @@ class Computation(Protocol[Part, Known, Answer_co]):
         ...
 
 
+@runtime_checkable
+class Vetoable(Protocol):
+    """A computation whose parties can refuse between the sums without telling who refuses."""
+
+    def veto(self, n: int, words: Words) -> Residues:
+        """What a party that refuses puts into sum `n`: noise, which `learn` knows as a veto."""
+        ...
+
+
 class Fold(Generic[Part, Known, Answer]):
     """A computation as far as its totals have come in."""
 
@@ -85,11 +97,19 @@ class Fold(Generic[Part, Known, Answer]):
         self.number = 0
         """Of the sum that comes next."""
         self.known = computation.begin()
+        self.refusal: ReleaseError | None = None
+        """Why this party entered a veto, for its own eyes."""
         self._early: Answer | None = None
 
-    def secret(self, part: Part) -> Residues:
-        """What a party puts into the next sum."""
-        return self.computation.secret(self.number, self.known, part)
+    def secret(self, part: Part, noise: Words | None = None) -> Residues:
+        """What a party puts into the next sum; with a source of noise, that may be a veto."""
+        try:
+            return self.computation.secret(self.number, self.known, part)
+        except ReleaseError as refusal:
+            if noise is None or not isinstance(self.computation, Vetoable):
+                raise
+            self.refusal = refusal
+            return self.computation.veto(self.number, noise)
 
     def learn(self, total: Residues) -> None:
         """Take the next total; an answer is looked for, unless it needs no further sum anyway."""

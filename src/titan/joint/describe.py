@@ -11,7 +11,7 @@ A row that lacks a value in one column is counted in the others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -38,9 +38,9 @@ from titan.moments.reading import Reading, read
 from titan.moments.sources import Block
 from titan.moments.terms import Level
 from titan.network import Network
-from titan.privacy.limits import NONE, Limits, limits_for
 from titan.release import Category, Column, Dictionary, Flag
 from titan.release.draft import draft
+from titan.release.policy import NONE, Policy, policy_for
 from titan.ring import Residues, Ring
 
 Totals = tuple[Sequence[int], ...]
@@ -174,7 +174,12 @@ class Describing:
 
     asked: tuple[ColumnAsked, ...]
     parties: int
-    limits: Limits
+    policy: Policy
+
+    @property
+    def stages(self) -> tuple[int, ...]:
+        """Sums may be those of an outcome of another question, and so travel with those."""
+        return (0, 2)[: len(self.sums)]
 
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
@@ -225,20 +230,30 @@ class Describing:
 
     def secret(self, n: int, known: Totals, part: RowsCounted) -> Residues:
         if n == 0:
-            self.limits.check_own(part.rows, part.owner)
+            self.policy.check_own(part.rows, part.owner)
+            self.policy.check_local(self._cells(part.numbers))
+        else:
+            own = dict(self._cells(part.numbers))
+            pooled = self._cells(known)
+            self.policy.check_others((cell, rows, own.get(cell, 0)) for cell, rows in pooled)
         return self.sums[n].ring.from_ints(part.numbers[n])
 
     def learn(self, n: int, known: Totals, total: Residues) -> Totals:
         """Between the sums all parties look at the counts, before anything else leaves them."""
         known = (*known, self.sums[n].ring.to_signed(total))
         if n == 0:
-            self.limits.check_pooled(known[0][0], 0, self.parties)
+            self.policy.check_pooled(known[0][0], 0, self.parties)
+            self.policy.check_cells(self._cells(known))
             for each, column in zip(self.asked, self._columns(known), strict=True):
-                cells = {f"{each.name} = {label}": rows for label, rows in column.cells()}
-                self.limits.check_cells(cells)
                 if each.numbers is not None:
-                    self.limits.check_values(column.count, each.name)
+                    self.policy.check_values(column.count, each.name)
         return known
+
+    def _cells(self, known: Totals) -> Iterator[tuple[str, int]]:
+        """Every level and every cell of a histogram, and its rows."""
+        for each, column in zip(self.asked, self._columns(known[:1]), strict=True):
+            for label, rows in column.cells():
+                yield f"{each.name} = {label}", rows
 
     def _columns(self, known: Totals) -> list[ColumnSummary]:
         rows, *counts = known[0]
@@ -283,7 +298,7 @@ def description(asked: Asked, setting: Setting) -> Describing:
     """Counts, missing values, means, standard deviations and histograms."""
     bins = Bins.by_column(asked.get("bins", ()))
     columns = columns_asked(tuple(asked["columns"]), bins, setting.columns)
-    return Describing(columns, len(setting.parties), setting.limits)
+    return Describing(columns, len(setting.parties), setting.policy)
 
 
 # -- in one process ---------------------------------------------------------------------------
@@ -314,7 +329,7 @@ def describe(
     `options` are those of the private sums (see `titan.average`), but for `bits`: the sizes of the
     sums follow from the dictionary.
     """
-    limits = limits_for(allow_small)
+    policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
         own = open_source(data, decimal=dictionary is None)
@@ -325,7 +340,7 @@ def describe(
         raise PlanError("bits of a description", hint="leave them out: the dictionary sets them")
     settings = SumSettings.of(net, options)
     tables = sources(data, net, decimal=dictionary is None)
-    computation = _computation(tables, columns, bins, dictionary, limits)
+    computation = _computation(tables, columns, bins, dictionary, policy)
     pairs = zip(net.parties, map(computation.prepare, tables), strict=True)
     parts = [replace(part, owner=party) for party, part in pairs]
     found = together(computation, parts, settings)
@@ -333,14 +348,14 @@ def describe(
 
 
 def _computation(
-    tables: Sequence[Source], columns: Any, bins: Any, dictionary: Any, limits: Limits
+    tables: Sequence[Source], columns: Any, bins: Any, dictionary: Any, policy: Policy
 ) -> Describing:
     """Of what was asked for, checked."""
     names = _texts("columns", columns)
     binned = Bins.by_column(bins if isinstance(bins, Mapping) else _texts("bins", bins))
     known = draft(tables, names or None) if dictionary is None else _checked(dictionary)
     names = names or [name for name in tables[0].column_names if name in known]
-    return Describing(columns_asked(names, binned, known), len(tables), limits)
+    return Describing(columns_asked(names, binned, known), len(tables), policy)
 
 
 def _texts(what: str, given: Any) -> list[str]:

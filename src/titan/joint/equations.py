@@ -13,9 +13,10 @@ Found   In two sums. The first, in a wide ring: the diagonal D of AᵀA, Aᵀb a
 
 Given   By a study's dictionary every column is a whole number of units, of a known size. So every
         moment is an integer whose size is known before, nothing is rounded, and the sums can be
-        ordered by what they tell: rows; then the regressors' AᵀA; then what has the response in it.
+        ordered by what they tell: counts of rows; then the regressors' AᵀA; then what has the
+        response in it.
 
-In between, every party checks what has been opened (`titan.privacy.limits`): where there are too
+In between, every party checks what has been opened (`titan.release.policy`): where there are too
 few rows, the rest does not leave.
 """
 
@@ -35,6 +36,7 @@ from titan.leastsquares import PooledMoments, column_scales
 from titan.leastsquares.pooled import symmetric
 from titan.moments import Moments
 from titan.moments.rational import RationalMoments
+from titan.release.cells import ROWS_ALONE, CellCounts
 from titan.release.sizes import INDICATOR, Size
 from titan.ring import Residues, Ring
 
@@ -54,6 +56,8 @@ class Opened:
     """What the sums so far have opened, as far as they have."""
 
     rows: int | None = None
+    counts: Sequence[int] = ()
+    """With scales given: the rows, and those of every cell that is counted."""
     diagonal: Sequence[Fraction] = ()
     rhs: Sequence[Fraction] = ()
     bb: Fraction | None = None
@@ -70,6 +74,8 @@ class Found:
     parties: int
     bits: int
     release: Release
+    cells: CellCounts = ROWS_ALONE
+    """Counted where all rows lie in one place, before any sum."""
 
     @property
     def columns(self) -> int:
@@ -126,7 +132,7 @@ class Found:
         k = self.columns
         *pooled, rows = (Fraction(c, 1 << WIDE_FRACTION) for c in WIDE.to_signed(total))
         bb = pooled[2 * k] if self.release == "inference" else None
-        opened = Opened(int(rows), pooled[:k], pooled[k : 2 * k], bb)
+        opened = Opened(int(rows), (), pooled[:k], pooled[k : 2 * k], bb)
         return opened if k > 1 else self._pooled(opened, [])
 
     def _pooled(self, opened: Opened, off_diagonal: Sequence[int]) -> Opened:
@@ -154,6 +160,7 @@ class Given:
     release: Release
     weights: Size = INDICATOR
     """Without weights every row counts once."""
+    cells: CellCounts = ROWS_ALONE
 
     @property
     def columns(self) -> int:
@@ -166,8 +173,10 @@ class Given:
         widest = max(regressors)
         with_response = max(widest, response) if inference else widest
         squares = ", bᵀb" if inference else ""
+        ring = Ring(MOST_ROWS.bit_length() + 1)
+        counted = "; ".join(filter(None, ["the number of rows", self.cells.opens]))
         return (
-            Sum("rows", 1, Ring(MOST_ROWS.bit_length() + 1), Fraction(1), "the number of rows"),
+            Sum("counts", self.cells.entries, ring, Fraction(1), counted),
             self._sum("regressors", n * (n + 1) // 2, widest * widest, "AᵀA"),
             self._sum("response", n + inference, with_response * response, f"Aᵀb{squares}"),
         )
@@ -178,9 +187,8 @@ class Given:
         return Sum(name, entries, Ring(most.bit_length() + 1), Fraction(1), opens)
 
     def secret(self, n: int, opened: Opened, part: SecretMoments, owner: str) -> Residues:
+        """After the counts, which are not made of moments."""
         ring, k = self.sums[n].ring, self.columns
-        if n == 0:
-            return ring.from_ints([part.rows])
         with_response = [(j, k) for j in range(k + (self.release == "inference"))]
         return part.fixed_point(
             ring,
@@ -194,7 +202,7 @@ class Given:
     def learn(self, n: int, opened: Opened, total: Residues) -> Opened:
         numbers = self.sums[n].ring.to_signed(total)
         if n == 0:
-            return Opened(numbers[0])
+            return Opened(numbers[0], numbers)
         if n == 1:
             squares = [numbers[j * (j + 3) // 2] for j in range(self.columns)]  # on the diagonal
             units = [size.unit**2 * self.weights.unit for size in self.sizes]

@@ -58,13 +58,16 @@ def _of_sums(sums: Sequence[Sum]) -> tuple[Item, ...]:
     return tuple(Item(each.name, each.entries, each.opens) for each in sums)
 
 
-def explain_model(model: Model, *, inference: bool, further: Sequence[Sum] = ()) -> Explanation:
-    """Of the pooled normal equations of a model, and of `further` sums after them."""
+def explain_model(
+    model: Model, *, inference: bool, counted: Sequence[Item] = (), further: Sequence[Sum] = ()
+) -> Explanation:
+    """Of the pooled normal equations of a model, what is `counted` first, and `further` sums."""
     n, (*_, response) = len(model.names) - 1, model.names
     over = "over all parties' rows" + (f", weighted by {model.weights}" if model.weights else "")
     fits = "coefficients" + (", standard errors and R²" if inference else "")
     items = (
         Item("rows", 1, "the number of rows of all parties together"),
+        *counted,
         Item("AᵀA", n * (n + 1) // 2, _products(model, over)),
         Item("Aᵀb", n, f"for each column, the sum {over} of its product with {response}"),
         *([Item("bᵀb", 1, f"the sum {over} of the square of {response}")] if inference else []),
@@ -76,7 +79,7 @@ def explain_model(model: Model, *, inference: bool, further: Sequence[Sum] = ())
             "with any ridge or lasso penalty",
         ),
     )
-    counts_levels = bool(model.categories) and model.weights is None
+    counts_levels = bool(counted) or (bool(model.categories) and model.weights is None)
     return Explanation(items, model.columns_needed, n, counts_levels)
 
 

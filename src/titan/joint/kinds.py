@@ -17,9 +17,8 @@ from titan.errors import InputError
 from titan.joint.computation import Computation
 from titan.listing import listing
 from titan.moments.rows import Missing
-from titan.privacy.limits import Limits
 from titan.release import Dictionary
-from titan.release.made import DEFAULT_PRECISION, Precision
+from titan.release.policy import Policy
 
 Value = str | tuple[str, ...]
 Asked = Mapping[str, Value]
@@ -35,11 +34,10 @@ class Setting:
 
     parties: tuple[str, ...]
     columns: Dictionary
-    limits: Limits
+    policy: Policy
     bits: int = 128
     missing: Missing = "refuse"
-    precision: Precision = DEFAULT_PRECISION
-    """Of columns that a formula makes, in bits of their range."""
+    tau: int = 0
 
 
 Build = Callable[[Asked, Setting], Computation[Any, Any, Any]]

@@ -1,11 +1,19 @@
-"""Several computations in one run: their first sums travel together, so do the second, and so on.
+"""Several computations in one run: sums of one stage travel together.
 
-Sum n of the meeting is sum n of every computation that has one, side by side, in the widest of
-their rings. A residue modulo 2^b enters the ring of 2^B as its multiple by 2^(B-b): addition there
-is addition modulo 2^b, and no more than the total modulo 2^b is opened.
+    stage 0   counts alone
+    stage 1   the regressors' Gram matrices
+    stage 2   everything with an outcome in it
+    stage 3   robust errors, and whatever else needs a fit
+
+Sum n of the meeting is that of every computation which has one at the nth stage, side by side, in
+the widest of their rings. A residue modulo 2^b enters the ring of 2^B as its multiple by 2^(B-b):
+addition there is addition modulo 2^b, and no more than the total modulo 2^b is opened.
 
 A computation that has its answer early, or has failed (its columns depend on each other), puts
-zeros into the sums that are left. What a rule of release refuses stops the whole meeting.
+zeros into the sums that are left. What a rule of release refuses stops the whole meeting. Where it
+is a party's own rows that forbid, the party says so without a name: every sum has one more entry,
+0. Whoever refuses enters uniform residues everywhere, there one that is not 0. The total is noise,
+and all learn that somebody refuses, not who nor why.
 """
 
 from __future__ import annotations
@@ -18,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from titan.errors import RecoveryError, ReleaseError, TitanError
-from titan.joint.computation import Computation, Sum
+from titan.errors import RecoveryError, ReleaseError, TitanError, VetoError
+from titan.joint.computation import Computation, Sum, Words
 from titan.moments import Source
 from titan.moments.reading import Reading, read_all
 from titan.moments.same_rows import SameRows
@@ -30,6 +38,8 @@ Parts = Mapping[str, Any]
 """A party's part in each computation, by name."""
 Beside = Callable[[Source, Sequence[str]], Sequence[Reading[Any, Any]]]
 """From a source, and the computations that read it: what else is read, one for each or none."""
+_LEAST_BITS = 48
+"""Two vetoes cancel each other with a chance of one in 2^48."""
 
 
 @dataclass(frozen=True)
@@ -51,37 +61,50 @@ Known = tuple[State, ...]
 
 
 @dataclass(frozen=True)
+class Refused:
+    """The part of a party whose rows a rule of release forbids to use: it can only veto."""
+
+    error: ReleaseError
+
+
+@dataclass(frozen=True)
 class Meeting:
     """Computations by name, in order; itself a computation, whose answer is everybody's."""
 
     computations: tuple[tuple[str, Computation[Any, Any, Any]], ...]
 
     @cached_property
+    def stages(self) -> tuple[int, ...]:
+        """Those at which there is a sum."""
+        return tuple(sorted({stage for _, c in self.computations for stage in stages_of(c)}))
+
+    @cached_property
     def sums(self) -> tuple[Sum, ...]:
-        most = max(len(computation.sums) for _, computation in self.computations)
-        return tuple(self._sum(n) for n in range(most))
+        return tuple(self._sum(n) for n in range(len(self.stages)))
 
     def _sum(self, n: int) -> Sum:
-        sums = {self.computations[at][0]: sum_ for at, sum_, _ in self._places(n)}
-        if len(sums) == 1:
-            return next(iter(sums.values()))
-        ring = Ring(max(sum_.ring.bits for sum_ in sums.values()))
+        """The sums of this stage, and the veto's entry."""
+        sums = {self.computations[at][0]: sum_ for at, _, sum_, _ in self._places(n)}
+        ring = Ring(max(_LEAST_BITS, *(sum_.ring.bits for sum_ in sums.values())))
         units = {sum_.unit / (1 << (ring.bits - sum_.ring.bits)) for sum_ in sums.values()}
+        alone = len(self.computations) == 1
         return Sum(
             " and ".join(dict.fromkeys(sum_.name for sum_ in sums.values())),
-            sum(sum_.entries for sum_ in sums.values()),
+            sum(sum_.entries for sum_ in sums.values()) + 1,
             ring,
             units.pop() if len(units) == 1 else Fraction(1),  # each question has its own
-            "; ".join(f"{name}: {sum_.opens}" for name, sum_ in sums.items()),
+            "; ".join(s.opens if alone else f"{name}: {s.opens}" for name, s in sums.items()),
         )
 
-    def _places(self, n: int) -> Iterator[tuple[int, Sum, slice]]:
-        """Which computation has which entries of sum n."""
+    def _places(self, n: int) -> Iterator[tuple[int, int, Sum, slice]]:
+        """Which computation has which of its sums in which entries of sum n."""
         start = 0
         for at, (_, computation) in enumerate(self.computations):
-            if n < len(computation.sums):
-                sum_ = computation.sums[n]
-                yield at, sum_, slice(start, start + sum_.entries)
+            stages = stages_of(computation)
+            if self.stages[n] in stages:
+                number = stages.index(self.stages[n])
+                sum_ = computation.sums[number]
+                yield at, number, sum_, slice(start, start + sum_.entries)
                 start += sum_.entries
 
     def computation(self, name: str) -> Computation[Any, Any, Any]:
@@ -119,23 +142,45 @@ class Meeting:
     def begin(self) -> Known:
         return tuple(State(computation.begin()) for _, computation in self.computations)
 
-    def secret(self, n: int, known: Known, parts: Parts) -> Residues:
+    def secret(self, n: int, known: Known, parts: Parts | Refused) -> Residues:
+        if isinstance(parts, Refused):
+            raise parts.error
         ring = self.sums[n].ring
         whole = ring.zeros(self.sums[n].entries)
-        for at, sum_, place in self._places(n):
+        for at, number, sum_, place in self._places(n):
             name, computation = self.computations[at]
             if not known[at].over:
-                own = computation.secret(n, known[at].known, parts[name])
+                try:
+                    own = computation.secret(number, known[at].known, parts[name])
+                except ReleaseError as refusal:
+                    refusal.question = name
+                    raise
                 whole[:, place] = embedded(own, sum_.ring, ring)
         return whole
 
+    def veto(self, n: int, words: Words) -> Residues:
+        """Uniform residues, of which the last, that of the veto, is not 0."""
+        ring, entries = self.sums[n].ring, self.sums[n].entries
+        noise = ring.uniform(entries, words)
+        while not noise[:, -1].any():
+            noise[:, -1:] = ring.uniform(1, words)
+        return noise
+
     def learn(self, n: int, known: Known, total: Residues) -> Known:
+        if total[:, -1].any():
+            raise VetoError(
+                "a party refuses to go on, for a reason in its rows",
+                hint="nobody else learns which party, nor why; ask everybody to look at home, and "
+                "agree on coarser categories, steps or columns",
+                rule="veto",
+            )
         states = list(known)
-        for at, sum_, place in self._places(n):
+        for at, number, sum_, place in self._places(n):
             if not states[at].over:
+                name, computation = self.computations[at]
                 own = extracted(total[:, place], sum_.ring, self.sums[n].ring)
-                step = partial(_learned, n, self.computations[at][1], states[at], own)
-                states[at] = _or_failed(step, states[at])
+                step = partial(_learned, number, computation, states[at], own)
+                states[at] = _or_failed(step, states[at], name)
         return tuple(states)
 
     def answer(self, known: Known) -> tuple[State, ...] | None:
@@ -143,7 +188,17 @@ class Meeting:
         pairs = list(zip((c for _, c in self.computations), known, strict=True))
         if any(not state.over and state.sums < len(c.sums) for c, state in pairs):
             return None
-        return tuple(_or_failed(partial(_answered, c, state), state) for c, state in pairs)
+        names = (name for name, _ in self.computations)
+        return tuple(
+            _or_failed(partial(_answered, c, state), state, name)
+            for name, (c, state) in zip(names, pairs, strict=True)
+        )
+
+
+def stages_of(computation: Computation[Any, Any, Any]) -> tuple[int, ...]:
+    """At which stage each of its sums is made: one after the other, unless it says otherwise."""
+    own: tuple[int, ...] | None = getattr(computation, "stages", None)
+    return tuple(range(len(computation.sums))) if own is None else own
 
 
 def _checked(source: Source, computations: Sequence[Any]) -> Source:
@@ -166,11 +221,12 @@ def _answered(computation: Computation[Any, Any, Any], state: State) -> State:
     return state if state.over else replace(state, answer=computation.answer(state.known))
 
 
-def _or_failed(step: Callable[[], State], before: State) -> State:
+def _or_failed(step: Callable[[], State], before: State, name: str) -> State:
     """A failure is its computation's own, unless a rule of release refuses."""
     try:
         return step()
-    except ReleaseError:
+    except ReleaseError as refusal:
+        refusal.question = name
         raise
     except TitanError as error:
         return replace(before, error=error)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from titan.decimals import decimal
 from titan.errors import InputError
-from titan.joint.equations import Equations, Found, Given, Release
+from titan.joint.equations import Given, Release
 from titan.joint.kinds import TEXT, TEXTS, Asked, Setting, kind
 from titan.joint.regression import Regression
 from titan.joint.ridge import RidgeRegression
@@ -15,12 +15,11 @@ from titan.joint.system import LinearSystem
 from titan.leastsquares.robust import CovType
 from titan.moments import Model
 from titan.release import Dictionary
+from titan.release.cells import ROWS_ALONE, CellCounts, cells_of
 from titan.release.made import MadeColumns
-from titan.release.sizes import INDICATOR, size_of, sizes, undescribed
+from titan.release.sizes import INDICATOR, size_of, sizes
 
 _MOST_EXPONENT = 300  # penalties are doubles in the end
-FOUND_ALLOWED = True
-"""Whether a study may ask about columns that its dictionary does not describe."""
 _NETWORK_COV_TYPES = tuple(name for name in get_args(CovType) if name != "cluster")
 
 
@@ -28,28 +27,29 @@ def _model(asked: Asked, columns: Dictionary) -> Model:
     weights = asked.get("weights")
     assert weights is None or isinstance(weights, str)  # noqa: S101 - its shape was checked
     model = columns.model(str(asked["formula"]), weights=weights)
-    if not undescribed(model, columns):
+    if all(size_of(name, columns) for name in model.number_columns):
         sizes(model, columns)  # every function has a value, wherever a row may lie
     return model
 
 
-def _pooled(model: Model, setting: Setting, release: Release) -> dict[str, Any]:
-    """Sizes follow from the dictionary where it knows all columns; else scales are found."""
-    known, rounding = setting.columns, None
-    equations: Equations = Found(model.names, len(setting.parties), setting.bits, release)
-    if not (FOUND_ALLOWED and undescribed(model, known)):
-        made = MadeColumns.of(model, known, setting.precision)
-        weights = size_of(model.weights, known) if model.weights else INDICATOR
-        assert weights is not None  # noqa: S101 - described, as all that the model reads
-        equations, rounding = Given(model.names, made.sizes, release, weights), made.rounding
+def _pooled(
+    model: Model, setting: Setting, release: Release, cells: CellCounts | None = None
+) -> dict[str, Any]:
+    """With sizes given by the dictionary, which must describe every number that is read."""
+    known = setting.columns
+    made = MadeColumns.of(model, known, setting.policy.precision)
+    weights = size_of(model.weights, known) if model.weights else INDICATOR
+    assert weights is not None  # noqa: S101 - described, as all that the model reads
+    counted = cells_of(model, known) if cells is None else cells
     return {
-        "equations": equations,
+        "equations": Given(model.names, made.sizes, release, weights, counted),
+        "tau": setting.tau,
         "parties": len(setting.parties),
-        "limits": setting.limits,
+        "policy": setting.policy,
         "model": model,
         "missing": setting.missing,
         "check": known.place,
-        "rounding": rounding,
+        "rounding": made.rounding,
     }
 
 
@@ -140,7 +140,7 @@ def _settle_system(asked: Asked, columns: Dictionary) -> Asked:
 def system(asked: Asked, setting: Setting) -> LinearSystem:
     """A x = b, each party bringing rows (A_i, b_i)."""
     model = Model.from_columns(str(asked["response"]), list(asked["columns"]), intercept=False)
-    return LinearSystem(**_pooled(model, setting, "solution"))
+    return LinearSystem(**_pooled(model, setting, "solution", ROWS_ALONE))
 
 
 def _choice(what: str, given: Any, allowed: tuple[str, ...], why: str = "") -> None:

@@ -22,8 +22,8 @@ import numpy as np
 from titan import leastsquares
 from titan.errors import DataError
 from titan.joint.computation import Sum
-from titan.joint.equations import Equations, Opened, SecretMoments
-from titan.joint.explanations import Explanation, explain_model
+from titan.joint.equations import Equations, Given, Opened, SecretMoments
+from titan.joint.explanations import Explanation, Item, explain_model
 from titan.leastsquares.pooled import symmetric
 from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales
 from titan.moments import Collected, Model, Moments, Source
@@ -31,8 +31,9 @@ from titan.moments.collecting import CollectMoments, CollectScores, summed_score
 from titan.moments.reading import read
 from titan.moments.rows import Check, Missing, ModelRows, Rounding
 from titan.moments.same_rows import SameRows
-from titan.privacy.limits import Limits
 from titan.protocol.masking import fresh_key
+from titan.release.cells import ROWS_ALONE
+from titan.release.policy import Policy
 from titan.ring import Residues, Ring
 
 
@@ -47,6 +48,8 @@ class RowsPart:
     source: Source | None = field(default=None, repr=False)
     rounded: Mapping[str, int] = field(default_factory=dict)
     """How many of its numbers were put on the study's grid, by column."""
+    counts: tuple[int, ...] = field(default=(), repr=False)
+    """Its rows, and those in every cell that is counted."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,12 @@ class PooledModel:
 
     equations: Equations
     parties: int
-    limits: Limits
+    policy: Policy
     model: Model | None = None
     missing: Missing = "refuse"
     check: Check | None = field(default=None, repr=False)
     rounding: Rounding | None = None
+    tau: int = 0
 
     @property
     def sums(self) -> tuple[Sum, ...]:
@@ -79,7 +83,11 @@ class PooledModel:
         if self.model is None:
             return None
         inference, further = self.equations.release == "inference", len(self.equations.sums)
-        return explain_model(self.model, inference=inference, further=self.sums[further:])
+        cells = self.equations.cells if isinstance(self.equations, Given) else ROWS_ALONE
+        counted = [Item("cells", cells.entries - 1, cells.opens)] if cells.entries > 1 else []
+        return explain_model(
+            self.model, inference=inference, counted=counted, further=self.sums[further:]
+        )
 
     @property
     def rows(self) -> ModelRows:
@@ -89,11 +97,12 @@ class PooledModel:
     @property
     def reading(self) -> CollectMoments:
         """What is read of the rows: others may want something of the same pass."""
-        return CollectMoments(self.rows)
+        return CollectMoments(self.rows, self.equations.cells.count)
 
     def part(self, found: Collected, source: Source) -> RowsPart:
-        counts = found.weightless, found.dropped
-        return RowsPart(source.label, found.moments, *counts, source, found.rounded)
+        counts = tuple(self.equations.cells.of_party(found.counts))
+        left_out = found.weightless, found.dropped
+        return RowsPart(source.label, found.moments, *left_out, source, found.rounded, counts)
 
     def prepare(self, rows: Source) -> RowsPart:
         source = SameRows(rows, fresh_key()) if self.reads_again else rows
@@ -103,24 +112,53 @@ class PooledModel:
         return Known()
 
     def secret(self, n: int, known: Known, part: RowsPart) -> Residues:
+        """What the own rows forbid is a ReleaseError, before anything of this sum is made."""
         if n == 0:
-            self.limits.check_own(part.moments.rows, part.owner, weightless=part.weightless)
+            self.policy.check_own(part.moments.rows, part.owner, weightless=part.weightless)
+        if n == 0 and isinstance(self.equations, Given):
+            self.policy.check_local(self.equations.cells.cells(part.counts))
+            return self.sums[0].ring.from_ints(part.counts)
+        if n == 1 and known.opened.counts:
+            self.check_cells(known.opened.counts, part)
         return self.equations.secret(n, known.opened, part.moments, part.owner)
+
+    def check_cells(self, counts: Sequence[int], part: RowsPart) -> None:
+        """What a party looks at before any number leaves it: the cells without its own rows."""
+        cells = self.equations.cells
+        pairs = zip(cells.cells(counts), cells.cells(part.counts), strict=True)
+        self.policy.check_others((cell, rows, own) for (cell, rows), (_, own) in pairs)
+
+    def check_pooled_cells(self, counts: Sequence[int]) -> None:
+        """What all look at, once they are counted."""
+        cells = self.equations.cells
+        self.policy.check_cells(cells.cells(counts))
+        for what, parties in cells.parties(counts):
+            self.policy.check_parties(what, parties, self.tau + 2)
+
+    def check_in_one_place(self, parts: Sequence[RowsPart]) -> None:
+        """The same where all rows lie in one place: before any sum, and by name."""
+        counts = [sum(each) for each in zip(*(part.counts for part in parts), strict=True)]
+        if counts:
+            self.check_pooled_cells(counts)
+            for part in parts:
+                self.check_cells(counts, part)
 
     def learn(self, n: int, known: Known, total: Residues) -> Known:
         """Between the sums all parties look at what was opened, before the rest leaves them."""
         before, opened = known.opened, self.equations.learn(n, known.opened, total)
         parameters = len(self.equations.names) - 1
         if before.rows is None and opened.rows is not None:
-            self.limits.check_pooled(opened.rows, parameters, self.parties)
+            self.policy.check_pooled(opened.rows, parameters, self.parties)
             if self.needs_full_rank and opened.rows < parameters:
                 raise DataError(
                     f"{opened.rows} rows in all for {parameters} coefficients",
                     hint="name fewer columns, or use more rows",
                 )
-        if self.model is not None and not before.diagonal and opened.diagonal:
-            assert opened.rows is not None  # noqa: S101 - rows are never opened after moments
-            self.limits.check_levels(self.model.level_counts(opened.diagonal, opened.rows))
+        if opened.counts and not before.counts:
+            self.check_pooled_cells(opened.counts)
+        elif self.model is not None and opened.diagonal and not before.diagonal:
+            levels = self.model.level_counts(opened.diagonal, opened.rows or 0)
+            self.policy.check_cells(levels)
         return replace(known, opened=opened)
 
     def answer(self, known: Known) -> Any:

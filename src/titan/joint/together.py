@@ -11,10 +11,12 @@ from typing import Any, Generic
 import numpy as np
 
 from titan.engines import engine_named
-from titan.joint.computation import Answer, Computation, Fold, Part
+from titan.errors import VetoError
+from titan.joint.computation import Answer, Computation, Fold, Part, Words
 from titan.joint.settings import SumSettings
 from titan.privacy.view import PlannedSum, Record, RecordedSum, check_recordable
 from titan.protocol import Cost, Plan
+from titan.protocol.masking import SystemMasks
 from titan.ring import Residues
 
 
@@ -36,7 +38,7 @@ def together(
 
     Whatever a party refuses of its own, it refuses before the first sum.
     """
-    fold, run = Fold(computation), engine_named(settings.engine)
+    fold, run, noise = Fold(computation), engine_named(settings.engine), SystemMasks().words
     plans = [settings.plan(sum_) for sum_ in computation.sums]
     if settings.record:
         for plan in plans:
@@ -45,13 +47,16 @@ def together(
     kept: list[RecordedSum] = []
     while not fold.over:
         sum_, plan = computation.sums[fold.number], plans[fold.number]
-        secrets = _secrets(fold, parts)
+        secrets = _secrets(fold, parts, noise)
         outcome = run(plan, secrets, progress=settings.progress, record=settings.record)
         costs.append(outcome.cost)
         if settings.record:
             planned = PlannedSum(sum_.name, plan, sum_.unit)
             kept.append(RecordedSum(planned, secrets, outcome.envelopes))
-        fold.learn(outcome.total)
+        try:
+            fold.learn(outcome.total)
+        except VetoError as veto:
+            raise veto from fold.refusal
     record = Record(settings.network, tuple(kept)) if settings.record else None
     return Computed(fold.answer(), reduce(add, costs), tuple(plans[: fold.number]), record)
 
@@ -77,8 +82,8 @@ class SideBySide(Sequence[Residues]):
         return self.residues[:, party]
 
 
-def _secrets(fold: Fold[Part, Any, Any], parts: Sequence[Part]) -> Residues:
+def _secrets(fold: Fold[Part, Any, Any], parts: Sequence[Part], noise: Words) -> Residues:
     """Every party's secret, (limbs, m, entries)."""
     if isinstance(parts, SideBySide):
         return parts.residues
-    return np.stack([fold.secret(part) for part in parts], axis=1)
+    return np.stack([fold.secret(part, noise) for part in parts], axis=1)

@@ -6,22 +6,25 @@ vector w e a. The solution x is what all parties agree on, binary fractions; not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from titan.moments.arithmetic import add, multiply, subtract
 from titan.moments.columns import Column
 from titan.moments.gram import gram, weighted
-from titan.moments.model import Model
+from titan.moments.model import Model, Readings
 from titan.moments.moments import Moments
 from titan.moments.reading import Reading, Result, read
 from titan.moments.rows import Batch, Check, Count, Missing, ModelRows
 from titan.moments.sources import Block, open_source
+
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Collected:
     weightless: int = 0
     rounded: Mapping[str, int] = field(default_factory=dict)
     """How many numbers of a column the check rounded."""
+    counts: tuple[int, ...] = field(default=(), repr=False)
+    """Whatever else was counted of the rows."""
 
 
 def collect(
@@ -55,10 +60,15 @@ class PartialMoments:
     moments: Moments
     count: Count
     weightless: int = 0
+    counts: Counts | int = field(default=0, repr=False)
 
     def __add__(self, other: PartialMoments) -> PartialMoments:
-        weightless = self.weightless + other.weightless
-        return PartialMoments(self.moments + other.moments, self.count + other.count, weightless)
+        return PartialMoments(
+            self.moments + other.moments,
+            self.count + other.count,
+            self.weightless + other.weightless,
+            self.counts + other.counts,
+        )
 
 
 @dataclass(frozen=True)
@@ -78,24 +88,29 @@ class _OfModel(Reading[PartialMoments, Result]):
 
 @dataclass(frozen=True)
 class CollectMoments(_OfModel[Collected]):
-    """`collect` as a reading, for one pass with others."""
+    """`collect` as a reading, for one pass with others; `counting` counts the rows used."""
+
+    counting: Callable[[Readings], Counts] | None = None
 
     def block(self, rows: Block) -> PartialMoments:
         names = self.rows.model.names
         batch, count = self.rows.batch(rows)
         if batch is None:
             return PartialMoments(Moments.zero(names), count)
+        counts = 0 if self.counting is None else self.counting(batch.readings)
         if batch.weights is None:
-            return PartialMoments(gram(names, batch.columns), count)
+            return PartialMoments(gram(names, batch.columns), count, 0, counts)
         weightless = int(np.count_nonzero(batch.weights.numbers == 0))
-        return PartialMoments(weighted(names, batch.columns, batch.weights), count, weightless)
+        moments = weighted(names, batch.columns, batch.weights)
+        return PartialMoments(moments, count, weightless, counts)
 
     def finish(self, whole: PartialMoments, label: str) -> Collected:
         count, model = whole.count, self.rows.model
         count.check(label, self.rows.missing)
         constant = tuple(model.constant or ())
         moments = replace(whole.moments, constant=constant, weights=model.weights)
-        return Collected(moments, count.dropped, whole.weightless, count.rounded)
+        counts = () if self.counting is None else tuple(np.asarray(whole.counts).tolist())
+        return Collected(moments, count.dropped, whole.weightless, count.rounded, counts)
 
 
 @dataclass(frozen=True)

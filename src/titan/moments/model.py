@@ -21,7 +21,7 @@ from titan.moments import arithmetic, expressions, formula, functions, terms
 from titan.moments.cells import place_among
 from titan.moments.columns import Column
 from titan.moments.formula import NO_LEVELS
-from titan.moments.terms import Category, DesignColumn, Factor, Numeric, Piece, Polynomial
+from titan.moments.terms import Category, DesignColumn, Factor, Numeric, Piece, Polynomial, Term
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,7 @@ class Model:
             "names": tuple(names),
             "response": parsed.response,
             "design": columns,
+            "terms": tuple(parsed.terms),
             "_factors": list(dict.fromkeys(f for term in parsed.terms for f in term)),
         }.items():
             object.__setattr__(self, name, value)
@@ -89,6 +90,8 @@ class Model:
     response: Numeric = field(compare=False, repr=False)
     design: list[DesignColumn] = field(compare=False, repr=False)
     """The columns of A, each a product of pieces."""
+    terms: tuple[Term, ...] = field(compare=False, repr=False)
+    """What the columns of A are made of, the intercept being a term without factors."""
     _factors: list[Factor] = field(compare=False, repr=False)
 
     @classmethod

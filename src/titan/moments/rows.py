@@ -34,6 +34,8 @@ class Batch:
 
     columns: list[Column] = field(repr=False)
     rows: int
+    readings: Readings = field(repr=False)
+    """What they were made of."""
     weights: Column | None = field(default=None, repr=False)
     """w in Σ w a aᵀ, where the model has analytic weights: multiply one side by it."""
 
@@ -121,4 +123,4 @@ class ModelRows:
         columns = self.model.evaluate(readings)
         if self.rounding is not None:
             columns = self.rounding(columns)
-        return Batch(columns, readings.rows, weights), count
+        return Batch(columns, readings.rows, readings, weights), count

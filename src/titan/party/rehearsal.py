@@ -112,7 +112,7 @@ def workplace(folder: Path | None) -> Iterator[Path]:
 
 
 def _small(study: Study) -> Study:
-    return replace(study, min_rows_party=1, min_rows_total=1, rows_per_parameter=1)
+    return replace(study, min_rows_party=1, min_rows_total=1, rows_per_parameter=1, min_cell=0)
 
 
 def _refuse_missing(study: Study, data: Mapping[str, Path]) -> None:

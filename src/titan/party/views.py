@@ -23,7 +23,6 @@ from types import MappingProxyType
 from titan.errors import FileError, InputError
 from titan.network.names import Party
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed
-from titan.privacy.reconstruction import own_input
 from titan.privacy.view import (
     Integers,
     Message,
@@ -34,6 +33,7 @@ from titan.privacy.view import (
     integers,
     members_of,
     seen,
+    sum_of_inputs,
 )
 from titan.protocol import Envelope
 from titan.results.result_file import checked_path
@@ -93,7 +93,7 @@ def _sums(study: Study, made: int) -> tuple[PlannedSum, ...]:
 
 def _input(name: str, sum_: PlannedSum, messages: Iterable[Message], number: int) -> Integers:
     own = [m for m in messages if m.sum == number and name in (m.sender, m.receiver)]
-    found = own_input(sum_.plan, name, own)
+    found = sum_of_inputs(sum_.plan, [name], own)
     if sum_.ring.to_ints(found[:, -1:]) != [1]:
         raise FileError(f"the journals of {name} and its neighbours do not belong together")
     return integers(sum_.ring, found[:, :-1])

@@ -187,6 +187,21 @@ class Dictionary(Mapping[str, Column]):
                 )
         return model
 
+    def check_described(self, names: Sequence[str]) -> None:
+        """Refuse numbers of which a range and a step are not stated."""
+        for name in names:
+            column = self.get(name)
+            if column is None:
+                raise InputError(
+                    f"the data dictionary does not say what {name!r} is",
+                    hint=f"a number: --range {name}=0:120 --step {name}=1; 0 or 1: --flag {name}",
+                )
+            if isinstance(column, Number) and column.step is None:
+                raise InputError(
+                    f"the data dictionary does not say the step of {name!r}",
+                    hint=f"--step {name}=1, or 0.1: to which its values are rounded",
+                )
+
     def check_numbers(self, names: Sequence[str]) -> None:
         """Refuse to read categories as numbers."""
         text = [name for name in names if isinstance(self.get(name), Category)]

@@ -19,36 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
-from titan.errors import InputError
 from titan.moments import columns as exact
 from titan.moments.arithmetic import as_integers
 from titan.moments.expressions import Apply, Binary, Expression, Name, Negate, Power, names
 from titan.moments.model import Model
 from titan.moments.terms import Category, DesignColumn, Polynomial
-from titan.release.dictionary import Column, Flag
+from titan.release.dictionary import Column, Dictionary, Flag
 from titan.release.grid import Grid
 from titan.release.sizes import Size, products, sizes
 
-Precision = int | Literal["exact"]
-EXACT: Literal["exact"] = "exact"
-DEFAULT_PRECISION = 16
-LEAST_PRECISION, MOST_PRECISION = 4, 53
 _FUNCTION_BITS = 64  # finer than a double at all but the smallest of its values
-
-
-def read_precision(given: str | int) -> Precision:
-    """A number of bits, or "exact"."""
-    if given == EXACT:
-        return EXACT
-    text = str(given)
-    if text.isdecimal() and LEAST_PRECISION <= int(text) <= MOST_PRECISION:
-        return int(text)
-    raise InputError(
-        f"the precision is {given!a}",
-        hint=f'bits from {LEAST_PRECISION} to {MOST_PRECISION}, or "exact"',
-    )
 
 
 @dataclass(frozen=True)
@@ -77,8 +58,8 @@ class MadeColumns:
     raw: tuple[bool, ...]
 
     @classmethod
-    def of(cls, model: Model, columns: Mapping[str, Column], precision: Precision) -> MadeColumns:
-        """InputError where the dictionary does not tell: see `sizes`."""
+    def of(cls, model: Model, columns: Dictionary, precision: int | None) -> MadeColumns:
+        """With so many bits, None being exact. InputError as of `sizes`."""
         found, twos, raw = [], [], []
         for product, size in zip(products(model), sizes(model, columns), strict=True):
             raw.append(is_raw(product, columns))
@@ -127,9 +108,9 @@ def _degree(expression: Expression) -> int | None:
     return 0
 
 
-def _power_of_two(product: DesignColumn, size: Size, precision: Precision) -> int | None:
+def _power_of_two(product: DesignColumn, size: Size, precision: int | None) -> int | None:
     """The least 2^two in which the largest magnitude has so many bits; None if exact values do."""
-    if precision == EXACT:
+    if precision is None:
         if all(_degree(expression) is not None for expression, _ in _numbers(product)):
             return None
         precision = _FUNCTION_BITS

@@ -20,7 +20,7 @@ from titan.moments.expressions import Apply, Binary, Expression, Name, Negate, P
 from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
 from titan.moments.terms import DesignColumn, Piece, Polynomial
-from titan.release.dictionary import Column, Flag, Number
+from titan.release.dictionary import Column, Dictionary, Flag, Number
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,13 @@ _DOUBLE_BITS = 53
 _LEAST_TWO = -1074  # every double is a whole multiple of this power of two
 
 
-def sizes(model: Model, columns: Mapping[str, Column]) -> tuple[Size, ...]:
+def sizes(model: Model, columns: Dictionary) -> tuple[Size, ...]:
     """Those of the model's columns, the response last, exactly as they are evaluated.
 
     InputError where a column is not described, or where a function has no value in the range that
     its argument can have.
     """
-    names = undescribed(model, columns)
-    if names:
-        raise InputError(
-            f"the data dictionary does not say what {listing(map(repr, names))} can be",
-            hint=how_to_describe(names[0], columns),
-        )
+    columns.check_described(model.number_columns)
     found = []
     for name, product in zip(model.names, products(model), strict=True):
         try:
@@ -83,18 +78,6 @@ def sizes(model: Model, columns: Mapping[str, Column]) -> tuple[Size, ...]:
 def products(model: Model) -> list[DesignColumn]:
     """Every column of a model as a product of pieces, the response last."""
     return [*model.design, (Piece(model.response, 0, model.names[-1]),)]
-
-
-def undescribed(model: Model, columns: Mapping[str, Column]) -> list[str]:
-    """The numbers that a model reads and whose range or step is not known."""
-    return [name for name in model.number_columns if size_of(name, columns) is None]
-
-
-def how_to_describe(name: str, columns: Mapping[str, Column]) -> str:
-    """On the command line."""
-    if isinstance(columns.get(name), Number):
-        return f"--step {name}=1"
-    return f"--range {name}=LOW:HIGH --step {name}=1, or --levels {name}=A,B"
 
 
 def size_of(name: str, columns: Mapping[str, Column]) -> Size | None:

@@ -29,34 +29,47 @@ from titan.joint.kinds import Question, Setting, kind_named
 from titan.joint.meeting import Meeting
 from titan.moments.rows import Missing
 from titan.network import Network
-from titan.privacy.limits import DEFAULT, Limits
 from titan.protocol import MaskMode, Plan, RecoveryName
 from titan.protocol.recovery import recovery_names
 from titan.release import Dictionary
 from titan.release.dictionary import check_text
+from titan.release.policy import POLICIES, Cells, Policy
 from titan.ring.whole import is_whole
 from titan.study.fields import read_text
 from titan.study.identity import Card
 
 Dial = Literal["push", "pull"]
-FORMAT = 2
+FORMAT = 3
+OPEN: Any = None
+"""What a policy fills in."""
+PRECISIONS = 8, 64
 MOST_PARTIES = 10_000
 MOST_QUESTIONS = 100
 MOST_SUMS = 255  # which a message can number
 MOST_ROUNDS = 1_000_000
 MOST_ROWS = 1 << 53
 _MOST_ASKED = 1 << 20  # characters of one option of a question
-PLAIN = (
-    "title", "tau", "bits", "recovery", "k", "rounds", "masks", "solver", "missing",
-    "min_rows_party", "min_rows_total", "rows_per_parameter",
-)  # fmt: skip
+PLAIN = "title", "tau", "bits", "recovery", "k", "rounds", "masks", "solver", "missing"
 """What is one number or text, in the order of the file."""
+RELEASE = {
+    "policy": "",
+    "min_rows_party": "rows_per_party",
+    "min_rows_total": "rows",
+    "rows_per_parameter": "rows_per_parameter",
+    "min_cell": "rows_per_cell",
+    "min_residual_df": "residual_df",
+    "cells": "cells",
+    "precision": "precision",
+}
+"""What may be released, each with what a policy calls it."""
 WHOLE = {
     "tau": (0, MOST_PARTIES),
     "bits": (8, 4096),
     "min_rows_party": (1, MOST_ROWS),
     "min_rows_total": (1, MOST_ROWS),
     "rows_per_parameter": (1, MOST_ROWS),
+    "min_cell": (0, MOST_ROWS),
+    "min_residual_df": (0, MOST_ROWS),
     "k": (1, MOST_PARTIES),
     "rounds": (1, MOST_ROUNDS),
 }
@@ -96,10 +109,17 @@ class Study:
     columns: Dictionary = field(default_factory=Dictionary)
     questions: tuple[Question, ...] = ()
     missing: Missing = "refuse"
-    min_rows_party: int = DEFAULT.rows_per_party
-    min_rows_total: int | None = None
+    policy: str = "titan"
+    """What of the following is left open is as this policy says."""
+    min_rows_party: int = OPEN
+    min_rows_total: int = OPEN
     """Left open, it is `min_rows_party` for every party."""
-    rows_per_parameter: int = DEFAULT.rows_per_parameter
+    rows_per_parameter: int = OPEN
+    min_cell: int = OPEN
+    """Left open, no more than `min_rows_party`: a level may be as rare as a party is small."""
+    min_residual_df: int = OPEN
+    cells: Cells = "pooled"
+    precision: int | Literal["exact"] = OPEN
     bits: int = 128
     recovery: RecoveryName = "auto"
     masks: MaskMode = "sent"
@@ -113,8 +133,7 @@ class Study:
         _check_choice("masks", self.masks, get_args(MaskMode))
         _check_choice("recovery", self.recovery, recovery_names())
         _check_parties(self.parties)
-        if self.min_rows_total is None:
-            self._settle("min_rows_total", self.min_rows_party * len(self.parties))
+        self._settle_release()
         for key, (least, most) in WHOLE.items():
             _check_whole(key, getattr(self, key), least, most)
         self._check_links()
@@ -123,6 +142,25 @@ class Study:
 
     def _settle(self, key: str, value: object) -> None:
         object.__setattr__(self, key, value)
+
+    def _settle_release(self) -> None:
+        """What is left open is the policy's."""
+        _check_choice("policy", self.policy, tuple(POLICIES))
+        _check_choice("cells", self.cells, get_args(Cells))
+        usual = POLICIES[self.policy]
+        for key, name in RELEASE.items():
+            if getattr(self, key) == OPEN and name:
+                self._settle(key, self._usual(key, getattr(usual, name)))
+        if self.precision != "exact" and not is_whole(self.precision, *PRECISIONS):
+            raise InputError(
+                f"precision is {self.precision!r}",
+                hint='a number of bits from {} to {}, or "exact"'.format(*PRECISIONS),
+            )
+
+    def _usual(self, key: str, usual: Any) -> Any:
+        if key == "min_rows_total":
+            return self.min_rows_party * len(self.parties)
+        return min(usual, self.min_rows_party) if key == "min_cell" else usual
 
     def _check_links(self) -> None:
         for link in self.links:
@@ -142,25 +180,21 @@ class Study:
         return Network(pairs, parties=[card.name for card in self.parties])
 
     @property
-    def limits(self) -> Limits:
-        """The fewest rows: every party checks its own before the first sum, all between the two.
-
-        Where small parties are agreed on, a level of a category may be as rare as a party is small.
-        """
-        return Limits(
-            self.min_rows_party,
-            self.min_rows_total,
-            self.rows_per_parameter,
-            min(DEFAULT.rows_per_level, self.min_rows_party),
+    def release(self) -> Policy:
+        """What every party checks before its rows leave, in the order of the sums."""
+        said = {name: getattr(self, key) for key, name in RELEASE.items() if name}
+        said["precision"] = None if self.precision == "exact" else self.precision
+        return Policy(
+            **said,
             otherwise="agree on a study that asks for fewer (min_rows_party, min_rows_total, "
-            "rows_per_parameter)",
+            "rows_per_parameter, min_cell)",
         )
 
     @property
     def setting(self) -> Setting:
         """What its questions are asked in."""
         return Setting(
-            self.network.parties, self.columns, self.limits, self.bits, missing=self.missing
+            self.network.parties, self.columns, self.release, self.bits, self.missing, self.tau
         )
 
     @cached_property
@@ -214,6 +248,7 @@ class Study:
         return {
             "titan-study": FORMAT,
             **{key: getattr(self, key) for key in PLAIN},
+            "release": {key: getattr(self, key) for key in RELEASE},
             "columns": self.columns.content(),
             "questions": [question.content() for question in self.questions],
             "parties": [[card.name, card.address, card.fingerprint] for card in self.parties],

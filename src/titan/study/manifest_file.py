@@ -1,9 +1,12 @@
 """`study.toml`: a study as a file that people read, and that programs read strictly.
 
-format = 2
+format = 3
 title = "…"
-tau = 1                      # and bits, recovery, masks, k, rounds, solver, missing,
-min_rows_party = 10          # min_rows_total, rows_per_parameter
+tau = 1                      # and bits, recovery, masks, k, rounds, solver, missing
+[release]
+policy = "titan"             # or "safe-outputs"; and what is to be stricter, or laxer:
+min_rows_party = 10          # min_rows_total, rows_per_parameter, min_cell, min_residual_df,
+precision = 20               # or "exact"; cells = "pooled" or "local"
 [columns.age]
 kind = "number"              # or "time", with range and perhaps step, unit; "category", with
 range = ["0", "120"]         # levels; "flag": what every column is
@@ -29,7 +32,16 @@ from titan.release.dictionary import KINDS
 from titan.study import fields
 from titan.study.fields import Fields
 from titan.study.identity import Card, refuse_key
-from titan.study.manifest import FORMAT, MOST_PARTIES, MOST_QUESTIONS, PLAIN, WHOLE, Link, Study
+from titan.study.manifest import (
+    FORMAT,
+    MOST_PARTIES,
+    MOST_QUESTIONS,
+    PLAIN,
+    RELEASE,
+    WHOLE,
+    Link,
+    Study,
+)
 
 MOST_LINKS = 1_000_000
 _EXPECTED = "a study is the file, such as study.toml, that titan study new makes"
@@ -50,6 +62,9 @@ def parse(text: str, where: str) -> Study:
         for key in PLAIN
         if key in ("title", "tau") or top.has(key)
     }
+    release = top.table("release", {})
+    plain |= {key: _rule(release, key) for key in RELEASE if release.has(key)}
+    release.all()
     columns = top.table("columns", {})
     described = {name: _column(columns, name) for name in columns.names()}
     questions = tuple(map(_question, top.tables("questions", MOST_QUESTIONS)))
@@ -61,6 +76,12 @@ def parse(text: str, where: str) -> Study:
         return Study(parties=parties, links=links, questions=questions, **plain)
     except InputError as error:
         raise FileError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _rule(release: Fields, key: str) -> Any:
+    if key == "precision":
+        return release.anything(key)
+    return release.whole(key) if key in WHOLE else release.text(key)
 
 
 def _column(columns: Fields, name: str) -> Column:
@@ -113,6 +134,7 @@ def to_toml(study: Study) -> str:
     document = {
         "format": FORMAT,
         **{key: value for key, value in plain.items() if value is not None},
+        "release": {key: getattr(study, key) for key in RELEASE},
         "columns": study.columns.content(),
         "questions": [_question_table(question) for question in study.questions],
         "parties": [card.as_table() for card in study.parties],

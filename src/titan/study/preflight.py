@@ -24,8 +24,9 @@ from titan.joint.computation import Sum
 from titan.joint.explanations import Explanation, Item, explained
 from titan.listing import listing
 from titan.protocol import Cost, Plan
+from titan.release.policy import lowered
 from titan.study.identity import Card
-from titan.study.manifest import Study
+from titan.study.manifest import RELEASE, Study
 
 _SOON = timedelta(days=30)
 _KAPPA_UP_TO = 300  # parties; beyond, it is only decided whether κ ≥ τ + 1
@@ -202,8 +203,10 @@ def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, 
         "missing": study.missing,
         "solver": study.solver,
         "rows_needed_party": study.min_rows_party,
-        "rows_needed_total": study.limits.rows_needed(parameters, len(study.parties)),
-        "rows_needed_level": study.limits.rows_per_level if levels else None,
+        "rows_needed_total": study.release.rows_needed(parameters, len(study.parties)),
+        "rows_needed_level": study.release.rows_per_cell if levels else None,
+        "release": {key: getattr(study, key) for key in RELEASE},
+        "lowered": lowered(study.release),
         **_network_facts(study),
         "masks": study.masks,
         "bits": study.bits,
