@@ -29,10 +29,11 @@ from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_sca
 from titan.moments import Collected, Model, Moments, Source
 from titan.moments.collecting import CollectMoments, CollectScores, summed_score
 from titan.moments.reading import read
-from titan.moments.rows import Check, Missing, ModelRows, Rounding
+from titan.moments.rows import Check, Missing, ModelRows
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
 from titan.release.cells import ROWS_ALONE
+from titan.release.made import Rounding
 from titan.release.policy import Policy
 from titan.ring import Residues, Ring
 

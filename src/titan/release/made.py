@@ -40,12 +40,12 @@ class Rounding:
 
     def __call__(self, columns: Sequence[exact.Column]) -> list[exact.Column]:
         return [
-            column if two is None else _rounded(column, two)
+            column if two is None else rounded(column, two)
             for column, two in zip(columns, self.twos, strict=True)
         ]
 
 
-def _rounded(column: exact.Column, two: int) -> exact.Column:
+def rounded(column: exact.Column, two: int) -> exact.Column:
     return Grid(Fraction(0), Fraction(2) ** two, 1 << _FUNCTION_BITS).place(as_integers(column))[0]
 
 
@@ -72,7 +72,7 @@ class MadeColumns:
 def is_raw(product: DesignColumn, columns: Mapping[str, Column]) -> bool:
     """Whether it is at most one number, unchanged but for scale and origin, times indicators."""
     numbers = 0
-    for expression, power in _numbers(product):
+    for expression, power in factors(product):
         if len(set(names(expression))) > 1 or _degree(expression) is None:
             return False
         if not all(isinstance(columns[name], Flag) for name in names(expression)):
@@ -80,7 +80,7 @@ def is_raw(product: DesignColumn, columns: Mapping[str, Column]) -> bool:
     return numbers <= 1
 
 
-def _numbers(product: DesignColumn) -> Iterator[tuple[Expression, int]]:
+def factors(product: DesignColumn) -> Iterator[tuple[Expression, int]]:
     """The expressions that are multiplied, each with its power."""
     for piece in product:
         if not isinstance(piece.factor, Category):
@@ -111,7 +111,7 @@ def _degree(expression: Expression) -> int | None:
 def _power_of_two(product: DesignColumn, size: Size, precision: int | None) -> int | None:
     """The least 2^two in which the largest magnitude has so many bits; None if exact values do."""
     if precision is None:
-        if all(_degree(expression) is not None for expression, _ in _numbers(product)):
+        if all(_degree(expression) is not None for expression, _ in factors(product)):
             return None
         precision = _FUNCTION_BITS
     most = (1 << precision) - 1

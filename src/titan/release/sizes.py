@@ -113,6 +113,8 @@ def _of(expression: Expression, columns: Mapping[str, Column]) -> Size:
         case Negate(argument):
             return -_of(argument, columns)
         case Binary("*", left, right):
+            if left == right:
+                return _power(_of(left, columns), 2)
             return _of(left, columns) * _of(right, columns)
         case Binary("-", left, right):
             return _of(left, columns) + -_of(right, columns)
