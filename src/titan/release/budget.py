@@ -47,7 +47,7 @@ _ROWS_TO_POINTS = 4  # a grid is believed to spread rows over no more than so ma
 _MOST_ENTRIES = 40  # whose dependence is looked at
 _PARTS = 2, 4, 8
 _LEAST_POINTS = 8  # of a part that is looked at by itself
-_MOST_ROWS = 1 << 40
+_MOST_ROWS = 10_000_000
 _NOISE = log2(2 * pi * e)
 Least = Callable[[frozenset[str]], int | None]
 """The rows of the smallest cell that is not empty, by these columns; None where not counted."""
