@@ -146,7 +146,8 @@ def test_as_a_question_of_a_study_among_real_parties(tmp_path: Path, recovery: s
     assert of_bins["sums"] == [
         {"name": "bins", "entries": 4, "bits": 40, "opens": "how many x in each bin"}
     ]
-    assert len(of_main["sums"]) == 2
+    assert len(of_main["sums"]) == 3
+    assert report["sums"][0]["name"] == "bins and counts", "they travel together"
     outcomes = run(g.all())
     for name in NAMES:
         results = outcomes[name].results

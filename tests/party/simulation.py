@@ -218,7 +218,7 @@ class World:
 
     def _acknowledgement(self, link: Link, connection: Connection) -> Iterator[Step]:
         sender, receiver = self._ends(link)
-        if receiver.durable.accepted(sender.name) > connection.told:
+        if receiver.durable.accepted[sender.name] > connection.told:
             yield self._acknowledge, link
 
     def _draws(self, fault: str, chance: float = 1.0) -> bool:
@@ -251,7 +251,7 @@ class World:
         assert len(durable.unacknowledged()) == sum(map(len, durable.outgoing.values()))
         for peer, source in durable.incoming.items():
             link = self.network.index(peer), process.place.party
-            assert source.expected == durable.accepted(peer) >= self.acknowledged.get(link, 0)
+            assert source.expected == durable.accepted[peer] >= self.acknowledged.get(link, 0)
 
     def _check_numbers(self, process: Process) -> None:
         """A number is used for one message, whether that was sent yet or not."""
@@ -411,7 +411,7 @@ class World:
         sender, receiver = self._ends(link)
         connection = self.connections[link]
         receiver.durable.confirm()
-        connection.told = self.acknowledged[link] = receiver.durable.confirmed(sender.name)
+        connection.told = self.acknowledged[link] = receiver.durable.confirmed[sender.name]
         connection.acks.append(wire.encode(Ack(connection.told)))
 
     def _hear(self, link: Link) -> None:

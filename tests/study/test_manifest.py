@@ -56,7 +56,7 @@ def full() -> Study:
 
 
 COLUMNS = Dictionary.of({
-    "w": Number.read("0", "1"),
+    "w": Number.read("0", "1", "0.01"),
     "y": Number.read("-.5", "1e2", "0.1", "mm"),
     "sex": Category(("f", "m")),
     "died": Flag(),
@@ -151,7 +151,10 @@ def test_the_digest_is_known() -> None:
             "min_cell": 3, "min_residual_df": 0, "cells": "pooled", "precision": 20,
         },
         "bits": 128, "recovery": "auto", "masks": "sent", "k": None, "rounds": None,
-        "solver": None, "columns": {"age": {"kind": "number", "range": ["0", "120"]}},
+        "solver": None, "columns": {
+            "age": {"kind": "number", "range": ["0", "120"], "step": "1"},
+            "y": {"kind": "number", "range": ["-10000", "10000"], "step": "1"},
+        },
         "parties": [[n, f"{n}.example.org:7443", identity(n).card.fingerprint] for n in NAMES],
         "links": [["east", "south", "push"], ["north", "east", "push"],
                   ["south", "west", "push"], ["west", "north", "push"]],
@@ -183,11 +186,12 @@ def test_the_digest_does_not_hang_on_how_it_is_written() -> None:
 
 
 CHANGES: dict[str, Any] = {
-    "title": "Another", "tau": 0, "missing": "drop", "columns": Dictionary(),
+    "title": "Another", "tau": 0, "missing": "drop",
+    "columns": Dictionary.of({"age": Flag(), "y": Flag()}),
     "questions": (regression("y ~ age"),), "min_rows_party": 11, "min_rows_total": 41,
     "rows_per_parameter": 2, "policy": "safe-outputs", "min_cell": 4, "min_residual_df": 5,
-    "cells": "local", "precision": "exact", "bits": 64, "recovery": "flood", "masks": "seeded", "k": 1,
-    "rounds": 9, "solver": "north",
+    "cells": "local", "precision": "exact", "bits": 64, "recovery": "flood", "masks": "seeded",
+    "k": 1, "rounds": 9, "solver": "north",
     "links": (*study().links[:-1], replace(study().links[-1], dial="pull")),
     "parties": (identity("north", again=1).card, *study().parties[1:]),
 }  # fmt: skip
@@ -205,8 +209,8 @@ def test_the_digest_hangs_on_what_is_asked_and_in_which_order() -> None:
         (regression(cov_type="HC0"),), (regression(name="main"),), two, tuple(reversed(two)),
     ]  # fmt: skip
     described: list[Column] = [
-        Number.read("0", "120", "1"),
-        Number.read("0", "120", unit="years"),
+        Number.read("0", "120", "0.5"),
+        Number.read("0", "120", "1", unit="years"),
         Flag(),
     ]
     digests = [study(questions=each).digest for each in asked]
@@ -293,7 +297,11 @@ BAD: dict[str, dict[str, Any]] = {
     "columns.age cannot be used: its step does not divide": {"columns__age__step": "0.7"},
     "columns.age cannot be used: its step is not a decimal": {"columns__age__step": True},
     "columns.age cannot be used: its step is not above": {"columns__age__step": "-1"},
-    "columns.age cannot be used: a time needs a step": {"columns__age__kind": "time"},
+    "columns.age cannot be used: a time needs a step":
+        {"columns__age__kind": "time", "columns__age__step": None},
+    "questions[1]: the data dictionary does not say what 'age' is": {"columns__age": None},
+    "questions[1]: the data dictionary does not say the step of 'age'":
+        {"columns__age__step": None},
     "columns.age cannot be used: its unit is not one line": {"columns__age__unit": "a\nb"},
     "columns.age.unit is a whole number": {"columns__age__unit": 1},
     "columns.age.range is not known here": {"columns__age__kind": "flag"},
@@ -371,9 +379,9 @@ def test_two_parties_of_one_name_are_refused() -> None:
 
 
 def test_sums_are_numbered_in_a_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(study(questions=(regression(), regression())).plans) == 2, "they travel together"
-    monkeypatch.setattr(manifest, "MOST_SUMS", 1)
-    with pytest.raises(InputError, match="questions: 2 sums, one after another"):
+    assert len(study(questions=(regression(), regression())).plans) == 3, "they travel together"
+    monkeypatch.setattr(manifest, "MOST_SUMS", 2)
+    with pytest.raises(InputError, match="questions: 3 sums, one after another"):
         study()
 
 
@@ -413,7 +421,9 @@ def test_a_category_of_many_levels_is_read_soon() -> None:
     before = time.process_time()
     it = study(questions=(regression("y ~ s"),), columns=columns)
     assert Study.parse(it.to_toml()) == it
-    assert [each.entries for each in it.meeting.sums] == [1, 9000 * 9001 // 2, 9001]
+    counts, regressors, response = (each.entries - 1 for each in it.meeting.sums)
+    assert counts == 1 + 9000 * 2, "the rows, and those of every level with either outcome"
+    assert (regressors, response) == (9000 * 9001 // 2, 9001)
     assert time.process_time() - before < 10
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import titan
 from tests.study.parties import EXPIRED, MADE, NOW, identity
 from tests.study.studies import NAMES, study
 from titan import Network
 from titan.errors import InputError, NotPrivateError, NotStronglyConnectedError
 from titan.joint.equations import Release
 from titan.joint.kinds import Question
+from titan.joint.together import together
+from titan.moments import open_source
 from titan.protocol import MaskMode, RecoveryName
 from titan.release import Dictionary, Number
 from titan.study import Card, Link, Study
@@ -48,36 +49,38 @@ def test_a_sound_study() -> None:
 @pytest.mark.parametrize("recovery", ["auto", "topk", "flood", "tree"])
 @pytest.mark.parametrize("masks", ["sent", "seeded"])
 def test_the_predicted_cost_is_what_a_run_costs(recovery: RecoveryName, masks: MaskMode) -> None:
-    """To the last byte and round, for every party, with and without bᵀb and the second sum."""
+    """To the last byte and round, for every party, with and without bᵀb and cells."""
     rng = np.random.default_rng(1)
     net = Network.design(list(NAMES), 1)
     rows = {n: {c: rng.integers(0, 9, 12).tolist() for c in "yab"} for n in NAMES}
-    for formula in ("y ~ a + b", "y ~ a - 1"):
-        it = study(network=net, formula=formula, ranges=(), recovery=recovery, masks=masks)
-        ran = titan.fit(rows, net, formula=formula, tau=1, recovery=recovery, masks=masks).cost
-        assert ran == check(it, NOW).cost
-    parts = {n: (np.array([rows[n]["a"], rows[n]["b"]]).T, rows[n]["y"]) for n in NAMES}
-    it = study(network=net, formula="y ~ a + b - 1", ranges=(), recovery=recovery, masks=masks,
-               release="solution")  # fmt: skip
-    assert titan.solve(parts, net, tau=1, recovery=recovery, masks=masks).cost == (
-        check(it, NOW).cost
-    )
+    for n in NAMES:
+        rows[n]["s"] = ["f", "m"] * 6
+    for formula in ("y ~ a + b", "y ~ a - 1", 'y ~ a + C(s, levels=["f", "m"])'):
+        for release in ("inference", "solution"):
+            it = study(network=net, formula=formula, ranges=(), recovery=recovery, masks=masks,
+                       release=release)  # fmt: skip
+            parts = [it.meeting.prepare(open_source(rows[n])) for n in NAMES]
+            ran = together(it.meeting, parts, it.settings)
+            assert ran.answer[0].error is None
+            assert ran.cost == check(it, NOW).cost
 
 
-@pytest.mark.parametrize(("release", "first"), [("solution", 7), ("inference", 8)])
-def test_two_sums(release: Release, first: int) -> None:
-    it = study(release=release, bits=192)
-    wide, narrow = it.plans
-    assert (wide.ring.bits, wide.dimension) == (512, first)
-    assert (narrow.ring.bits, narrow.dimension) == (192, 3)
+@pytest.mark.parametrize(("release", "last"), [("solution", 3), ("inference", 4)])
+def test_three_sums(release: Release, last: int) -> None:
+    it = study(release=release)
+    counts, regressors, response = it.plans
+    cells, digits = 2, 2 * 2 * 3  # of sex; of age and y rows and parties, off 2, 5 and 10 steps
+    entries = [1 + cells + digits, 6, last]
+    veto = 1
+    assert [p.dimension for p in it.plans] == [each + veto for each in entries]
+    assert counts.ring.bits < regressors.ring.bits < response.ring.bits < 128
     report = check(it, NOW)
-    assert [s["entries"] for s in report.facts["sums"]] == [first, 3]
-    assert sum(item.numbers for item in report.learned) == first + 3, "what is sent is what is said"
-    assert report.facts["rounds"] == wide.cost.rounds + narrow.cost.rounds
+    assert [s["entries"] for s in report.facts["sums"]] == [each + veto for each in entries]
+    assert sum(item.numbers for item in report.learned) == sum(entries), "what is sent is said"
+    assert report.facts["rounds"] == sum(plan.cost.rounds for plan in it.plans)
     assert report.facts["bytes_sent"]["north"] == (
-        wide.cost.bytes_sent["north"] + narrow.cost.bytes_sent["north"]
+        sum(plan.cost.bytes_sent["north"] for plan in it.plans)
     )
-    assert len(study(release=release, formula="y ~ age - 1").plans) == 1
 
 
 def test_a_study_refuses_what_pooling_would() -> None:
@@ -90,8 +93,11 @@ def test_a_study_refuses_what_pooling_would() -> None:
 def test_with_a_dictionary_rows_come_first_and_the_response_last() -> None:
     described = Dictionary.of({name: Number.read("0", "120", "1") for name in ("y", "age")})
     report = check(study(formula="y ~ age", columns=described), NOW)
-    assert [s["entries"] for s in report.facts["sums"]] == [1, 3, 3]
-    assert sum(item.numbers for item in report.learned) == 7
+    opened = [s["opens"] for s in report.facts["sums"]]
+    assert opened[0].startswith("the number of rows; the rows and parties off coarser grids")
+    assert opened[1:] == ["AᵀA", "Aᵀb, bᵀb"]
+    assert [s["entries"] - 1 for s in report.facts["sums"]] == [1 + 2 * 2 * 3, 3, 3]
+    assert sum(item.numbers for item in report.learned) == 1 + 2 * 2 * 3 + 3 + 3
     assert max(s["bits"] for s in report.facts["sums"]) < 64
 
 
@@ -117,10 +123,15 @@ def test_every_question_says_what_its_sums_open() -> None:
     assert main["asked"] == {"cov_type": "HC0", "formula": "y ~ 1 + age"}
     assert ridge["asked"]["alphas"] == ["0.1", "1"]
     assert system["asked"] == {"columns": ["a", "b"], "response": "c"}
-    assert [len(q["sums"]) for q in facts["questions"]] == [3, 2, 2]
-    assert main["sums"][2] == {
-        "name": "robust errors", "entries": 3, "bits": 256,
-        "opens": "the sum over all rows of e² a aᵀ, e being the residuals",
+    assert [len(q["sums"]) for q in facts["questions"]] == [4, 3, 3]
+    for question in facts["questions"]:
+        names = [each["name"] for each in question["sums"]]
+        assert names[:3] == ["counts", "regressors", "response"]
+    assert system["sums"][0]["opens"] == "the number of rows", "and no cells"
+    assert main["sums"][3] == {
+        "name": "robust errors", "entries": 3, "bits": 72,
+        "opens": "the sum over all rows of e² a aᵀ, e being the residuals, in units in which AᵀA "
+        "is the identity, to 24 bits",
     }  # fmt: skip
     assert [q["parameters"] for q in facts["questions"]] == [2, 3, 2]
     assert facts["parameters"] == 3
@@ -132,19 +143,19 @@ def test_the_sums_of_all_questions_travel_together() -> None:
     apart = [q["sums"] for q in report.facts["questions"]]
     for at, whole in enumerate(report.facts["sums"]):
         pieces = [sums[at] for sums in apart if at < len(sums)]
-        assert whole["entries"] == sum(each["entries"] for each in pieces)
-        assert whole["bits"] == max(each["bits"] for each in pieces)
-    assert len(report.facts["sums"]) == 3
+        assert whole["entries"] == sum(each["entries"] for each in pieces) + 1, "one veto for all"
+        assert whole["bits"] == max(48, *(each["bits"] for each in pieces))
+    assert len(report.facts["sums"]) == 4
     told = {(item.question, item.what) for item in report.learned}
     assert {("main", "robust errors"), ("q2", "AᵀA"), ("system", "Aᵀb"), (None, "others")} <= told
     assert ("system", "bᵀb") not in told
     numbers = sum(item.numbers for item in report.learned)
-    assert numbers == sum(s["entries"] for s in report.facts["sums"])
+    assert numbers == sum(s["entries"] - 1 for s in report.facts["sums"])
     assert json.dumps(report.as_dict())
 
 
 def test_it_warns_of_columns_that_nobody_reads() -> None:
-    shoe = Dictionary.of({"shoe": Number.read("0", "1"), "age": Number.read("0", "120")})
+    shoe = Dictionary.of({"shoe": Number.read("0", "1"), "age": Number.read("0", "120", "1")})
     assert warned(
         check(study(columns=shoe), NOW), "no question reads what the dictionary describes"
     )
@@ -192,15 +203,18 @@ def test_it_says_what_the_study_says_of_rows_and_masks() -> None:
     facts = check(study(weights="w", missing="drop", masks="seeded", bits=192), NOW).facts
     assert (facts["questions"][0]["asked"]["weights"], facts["missing"]) == ("w", "drop")
     assert (facts["masks"], facts["bits"]) == ("seeded", 192)
-    assert facts["columns"] == {"age": {"kind": "number", "range": ["0", "120"]}}
+    assert facts["columns"]["age"] == {"kind": "number", "range": ["0", "120"], "step": "1"}
+    assert set(facts["columns"]) == {"age", "w", "y"}
 
 
-def test_levels_are_counted_where_there_are_some_and_no_weights() -> None:
+def test_cells_are_counted_where_there_are_some_with_weights_and_without() -> None:
     def needed(**changes: Any) -> object:
         return check(study(ranges=(), **changes), NOW).facts["rows_needed_level"]
 
-    assert needed(min_rows_party=2) == 2
-    assert needed(formula="y ~ age") is needed(weights="w") is None
+    assert needed(min_rows_party=2) == needed(min_rows_party=2, weights="w") == 2
+    assert needed(formula="y ~ age") == needed(weights="w") == 3, "coarser grids have cells too"
+    solving = Question("solve", "", (("columns", ("a", "b")), ("response", "c")))
+    assert needed(questions=(solving,)) is None
 
 
 def test_a_party_without_links_is_one_problem_of_many() -> None:
@@ -292,8 +306,11 @@ def test_it_says_who_solves() -> None:
 def test_it_says_exactly_what_is_learned() -> None:
     items = {item.what: item for item in check(study(), NOW).learned}
     assert {what: item.numbers for what, item in items.items()} == {
-        "rows": 1, "AᵀA": 6, "Aᵀb": 3, "bᵀb": 1, "fits": 0, "others": 0,
+        "rows": 1, "cells": 2 + 2 * 2 * 3, "AᵀA": 6, "Aᵀb": 3, "bᵀb": 1, "fits": 0, "others": 0,
     }  # fmt: skip
+    assert items["cells"].sentence == (
+        "the rows in every cell of sex; the rows and parties off coarser grids of age, y"
+    )
     assert "number of rows at that level" in items["AᵀA"].sentence
     assert "means, variances" in items["AᵀA"].sentence
     assert "standard errors" in items["fits"].sentence
@@ -302,9 +319,10 @@ def test_it_says_exactly_what_is_learned() -> None:
     assert "bᵀb" not in less
     assert "standard errors" not in less["fits"].sentence
     assert less["AᵀA"].sentence.endswith("one column")
-    weighted = check(study(weights="w"), NOW).learned
-    assert "weighted by w" in weighted[1].sentence
-    assert "number of rows at" not in weighted[1].sentence
+    weighted = {item.what: item for item in check(study(weights="w"), NOW).learned}
+    assert "weighted by w" in weighted["AᵀA"].sentence
+    assert "number of rows at" not in weighted["AᵀA"].sentence
+    assert "weighted" not in weighted["cells"].sentence, "rows are counted once"
 
 
 def test_it_says_who_dials_whom() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.study.studies import FORMULA, study
 from titan.errors import DataError
 from titan.moments import Model, collect
-from titan.release import Dictionary
+from titan.release import Dictionary, Number
 
 
 def rows(age: list[Any]) -> dict[str, list[Any]]:
@@ -43,7 +43,7 @@ def test_one_unit_outside_is_outside(age: float) -> None:
 
 def test_decimal_text_is_compared_as_written(tmp_path: Path) -> None:
     """0.3 in a CSV is three tenths; the double nearest to it is a little less."""
-    it = within("0.3", "0.3")
+    it = Dictionary.of({"age": Number.read("0.3", "0.3")})
     path = tmp_path / "rows.csv"
     path.write_text("y,age,sex\n1,0.3,f\n2,0.30,m\n")
     assert collect(path, MODEL, check=it.place).moments.rows == 2
@@ -53,6 +53,13 @@ def test_decimal_text_is_compared_as_written(tmp_path: Path) -> None:
     assert Fraction(0.3) < Fraction(3, 10)
     with pytest.raises(DataError, match="a value outside"):
         collect(rows([0.3, 0.3]), MODEL, check=it.place)
+
+
+def test_with_a_step_a_float_stands_for_the_decimal_that_was_written() -> None:
+    it = within("0.3", "0.3")
+    assert collect(rows([0.3, 0.3]), MODEL, check=it.place).moments.rows == 2
+    with pytest.raises(DataError, match="a value outside"):
+        collect(rows([0.3, 0.30000000000000004]), MODEL, check=it.place)
 
 
 def test_rows_that_are_left_out_are_not_looked_at() -> None:

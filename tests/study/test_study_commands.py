@@ -15,7 +15,9 @@ from titan.release import Dictionary, Number
 from titan.study import Identity, Link, Study
 
 CARDS = [word for name in NAMES for word in ("--card", f"{name}.card")]
-REST = ["--formula", "y ~ age", "--tau", 1, "--out", "study.toml"]
+MADE = ["--tau", 1, "--out", "study.toml"]
+OF_Y = ["--formula", "y ~ age", "--range", "y=0:100", "--step", "y=0.5"]
+REST = [*OF_Y, "--range", "age=0:120", "--step", "age=1", *MADE]
 
 
 @pytest.fixture
@@ -64,14 +66,16 @@ def test_show_a_card(cards: Path) -> None:
 
 def test_gather_and_check(cards: Path) -> None:
     made = answer(
-        "study", "new", *CARDS, "--network", "cycle", "--range", "age=-1.50:120", "--pull",
-        "north,east", "--min-rows", 7, "--title", "A trial", "--missing", "drop", *REST, cwd=cards,
+        "study", "new", *CARDS, "--network", "cycle", "--range", "age=-1.50:120", "--step",
+        "age=0.50", "--pull", "north,east", "--min-rows", 7, "--title", "A trial", "--missing",
+        "drop", *OF_Y, *MADE, cwd=cards,
     )  # fmt: skip
     it = Study.load(cards / "study.toml")
     assert made["digest"] == it.digest
     assert it.network == Network.cycle(list(NAMES))
     assert [link for link in it.links if link.dial == "pull"] == [Link("north", "east", "pull")]
-    assert it.columns == Dictionary.of({"age": Number.read("-1.5", "120")})
+    described = {"age": Number.read("-1.5", "120", ".5"), "y": Number.read("0", "100", "0.5")}
+    assert it.columns == Dictionary.of(described)
     assert [str(question) for question in it.questions] == ["regression: y ~ 1 + age"]
     assert (it.title, it.missing, it.min_rows_party) == ("A trial", "drop", 7)
     found = answer("study", "check", "study.toml", cwd=cards)
@@ -120,29 +124,20 @@ def test_a_study_is_not_overwritten_by_accident(cards: Path) -> None:
         (["--range", "age"], "not a range"),
         (["--range", "age=0:x"], "not a decimal number"),
         (["--range", "shoe=0:1"], "'shoe' is not a column"),
-        (["--range", "age=0:1", "--step", "age=0.3"], "its step does not divide its range"),
-        (["--step", "age=1"], "the range of 'age' is not said"),
-        (["--levels", "age=a,a"], "two of its levels are 'a'"),
-        (["--range", "age=0:1", "--flag", "age"], "'age' is described twice"),
+        (["--range", "a=0:1", "--step", "a=0.3"], "its step does not divide its range"),
+        (["--step", "a=1"], "the range of 'a' is not said"),
+        (["--levels", "a=a,a"], "two of its levels are 'a'"),
+        (["--flag", "age"], "'age' is described twice"),
+        (["--range", "age=0:9"], "'age' is described twice"),
+        (["--ask", "regression: y ~ a"], "the data dictionary does not say what 'a' is"),
         (["--ask", "guess"], "there is no question of kind 'guess'"),
         (["--ask", "ridge: y ~ a; alpha=-1"], "the penalty -1 is negative"),
         (["--ask", "ridge: y ~ a; alpha=1e-999999999"], "a number of more than"),
         (["--ask", "ridge: y ~ a; alpha=1e500"], "a number of more than"),
         (["--ask", "ridge: y ~ a; alpha=1/3"], "not a decimal number"),
-        (
-            [
-                "--range",
-                "age=0:120",
-                "--step",
-                "age=1",
-                "--ask",
-                "describe: age; bins=age=0:1e30:1",
-            ],
-            "too many",
-        ),
+        (["--ask", "describe: age; bins=age=0:1e30:1"], "too many"),
         (["--ask", "regression: y ~ a; name=q1"], "another question is called 'q1'"),
         (["--ask", "regression: y ~ a; cov_type=cluster"], "not offered over a network"),
-        (["--ask", "solve"], "a solve question does not say its columns"),
         (["--pull", "north"], "no such link"),
         (["--pull", "north,north"], "no such link"),
         (["--release", "rows"], "release is 'rows'"),
@@ -213,16 +208,17 @@ def test_a_study_that_does_not_hide_promises_nothing(cards: Path) -> None:
 
 
 def test_a_check_shows_what_the_study_says_of_rows(cards: Path) -> None:
-    words = ["--range", "age=0:120", "--missing", "drop", "--weights", "w", "--masks", "seeded"]
+    of_w = ["--range", "w=0.5:9", "--step", "w=0.5"]
+    words = ["--missing", "drop", "--weights", "w", *of_w, "--masks", "seeded"]
     assert titan("study", "new", *CARDS, *words, *REST, cwd=cards).returncode == 0
     lines = titan("study", "check", "study.toml", cwd=cards).stdout.splitlines()
     shown = {label.strip(): text for label, _, text in (line[2:].partition("  ") for line in lines)}
     for label, text in {
-        "columns": "age from 0 to 120", "missing values": "drop",
-        "masks": "seeded", "bits of each sum": "512, 128",
+        "columns": "age from 0 to 120 by 1; w from 0.5 to 9 by 0.5; y from 0 to 100 by 0.5",
+        "missing values": "drop", "masks": "seeded", "bits of each sum": "48, 59, 61",
+        "rows needed of a cell that occurs": "3",
     }.items():  # fmt: skip
         assert shown[label].strip().startswith(text)
-    assert not any(label.startswith("rows needed of a level") for label in shown)
     assert "q1, regression: y ~ 1 + age; weights w" in lines
     assert any("inside the sums are those of their encoded envelopes" in line for line in lines)
 
@@ -276,10 +272,13 @@ def test_a_check_tells_question_by_question_what_is_opened(cards: Path) -> None:
         for each in question["sums"]:
             assert set(each) == {"name", "entries", "bits", "opens"}
     assert [each["name"] for each in found["questions"][0]["sums"]] == [
-        "rows", "regressors", "response", "robust errors",
+        "counts", "regressors", "response", "robust errors",
     ]  # fmt: skip
     shown = titan("study", "check", "study.toml", cwd=cards).stdout
     assert "sum 2 opens, in 6 × " in shown
+    assert (
+        "the rows in every cell of sex; the rows and parties off coarser grids of age, y" in shown
+    )
     assert "age from 0 to 120 by 1 (years); died 0 or 1; sex one of f, m" in shown
     heads = ("main, regression", "q2, ridge", "q3, solve", "q4, describe", "mean, average")
     order = [shown.index(head) for head in heads]
@@ -287,8 +286,9 @@ def test_a_check_tells_question_by_question_what_is_opened(cards: Path) -> None:
 
 
 def test_columns_that_are_said_are_those_of_an_unnamed_system(cards: Path) -> None:
-    words = [*CARDS, "--range", "a=0:1", "--range", "c=0:1", "--range", "b=0:1", "--ask", "solve"]
-    assert titan("study", "new", *words, *REST[2:], cwd=cards).returncode == 0
+    ranges = [word for c in "acb" for word in ("--range", f"{c}=0:1", "--step", f"{c}=0.01")]
+    words = [*CARDS, *ranges, "--ask", "solve"]
+    assert titan("study", "new", *words, *MADE, cwd=cards).returncode == 0
     (question,) = Study.load(cards / "study.toml").questions
     assert question.options == {"columns": ("a", "c"), "response": "b"}
 
@@ -297,12 +297,13 @@ def test_columns_that_are_said_are_those_of_an_unnamed_system(cards: Path) -> No
     ("words", "message"),
     [
         ([], "nothing is asked"),
+        (["--ask", "solve"], "a solve question does not say its columns"),
         (["--weights", "w"], "--weights goes with --formula"),
         (["--release", "solution", "--ask", "regression: y ~ a"], "--release goes with --formula"),
     ],
 )
 def test_what_is_asked_must_be_said(cards: Path, words: list[str], message: str) -> None:
-    done = titan("study", "new", *CARDS, *REST[2:], *words, cwd=cards)
+    done = titan("study", "new", *CARDS, *MADE, *words, cwd=cards)
     assert (done.returncode, message in done.stderr) == (1, True), done.stderr
 
 

@@ -197,11 +197,11 @@ def _in_words(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _overview(facts: Any) -> dict[str, Any]:
-    of_level = facts["rows_needed_level"]  # where levels are counted: categories, and no weights
+    of_cell = facts["rows_needed_level"]  # where cells are counted
     return {
         "parties": len(facts["parties"]),
         **_in_words({key: facts[key] for key in _SHOWN}),
-        **({} if of_level is None else {"rows needed of a level that occurs": of_level}),
+        **({} if of_cell is None else {"rows needed of a cell that occurs": of_cell}),
         "recovery of each sum": ", ".join(s["recovery"] for s in facts["sums"]) or None,
         "bits of each sum": ", ".join(str(s["bits"]) for s in facts["sums"]) or None,
         "masks": _MASKS[facts["masks"]],

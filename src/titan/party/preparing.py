@@ -45,16 +45,19 @@ def rounding_notes(study: Study, parts: Parts) -> list[str]:
 
 def _digests(study: Study, name: str, source: Source, key: bytes) -> Reading[Any, Any]:
     """Of the rows that a question uses: those of a model, or all of them."""
-    model_rows = getattr(study.meeting.computation(name), "rows", None)
-    if model_rows is None:
-        used = explained(study.meeting.computation(name)).columns or source.column_names
-        return DigestRows(tuple(used), tuple(source.column_names), key)
-    return DigestRows(model_rows, tuple(source.column_names), key)
+    used = getattr(study.meeting.computation(name), "rows", None)
+    if used is None:
+        used = tuple(_columns(study, name) or source.column_names)
+    return DigestRows(used, tuple(source.column_names), key)
+
+
+def _columns(study: Study, name: str) -> Sequence[str]:
+    return explained(study.meeting.computation(name)).columns or ()
 
 
 def _entry(study: Study, run: int, name: str, rows: UsedRows) -> Entry:
     """One question as the ledger of the party with these rows sees it."""
-    columns = explained(study.meeting.computation(name)).columns or ()
+    columns = _columns(study, name)
     used = f"columns {json.dumps(sorted(columns), ensure_ascii=False)}"
     return Entry(
         study=study.digest,
@@ -96,4 +99,4 @@ def check_columns(study: Study, rows: Source | Mapping[str, Source]) -> None:
     """Refuse a file that lacks a column, before any row is read."""
     for question in study.questions:
         source = rows[question.name] if isinstance(rows, Mapping) else rows
-        source.check(explained(study.meeting.computation(question.name)).columns or ())
+        source.check(_columns(study, question.name))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,26 +21,21 @@ from pathlib import Path
 from typing import Any
 
 from titan import files
-from titan.errors import DataError, FileError, InputError, TitanError
+from titan.errors import DataError, FileError, InputError, ReleaseError, TitanError
 from titan.joint import Task
-from titan.joint.task import described
-from titan.party.absence import Absentee, Reason, told_as
-from titan.party.durable_session import DurableSession
+from titan.joint.meeting import Refused
+from titan.party.attendance import Absentee, Reason, told_as
+from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
-from titan.party.finished_run import FinishedRun
-from titan.party.handshake import Handshake
-from titan.party.links import Incoming, Outgoing
 from titan.party.preparing import RECORD, check_columns, prepare, rounding_notes, rows_for
-from titan.party.run import most_messages
-from titan.party.run_to_answer import Outcome, RunToAnswer, Show, receivers, senders, stay, stored
+from titan.party.run import Run
+from titan.party.run_to_answer import Outcome, RunToAnswer, Show, stay, stored
 from titan.protocol.masking import fresh_key
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
-from titan.study.journal import Journal
+from titan.study.audit import JOURNAL, TRANSCRIPT
+from titan.study.journal import Journal, RunState
 from titan.study.ledger import Entry, Ledger
-from titan.study.run_state import RunState
-
-JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"
 
 
 @dataclass(frozen=True)
@@ -87,11 +82,13 @@ class Party:
             raise
 
     async def _join(self, report: Report, show: Show, started: float) -> Outcome:
-        make_private(self.folder)
+        with files.attempt("made", self.folder):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.chmod(0o700)
         with Journal.open(self.folder / JOURNAL) as journal:
             state = journal.state
             if state is not None and state.erased:
-                return await self._serve(journal, show, started)
+                return await self._serve(journal, state, show, started)
             task, state = self._begin(journal)
             work = RunToAnswer(self, report, journal, state, task, started)
             return await work.run(show)
@@ -135,12 +132,8 @@ class Party:
         """In the ledger and in the journal, or in neither: what one refuses binds no run."""
         study, run = self.study, self.choices.run
         key = Ledger.key_for(self.ledger)
-        parts, entries = prepare(study, run, self.rows, key)
-        task = Task(study.meeting, study.plans, parts)
-        task.check()  # what is wrong with the own rows is found out now
-        for note in rounding_notes(study, parts):
-            self.watch.tell(note)
-        digests = (rows.encode() for entry in entries for rows in entry.rows.values())
+        task, entries = self._prepared(key)
+        digests = [rows.encode() for entry in entries for rows in entry.rows.values()]
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             state = journal.begin(
                 study=study.digest,
@@ -156,6 +149,22 @@ class Party:
                     ledger.record(entry, allow_differencing=self.choices.allow_differencing)
         return task, state
 
+    def _prepared(self, key: bytes) -> tuple[Task, list[Entry]]:
+        """From the own rows; where a rule of release forbids to use them, all that is left is a
+        veto, from which others do not learn whose it is."""
+        study, parts, entries = self.study, None, list[Entry]()
+        try:
+            parts, entries = prepare(study, self.choices.run, self.rows, key)
+            task = Task(study.meeting, study.plans, parts)
+            task.check()  # what is wrong with the own rows is found out now
+        except ReleaseError as refusal:
+            self.watch.tell(f"this party refuses: {refusal.message}")
+            self.watch.tell("the others will learn only that some party does")
+            task = Task(study.meeting, study.plans, Refused(refusal))
+        for note in rounding_notes(study, parts or {}):
+            self.watch.tell(note)
+        return task, entries
+
     # -- the network --------------------------------------------------------------------------
 
     @property
@@ -167,46 +176,34 @@ class Party:
         literal = host.startswith("[") or host.replace(".", "").isdecimal()
         return f"{host if literal else '0.0.0.0'}:{port}"  # noqa: S104 - to be reached is its task
 
-    def engine(
-        self, durable: DurableSession, nonce: bytes, plan: str, progress: Callable[[], Any]
-    ) -> Engine:
-        study = self.study
-        handshake = Handshake(
-            bytes.fromhex(study.digest), self.choices.run, self.identity.name, nonce, plan
-        )
-        return Engine(
-            study,
-            self.identity,
-            durable,
-            handshake,
-            listen=self.listen,
-            watch=self.watch,
-            progress=progress,
+    def run(self, state: RunState) -> Run:
+        study, network = self.study, self.study.network
+        return Run(
+            bytes.fromhex(study.digest),
+            self.choices.run,
+            network,
+            network.index(self.identity.name),
+            state.nonce,
+            None if study.solver is None else network.index(study.solver),
         )
 
-    async def _serve(self, journal: Journal, show: Show, started: float) -> Outcome:
+    def engine(self, durable: DurableSession) -> Engine:
+        return Engine(self.study, self.identity, durable, self.listen, self.watch)
+
+    async def _serve(
+        self, journal: Journal, state: RunState, show: Show, started: float
+    ) -> Outcome:
         """The run is over here: show its answer again, and give the others what they miss."""
-        state = journal.state
-        assert state is not None  # noqa: S101 - it is finished
         self._refuse_other_rows()
         results = stored(state)
         self.write_files(state)
         show(results)
-        network, me = self.study.network, self.identity.name
-        outgoing = {
-            name: Outgoing(journal.acknowledged_by(name) + 1) for name in receivers(network, me)
-        }
-        plans = self.study.plans
-        rest = FinishedRun(journal, most_messages(network, network.index(me), plans))
-        most = max(plan.cost.bytes_sent.largest for plan in plans) + (1 << 20)
-        incoming = {name: Incoming(most) for name in senders(network, me)}
-        durable = DurableSession(rest, journal, outgoing, incoming)
+        rest = FinishedRun(self.run(state), self.study.plans, journal)
+        durable = DurableSession(rest, journal)
         late: tuple[str, ...] = ()
         if durable.needed():
-            async with self.engine(
-                durable, state.nonce, described(plans), lambda: rest.progress
-            ) as e:
-                late = await stay(e, durable, self.choices.wait)
+            async with self.engine(durable) as engine:
+                late = await stay(engine, durable, self.choices.wait)
         return Outcome(results, self.folder, {}, started, 0, late)
 
     def _refuse_other_rows(self) -> None:
@@ -259,10 +256,3 @@ def checked(study: Study) -> Report:
 def run_folder(runs: Path, study: Study, run: int, name: str) -> Path:
     """Where a party keeps a run."""
     return runs / f"{study.digest[:12]}-run{run}-{name}"
-
-
-def make_private(folder: Path) -> None:
-    """A folder for its owner alone."""
-    with files.attempt("made", folder):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)

@@ -14,10 +14,12 @@ from typing import Any
 import titan
 from tests.party.campaign.scenario import Scenario
 from titan.joint.kinds import Question
+from titan.release import Dictionary, Number
 from titan.study import Card, Identity, Link, Study
 
 MADE = datetime(2024, 1, 1, tzinfo=UTC)
 FORMULA = "y ~ a + b"
+COLUMNS = Dictionary.of({name: Number.read("-100", "100", "0.001") for name in "aby"})
 ROWS = 30
 
 
@@ -41,6 +43,7 @@ def write(scenario: Scenario, folder: Path, addresses: Mapping[str, str]) -> dic
         tau=scenario.tau,
         parties=tuple(cards),
         links=tuple(Link(*link) for link in scenario.links),  # type: ignore[arg-type]
+        columns=COLUMNS,
         questions=(Question("regression", "", (("formula", FORMULA),)),),
         **scenario.choices,
     )
