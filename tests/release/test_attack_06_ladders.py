@@ -28,6 +28,8 @@ from .ladders import (
     linear_spline,
     outcomes_recovered,
 )
+from .shipped import HEART
+from .test_ordinary_models import OF_HEART
 
 PRECISION = 20
 FOUND: list[tuple[str, Any]] = [
@@ -164,3 +166,12 @@ def test_fewer_bits_tell_less_and_more_rows_hold_more() -> None:
     assert less.measured(900)[0] < share.measured(900)[0]
     assert share.measured(900)[1] < share.measured(9000)[1]
     assert replace(share, functions=share.functions[:2]).passes(900)
+
+
+@pytest.mark.parametrize("formula", OF_HEART)
+def test_ordinary_models_of_the_patients_pass(formula: str) -> None:
+    """With the rows of the smaller sex where a table is one of women and men."""
+    known = Dictionary.of({**HEART, "age": Number.read("1", "120", "1")})
+    model = known.model(formula)
+    rounding = MadeColumns.of(model, known, PRECISION).rounding
+    Budget.of([(model, rounding, True)], known).check(len(ROWS), lambda columns: 150)
