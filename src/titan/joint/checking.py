@@ -23,7 +23,8 @@ from titan.leastsquares.pooled import exact
 from titan.leastsquares.whitening import whiten
 from titan.moments import Moments
 from titan.moments.rows import ModelRows
-from titan.release.cells import CellCounts
+from titan.release.budget import Budget, smallest_of
+from titan.release.cells import CellCounts, counted_numbers
 from titan.release.evidence import Check, checks_of
 from titan.release.leverage import Counted, joint_model, own_leverage, pooled_leverage
 from titan.release.policy import Policy
@@ -142,3 +143,18 @@ def check_several(asked: Sequence[tuple[PooledModel, Opened, RowsPart]]) -> None
     rows = [model.checks.rows for model, _, _ in with_rows if model.checks.rows is not None]
     counted = [(m.checks.cells, part.counts, opened.counts) for m, opened, part in with_rows]
     check_own_leverage(first.policy, rows, part, counted)
+
+
+def check_budget(budget: Budget, models: Sequence[tuple[PooledModel, Opened]]) -> None:
+    """What all check once the rows are counted: how much made columns tell of tables of the raw."""
+    counted = [(model.checks.cells, opened) for model, opened in models if opened.counts]
+    if not counted:
+        return
+    numbers = frozenset().union(*(counted_numbers(cells) for cells, _ in counted))
+    smallest = [smallest_of(cells, opened.counts) for cells, opened in counted]
+
+    def least(columns: frozenset[str]) -> int | None:
+        known = [n for each in smallest if (n := each(columns)) is not None]
+        return min(known, default=None)
+
+    budget.check(min(opened.counts[0] for _, opened in counted), least, numbers)

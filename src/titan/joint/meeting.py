@@ -19,7 +19,7 @@ and all learn that somebody refuses, not who nor why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
@@ -27,13 +27,14 @@ from typing import Any
 import numpy as np
 
 from titan.errors import RecoveryError, ReleaseError, TitanError, VetoError
-from titan.joint.checking import check_several
+from titan.joint.checking import check_budget, check_several
 from titan.joint.computation import Computation, Sum, Words
 from titan.joint.regression import PooledModel
 from titan.moments import Source
 from titan.moments.reading import Reading, read_all
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
+from titan.release.budget import Budget
 from titan.release.evidence import Check
 from titan.ring import Residues, Ring
 
@@ -75,6 +76,8 @@ class Meeting:
     """Computations by name, in order; itself a computation, whose answer is everybody's."""
 
     computations: tuple[tuple[str, Computation[Any, Any, Any]], ...]
+    budget: Callable[[], Budget] | None = field(default=None, compare=False, repr=False)
+    """What made columns of all questions together may tell, where that is limited."""
 
     @cached_property
     def stages(self) -> tuple[int, ...]:
@@ -166,12 +169,17 @@ class Meeting:
     def _check_several(self, known: Known, parts: Parts) -> None:
         """What several models of the same rows tell together, before the first of them leaves."""
         by_source: dict[Any, list[Any]] = {}
-        for (name, computation), state in zip(self.computations, known, strict=True):
-            if isinstance(computation, PooledModel) and not state.over:
-                part, opened = parts[name], state.known.opened
-                by_source.setdefault(part.source, []).append((computation, opened, part))
+        for name, model, state in self._models(known):
+            part = parts[name]
+            by_source.setdefault(part.source, []).append((model, state.known.opened, part))
         for asked in by_source.values():
             check_several(asked)
+
+    def _models(self, known: Sequence[State]) -> Iterator[tuple[str, PooledModel, State]]:
+        """The models among the computations, as far as they are not over."""
+        for (name, computation), state in zip(self.computations, known, strict=True):
+            if isinstance(computation, PooledModel) and not state.over:
+                yield name, computation, state
 
     def veto(self, n: int, words: Words) -> Residues:
         """Uniform residues, of which the last, that of the veto, is not 0."""
@@ -196,6 +204,9 @@ class Meeting:
                 own = extracted(total[:, place], sum_.ring, self.sums[n].ring)
                 step = partial(_learned, number, computation, states[at], own)
                 states[at] = _or_failed(step, states[at], name)
+        if self.stages[n] == 0 and self.budget is not None:
+            models = [(model, state.known.opened) for _, model, state in self._models(states)]
+            check_budget(self.budget(), models)
         return tuple(states)
 
     def evidence(self, known: Known) -> list[Check]:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from titan.decimals import decimal
 from titan.errors import InputError
-from titan.joint.equations import Equations, Found, Given, Release
+from titan.joint.equations import Given, Release
 from titan.joint.kinds import TEXT, TEXTS, Asked, Setting, kind
 from titan.joint.regression import Regression
 from titan.joint.ridge import RidgeRegression
@@ -16,6 +16,7 @@ from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.moments import Model
 from titan.release import Dictionary
 from titan.release.cells import ROWS_ALONE, CellCounts, cells_of
+from titan.release.made import MadeColumns
 from titan.release.sizes import INDICATOR, size_of, sizes
 
 _MOST_EXPONENT = 300  # penalties are doubles in the end
@@ -24,33 +25,30 @@ _MOST_EXPONENT = 300  # penalties are doubles in the end
 def _model(asked: Asked, columns: Dictionary) -> Model:
     weights = asked.get("weights")
     assert weights is None or isinstance(weights, str)  # noqa: S101 - its shape was checked
-    return columns.model(str(asked["formula"]), weights=weights)
-
-
-def equations(
-    model: Model, setting: Setting, release: Release, cells: CellCounts | None = None
-) -> Equations:
-    """With sizes given by the dictionary, which must describe every number that is read."""
-    setting.columns.check_described(model.number_columns)
-    known = sizes(model, setting.columns)
-    weights = size_of(model.weights, setting.columns) if model.weights else INDICATOR
-    if known is None or weights is None:
-        return Found(model.names, len(setting.parties), setting.bits, release)
-    counted = cells_of(model, setting.columns) if cells is None else cells
-    return Given(model.names, known, release, weights, counted)
+    model = columns.model(str(asked["formula"]), weights=weights)
+    if all(size_of(name, columns) for name in model.number_columns):
+        sizes(model, columns)  # every function has a value, wherever a row may lie
+    return model
 
 
 def _pooled(
     model: Model, setting: Setting, release: Release, cells: CellCounts | None = None
 ) -> dict[str, Any]:
+    """With sizes given by the dictionary, which must describe every number that is read."""
+    known = setting.columns
+    made = MadeColumns.of(model, known, setting.policy.precision)
+    weights = size_of(model.weights, known) if model.weights else INDICATOR
+    assert weights is not None  # noqa: S101 - described, as all that the model reads
+    counted = cells_of(model, known) if cells is None else cells
     return {
-        "equations": equations(model, setting, release, cells),
+        "equations": Given(model.names, made.sizes, release, weights, counted),
         "tau": setting.tau,
         "parties": len(setting.parties),
         "policy": setting.policy,
         "model": model,
         "missing": setting.missing,
-        "check": setting.columns.place,
+        "check": known.place,
+        "rounding": made.rounding,
     }
 
 

@@ -32,6 +32,7 @@ from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
 from titan.release.cells import ROWS_ALONE
 from titan.release.evidence import Check as Evidence
+from titan.release.made import Rounding
 from titan.release.policy import Policy
 from titan.ring import Residues, Ring
 
@@ -70,6 +71,7 @@ class PooledModel:
     model: Model | None = None
     missing: Missing = "refuse"
     check: Check | None = field(default=None, repr=False)
+    rounding: Rounding | None = None
     tau: int = 0
 
     @property
@@ -91,7 +93,7 @@ class PooledModel:
     @property
     def rows(self) -> ModelRows:
         assert self.model is not None  # noqa: S101 - matrices come as parts
-        return ModelRows(self.model, self.missing, self.check)
+        return ModelRows(self.model, self.missing, self.check, self.rounding)
 
     @property
     def reading(self) -> CollectMoments:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,14 @@ _OVERFLOW = 710  # and exp of this above the largest
 
 class DomainError(BadRowError):
     """The function has no (finite) value for the argument in this row."""
+
+
+def value(name: str, x: Fraction) -> float:
+    """The function of this name at one exact number; ArithmeticError where it has no value."""
+    from flint import fmpq
+
+    with working_precision(_FIRST_PRECISION):
+        return FUNCTIONS[name](fmpq(x.numerator, x.denominator))
 
 
 def apply(name: str, argument: Column) -> Column:

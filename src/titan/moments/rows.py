@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from titan.moments.terms import Category
 
 Missing = Literal["refuse", "drop"]
 Check = Callable[[Readings], Readings]
+Rounding = Callable[[Sequence[Column]], list[Column]]
 
 _BATCH_ENTRIES = 1 << 22
 _LEAST_ROWS = 1024
@@ -73,11 +74,15 @@ class Count:
 
 @dataclass(frozen=True)
 class ModelRows:
-    """What a model makes of blocks of rows; `check` may refuse or round those that are used."""
+    """What a model makes of blocks of rows; `check` may refuse or round those that are used.
+
+    `rounding` is of the columns that the model makes of them.
+    """
 
     model: Model
     missing: Missing = "refuse"
     check: Check | None = None
+    rounding: Rounding | None = None
 
     def __post_init__(self) -> None:
         if self.missing not in ("refuse", "drop"):
@@ -115,4 +120,7 @@ class ModelRows:
             readings = self.check(readings)
             count = replace(count, rounded=readings.rounded)
         weights = self.model.evaluate_weights(readings)
-        return Batch(self.model.evaluate(readings), readings.rows, readings, weights), count
+        columns = self.model.evaluate(readings)
+        if self.rounding is not None:
+            columns = self.rounding(columns)
+        return Batch(columns, readings.rows, readings, weights), count

@@ -4,7 +4,8 @@ Whoever knows a sum over all rows of one cell, and that the cell has one row, kn
 cells a model's sums tell apart follows from its columns:
 
     cuts      a category, a flag, a number with two values: each divides the rows into a few groups
-    tables    of every two cuts, of those of a term, each with an outcome that is itself a cut
+    tables    of every two cuts, of those of a term, each with an outcome that is itself a cut; and
+              of every number with few values alone, since its sums give these counts away
     digits    for a number with more values the rows off each coarser grid, of 2, 5 or 10 steps,
               and how many parties have such rows: their last digits stand in nobody else's sums
 
@@ -17,7 +18,7 @@ their weight, unless it is 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,34 +33,40 @@ from titan.decimals import decimal_text
 from titan.errors import InputError
 from titan.moments import arithmetic
 from titan.moments.arithmetic import as_integers
+from titan.moments.expressions import Name
 from titan.moments.model import Model, Readings
 from titan.moments.terms import Category as Levels
+from titan.moments.terms import Polynomial
 from titan.release.dictionary import Column, Flag, Number
 
 Counts = npt.NDArray[np.int64]
 Codes = npt.NDArray[Any]
 COARSER = 2, 5, 10
 """Steps of the coarser grids."""
+FEW, FEW_MADE = 5, 12
+"""So many values of a number are counted: of any; of one that a formula makes columns of."""
 _MOST_CELLS = 50_000
+_TWO = 2
 _LIMIT = 1 << 62
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A way to divide rows: by the levels of a category, or by a number's two values."""
+    """A way to divide rows: by the levels of a category, or by the few values of a number."""
 
     column: str
     labels: tuple[str, ...]
     category: Levels | None = None
-    value: Fraction = Fraction(1)
-    """Of a number: that of the second group."""
-    other: Fraction = Fraction(0)
-    """Of a number: that of the first."""
+    values: tuple[Fraction, ...] = ()
+    """Of a number: that of each group."""
 
     def codes(self, readings: Readings) -> Codes:
         if self.category is not None:
             return readings.codes[self.category]
-        return arithmetic.equals(readings.numbers[self.column], self.value).astype(np.int64)
+        found = np.zeros(readings.rows, np.int64)
+        for code, value in enumerate(self.values):
+            found[arithmetic.equals(readings.numbers[self.column], value)] = code
+        return found
 
 
 @dataclass(frozen=True)
@@ -186,7 +193,10 @@ ROWS_ALONE = CellCounts()
 
 def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
     """The tables that the model's sums tell apart, and the digits of its numbers."""
-    cuts = {name: cut for name in model.number_columns if (cut := _of_number(name, columns))}
+    made = {name for name in model.number_columns if _is_made(name, model)}
+    few = {name: _of_number(name, columns, made) for name in model.number_columns}
+    numbers = {name: cut for name, cut in few.items() if cut is not None}
+    cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
     sets: list[tuple[Cut, ...]] = []
     for term in model.terms:
         found = [
@@ -202,6 +212,7 @@ def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
     outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
     singles = list(dict.fromkeys(cut for each in sets for cut in each))
     sets += [*combinations(singles, 2), *((cut,) for cut in singles), ()]
+    sets += [(cut,) for cut in numbers.values() if cut not in cuts.values()]
     tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
     digits = [each for name in model.number_columns for each in _digits(name, columns)]
     counts = CellCounts(tuple(map(Table, tables)), tuple(digits), model.weights)
@@ -218,17 +229,35 @@ def _of_levels(category: Levels) -> Cut:
     return Cut(category.column, labels, category)
 
 
-def _of_number(name: str, columns: Mapping[str, Column]) -> Cut | None:
-    """A flag, or a number that takes two values."""
+def counted_numbers(cells: CellCounts) -> frozenset[str]:
+    """The numbers all of whose values are counted."""
+    cuts = (cut for table in cells.tables for cut in table.cuts)
+    return frozenset(cut.column for cut in cuts if cut.category is None)
+
+
+def _is_made(name: str, model: Model) -> bool:
+    """Whether a formula makes something of this number, but for a product with levels."""
+    for term in model.terms:
+        factors = [each for each in term if not isinstance(each, Levels)]
+        if any(name in each.columns_needed() for each in factors):
+            plain = len(factors) == 1 and isinstance(getattr(factors[0], "expression", None), Name)
+            if not plain or isinstance(factors[0], Polynomial):
+                return True
+    return False
+
+
+def _of_number(name: str, columns: Mapping[str, Column], made: Collection[str]) -> Cut | None:
+    """A flag, or a number that takes few values."""
     column = columns.get(name)
     if isinstance(column, Flag):
-        return Cut(name, (f"{name} = 0", f"{name} = 1"))
-    two = isinstance(column, Number) and column.step and column.high - column.low == column.step
-    if not two:
+        column = Number(Fraction(0), Fraction(1), Fraction(1))
+    if not isinstance(column, Number) or column.step is None:
         return None
-    assert isinstance(column, Number)  # noqa: S101 - seen above
-    labels = tuple(f"{name} = {decimal_text(end)}" for end in (column.low, column.high))
-    return Cut(name, labels, value=column.high, other=column.low)
+    count = int((column.high - column.low) / column.step) + 1
+    if not 1 < count <= (FEW_MADE if name in made else FEW):
+        return None
+    values = tuple(column.low + at * column.step for at in range(count))
+    return Cut(name, tuple(f"{name} = {decimal_text(value)}" for value in values), values=values)
 
 
 def _digits(name: str, columns: Mapping[str, Column]) -> Iterator[Digits]:

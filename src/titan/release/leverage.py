@@ -243,7 +243,7 @@ def _others(model: Model, donors: Readings, counted: Sequence[Counted]) -> Momen
             if cut.category is not None:
                 codes[cut.category] = levels
             else:
-                values = [(cut.other, cut.value)[level] for level in levels]
+                values = [cut.values[level] for level in levels]
                 numbers[cut.column] = Column.of_fractions(values)[0]
         readings = replace(copies, numbers=numbers, codes=codes)
         columns, weights = model.evaluate(readings), model.evaluate_weights(readings)

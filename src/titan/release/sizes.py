@@ -1,8 +1,9 @@
 """How large the columns of a model can be, and of what they are multiples, before any row is read.
 
 Interval arithmetic over the dictionary's ranges, and the powers of 2 and 5 that divide every value:
-age from 0 to 120 by 1 makes I(age ** 2) whole numbers up to 14,400. Functions such as log make
-numbers of no such kind, and so does a column without range or step.
+age from 0 to 120 by 1 makes I(age ** 2) whole numbers up to 14,400. log, exp and sqrt rise, and so
+does rounding to the nearest double: at the two ends they take the least and the largest of the
+values that `titan.moments.functions` can give in between.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import frexp
 
-from titan.moments import expressions
+from titan.errors import InputError
+from titan.listing import listing
+from titan.moments import expressions, functions
 from titan.moments.expressions import Apply, Binary, Expression, Name, Negate, Power
 from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
-from titan.moments.terms import DesignColumn, Polynomial
-from titan.release.dictionary import Column, Flag, Number
+from titan.moments.terms import DesignColumn, Piece, Polynomial
+from titan.release.dictionary import Column, Dictionary, Flag, Number
 
 
 @dataclass(frozen=True)
@@ -51,23 +55,39 @@ class Size:
 
 INDICATOR = Size(0, 0, Fraction(0), Fraction(1))
 _ONE = Size(0, 0, Fraction(1), Fraction(1))
+_DOUBLE_BITS = 53
+_LEAST_TWO = -1074  # every double is a whole multiple of this power of two
 
 
-def sizes(model: Model, columns: Mapping[str, Column]) -> tuple[Size, ...] | None:
-    """Those of the model's columns, the response last; None where one is not known."""
-    try:
-        found = [_product(column, columns) for column in model.design]
-        return (*found, _of(model.response.expression, columns))
-    except LookupError:
-        return None
+def sizes(model: Model, columns: Dictionary) -> tuple[Size, ...]:
+    """Those of the model's columns, the response last, exactly as they are evaluated.
+
+    InputError where a column is not described, or where a function has no value in the range that
+    its argument can have.
+    """
+    columns.check_described(model.number_columns)
+    found = []
+    for name, product in zip(model.names, products(model), strict=True):
+        try:
+            found.append(_product(product, columns))
+        except _DomainError as error:
+            raise error.of_column(name) from None
+    return tuple(found)
+
+
+def products(model: Model) -> list[DesignColumn]:
+    """Every column of a model as a product of pieces, the response last."""
+    return [*model.design, (Piece(model.response, 0, model.names[-1]),)]
 
 
 def size_of(name: str, columns: Mapping[str, Column]) -> Size | None:
-    """That of one column of the data."""
-    try:
-        return _of(Name(name), columns)
-    except LookupError:
+    """That of one column of the data; None where its dictionary does not tell."""
+    column = columns.get(name)
+    if isinstance(column, Flag):
+        return INDICATOR
+    if not isinstance(column, Number) or column.step is None:
         return None
+    return _multiple(column.step, column.low, column.high)
 
 
 def _product(column: DesignColumn, columns: Mapping[str, Column]) -> Size:
@@ -83,15 +103,18 @@ def _product(column: DesignColumn, columns: Mapping[str, Column]) -> Size:
 
 
 def _of(expression: Expression, columns: Mapping[str, Column]) -> Size:
-    """LookupError where a size is not known."""
     match expression:
         case Name(name):
-            return _column(columns[name])
+            found = size_of(name, columns)
+            assert found is not None  # noqa: S101 - looked for before
+            return found
         case expressions.Number(text):
             return _multiple(Fraction(text), Fraction(text), Fraction(text))
         case Negate(argument):
             return -_of(argument, columns)
         case Binary("*", left, right):
+            if left == right:
+                return _power(_of(left, columns), 2)
             return _of(left, columns) * _of(right, columns)
         case Binary("-", left, right):
             return _of(left, columns) + -_of(right, columns)
@@ -100,16 +123,42 @@ def _of(expression: Expression, columns: Mapping[str, Column]) -> Size:
         case Power(base, exponent):
             return _power(_of(base, columns), exponent)
         case Apply():
-            raise LookupError
+            return _applied(expression, _of(expression.argument, columns))
     raise AssertionError("an expression of unknown kind")
 
 
-def _column(column: Column) -> Size:
-    if isinstance(column, Flag):
-        return INDICATOR
-    if not isinstance(column, Number) or column.step is None:
-        raise LookupError
-    return _multiple(column.step, column.low, column.high)
+def _applied(expression: Apply, argument: Size) -> Size:
+    try:
+        low, high = (functions.value(expression.function, x) for x in (argument.low, argument.high))
+    except ArithmeticError as error:
+        raise _DomainError(expression, argument, str(error)) from None
+    least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    two = max(frexp(least)[1] - _DOUBLE_BITS, _LEAST_TWO) if least else _LEAST_TWO
+    return Size(two, 0, Fraction(low), Fraction(high))
+
+
+class _DomainError(Exception):
+    """A function of an argument that it may not have."""
+
+    def __init__(self, expression: Apply, argument: Size, why: str) -> None:
+        super().__init__(why)
+        self.expression, self.argument = expression, argument
+
+    def of_column(self, name: str) -> InputError:
+        ends = " to ".join(map(_shown, (self.argument.low, self.argument.high)))
+        of = listing(map(repr, dict.fromkeys(expressions.names(self.expression))))
+        return InputError(
+            f'column "{name}": by the dictionary the argument of {self.expression} can be from '
+            f"{ends}, and {self} does not exist",
+            hint=f"give {of} a narrower range, or change the formula, such as log(1 + x)",
+        )
+
+
+def _shown(number: Fraction) -> str:
+    try:
+        return f"{float(number):.6g}"
+    except OverflowError:
+        return "a number beyond 1e308" if number > 0 else "a number below -1e308"
 
 
 def _multiple(step: Fraction, low: Fraction, high: Fraction) -> Size:

@@ -27,11 +27,13 @@ from titan.errors import FormulaError, InputError
 from titan.joint import SumSettings
 from titan.joint.kinds import Question, Setting, kind_named
 from titan.joint.meeting import Meeting
+from titan.joint.regression import PooledModel
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.protocol import MaskMode, Plan, RecoveryName
 from titan.protocol.recovery import recovery_names
 from titan.release import Dictionary
+from titan.release.budget import Budget
 from titan.release.dictionary import check_text
 from titan.release.policy import POLICIES, Cells, Policy
 from titan.ring.whole import is_whole
@@ -204,13 +206,24 @@ class Study:
         for at, question in enumerate(self.questions, 1):
             with _named(f"questions[{at}]"):
                 computations.append((question.name, question.computation(self.setting)))
-        meeting = Meeting(tuple(computations))
+        limited = self.min_cell > 0
+        meeting = Meeting(tuple(computations), (lambda: self.budget) if limited else None)
         if len(meeting.sums) > MOST_SUMS:
             raise InputError(
                 f"questions: {len(meeting.sums)} sums, one after another",
                 hint=f"a study has at most {MOST_SUMS}",
             )
         return meeting
+
+    @cached_property
+    def budget(self) -> Budget:
+        """What the columns that formulas make, over all questions, tell of the raw ones."""
+        asked = [
+            (c.model, c.rounding, c.equations.release == "inference")
+            for _, c in self.meeting.computations
+            if isinstance(c, PooledModel) and c.model is not None and c.rounding is not None
+        ]
+        return Budget.of(asked, self.columns)
 
     @property
     def settings(self) -> SumSettings:
