@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from titan import files
 from titan.canonical import finite
 from titan.cli.advice import typed, typed_hint
-from titan.errors import FileError, InputError
+from titan.errors import FileError, InputError, ReleaseError
 from titan.listing import aligned
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ def show_error(error: TitanError) -> None:
 
 
 def fail(error: TitanError) -> NoReturn:
+    """With --json, what a rule of release refuses is said in JSON as well."""
+    if isinstance(error, ReleaseError) and "--json" in sys.argv:
+        print(as_json({"refused": error.refused()}), flush=True)
     show_error(error)
     sys.exit(error.exit_status)
 

@@ -40,6 +40,7 @@ from titan.moments.terms import Level
 from titan.network import Network
 from titan.release import Category, Column, Dictionary, Flag
 from titan.release.draft import draft
+from titan.release.evidence import Check, checks_of
 from titan.release.policy import NONE, Policy, policy_for
 from titan.ring import Residues, Ring
 
@@ -266,6 +267,12 @@ class Describing:
             )
             for each in self.asked
         ]
+
+    def checks(self, known: Totals, sums: int) -> Iterator[Check]:
+        """What has been checked after so many sums."""
+        cells = [rows for _, rows in self._cells(known)] if known else []
+        rows = known[0][0] if known else None
+        return checks_of(self.policy, sums, rows=rows, parties=self.parties, cells=cells)
 
     def answer(self, known: Totals) -> Description | None:
         if len(known) < len(self.sums):

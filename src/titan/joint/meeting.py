@@ -32,6 +32,7 @@ from titan.moments import Source
 from titan.moments.reading import Reading, read_all
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
+from titan.release.evidence import Check
 from titan.ring import Residues, Ring
 
 Parts = Mapping[str, Any]
@@ -182,6 +183,15 @@ class Meeting:
                 step = partial(_learned, number, computation, states[at], own)
                 states[at] = _or_failed(step, states[at], name)
         return tuple(states)
+
+    def checks(self, known: Known) -> list[Check]:
+        """What all have checked so far, question by question, where a computation can tell."""
+        return [
+            replace(check, question=name)
+            for (name, computation), state in zip(self.computations, known, strict=True)
+            if hasattr(computation, "checks")
+            for check in computation.checks(state.known, state.sums)
+        ]
 
     def answer(self, known: Known) -> tuple[State, ...] | None:
         """Every computation's answer, or why it has none; None as long as one needs a sum."""

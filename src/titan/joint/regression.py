@@ -11,7 +11,7 @@ agree on, and an additive digest proves that they are the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,6 +32,7 @@ from titan.moments.reading import read
 from titan.moments.rows import Check, Missing, ModelRows
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
+from titan.release import evidence
 from titan.release.cells import ROWS_ALONE
 from titan.release.policy import Policy
 from titan.ring import Residues, Ring
@@ -159,6 +160,19 @@ class PooledModel:
             levels = self.model.level_counts(opened.diagonal, opened.rows or 0)
             self.policy.check_cells(levels)
         return replace(known, opened=opened)
+
+    def checks(self, known: Known, sums: int) -> Iterator[evidence.Check]:
+        """What has been checked after so many sums."""
+        opened, cells = known.opened, self.equations.cells
+        return evidence.checks_of(
+            self.policy,
+            sums,
+            rows=opened.rows,
+            parties=self.parties,
+            parameters=len(self.equations.names) - 1,
+            cells=[rows for _, rows in cells.cells(opened.counts)] if opened.counts else (),
+            leverage=True,
+        )
 
     def answer(self, known: Known) -> Any:
         """The pooled normal equations themselves; a method makes something of them."""

@@ -10,14 +10,14 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from titan.errors import MessageError, RecoveryError, TitanError
+from titan.errors import MessageError, RecoveryError, ReleaseError, TitanError
 from titan.joint import Fold, Task
 from titan.party.messages import Enclosed
 from titan.party.origin_signatures import OriginSignatures, read
 from titan.party.run import Run
 from titan.party.signed_broadcast import Signer
 from titan.protocol import Agent, Envelope, Plan
-from titan.protocol.masking import JournaledMasks
+from titan.protocol.masking import JournaledMasks, noise
 from titan.protocol.messages import Kind
 from titan.ring import Residues
 
@@ -53,6 +53,16 @@ class PrivateSums:
     def done(self) -> bool:
         """An answer may come before the last sum."""
         return self._fold.over
+
+    @property
+    def refusal(self) -> ReleaseError | None:
+        """Why this party entered a veto: for its owner alone."""
+        return self._fold.refusal
+
+    @property
+    def known(self) -> Any:
+        """What everybody knows so far."""
+        return self._fold.known
 
     def answer(self) -> Any:
         """From the totals; it may take a while."""
@@ -104,13 +114,14 @@ class PrivateSums:
         number, run = len(self.totals), self._run
         plan = self._plans[number]
         try:
-            secret = self._fold.secret(self._part)
+            key, context = self._keys[number], self._so_far.digest()
+            secret = self._fold.secret(self._part, noise(key, context).words)
         except TitanError as error:
             self.stopped = error
             return []
-        context = self._identity + bytes([number])
-        self._signatures = OriginSignatures(run.network, plan, run.party, self._signer, context)
-        masks = JournaledMasks(self._keys[number], self._so_far.digest())
+        signed = self._identity + bytes([number])
+        self._signatures = OriginSignatures(run.network, plan, run.party, self._signer, signed)
+        masks = JournaledMasks(key, context)
         self.agent = Agent(plan, run.party, secret, masks)
         out = self._enclose(self.agent.start())
         for found in self._waiting.pop(number, []):

@@ -79,7 +79,15 @@ def rehearse(
     if absent:
         raise InputError(f"there are no rows of {', '.join(absent)}", hint="one file per party")
     if allow_small:
-        study = replace(study, min_rows_party=1, min_rows_total=1, rows_per_parameter=1, min_cell=0)
+        study = replace(
+            study,
+            min_rows_party=1,
+            min_rows_total=1,
+            rows_per_parameter=1,
+            min_cell=0,
+            min_residual_df=0,
+            cells="pooled",
+        )
     with workplace(folder) as place:
         it = on_loopback(study, place / "keys", keys=keys, now=now)
         for problem in check(it, now).problems:  # no party would join, but say so only later

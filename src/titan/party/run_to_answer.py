@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, fields, is_dataclass, replace
@@ -17,13 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import titan
+from titan import files
 from titan.canonical import finite
-from titan.errors import MessageError, TitanError
+from titan.errors import MessageError, ReleaseError, TitanError, VetoError
 from titan.joint import Task
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
 from titan.party.session import Session
 from titan.protocol import Cost
+from titan.release import evidence
+from titan.release.evidence import with_refusal
 from titan.results import Results, decode, encode
 from titan.study import Identity, Report, Study
 from titan.study.journal import Journal, RunState
@@ -86,7 +90,7 @@ class RunToAnswer:
                 await stay(engine, durable, min(self._wait, _STOPPED))
         if session.stopped is not None:  # raised when this party has left in good order
             self._end_without_answer(session.stopped)
-            raise session.stopped
+            raise self._at_home(session.stopped)
         return Outcome(
             results,
             self.party.folder,
@@ -116,9 +120,35 @@ class RunToAnswer:
 
     def _end_without_answer(self, error: TitanError) -> None:
         """No restart would get any further. What others may still need is served as it is."""
+        refused = self._at_home(error)
+        self._write_evidence(refused if isinstance(refused, ReleaseError) else None)
         kept = self._encoded(dict.fromkeys(self._names, error))
         self.party.write_files(self.journal.finish(kept, b""))
         self._forget()
+
+    def _write_evidence(self, refusal: ReleaseError | None = None) -> None:
+        """What was checked, for whoever has to answer for it here."""
+        study = self.party.study
+        checks = with_refusal(study.meeting.checks(self._session.sums.known), refusal)
+        told = {
+            "format": evidence.FORMAT,
+            "study": study.digest,
+            "run": self.party.choices.run,
+            "party": self.party.identity.name,
+            "release": study.content()["release"],
+            "checks": [check.as_dict() for check in checks],
+        }
+        text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
+        path = self.party.folder / evidence.NAME
+        files.write(path, f"{text}\n".encode(), mode=0o600, force=True)
+
+    def _at_home(self, stopped: TitanError) -> TitanError:
+        """What the owner of the rows is told: why it was this party that refused, if it was."""
+        refusal = self._session.sums.refusal
+        if refusal is None or not isinstance(stopped, VetoError):
+            return stopped
+        refusal.hint += "; the other parties learned only that some party refuses"
+        return refusal
 
     def _milestone(self, name: str) -> None:
         self._times[name] = time.monotonic() - self.started
@@ -166,6 +196,7 @@ class RunToAnswer:
             state = self.journal.finish(kept, self._transcript(results, kept))
         self.journal.sync()
         self._durable.release()
+        self._write_evidence()
         self.party.write_files(state)  # the first ones, after a restart
 
     def _transcript(self, results: Results, kept: bytes) -> bytes:

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from titan import files
-from titan.errors import DataError, FileError, InputError, TitanError
+from titan.errors import DataError, FileError, InputError, ReleaseError, TitanError
 from titan.joint import Task
+from titan.joint.meeting import Refused
 from titan.party.attendance import Absentee, Reason, told_as
 from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
@@ -131,12 +132,8 @@ class Party:
         """In the ledger and in the journal, or in neither: what one refuses binds no run."""
         study, run = self.study, self.choices.run
         key = Ledger.key_for(self.ledger)
-        parts, entries = prepare(study, run, self.rows, key)
-        task = Task(study.meeting, study.plans, parts)
-        task.check()  # what is wrong with the own rows is found out now
-        for note in rounding_notes(study, parts):
-            self.watch.tell(note)
-        digests = (rows.encode() for entry in entries for rows in entry.rows.values())
+        task, entries = self._prepared(key)
+        digests = [rows.encode() for entry in entries for rows in entry.rows.values()]
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             state = journal.begin(
                 study=study.digest,
@@ -151,6 +148,22 @@ class Party:
                 for entry in entries:
                     ledger.record(entry, allow_differencing=self.choices.allow_differencing)
         return task, state
+
+    def _prepared(self, key: bytes) -> tuple[Task, list[Entry]]:
+        """From the own rows; where a rule of release forbids to use them, all that is left is a
+        veto, from which others do not learn whose it is."""
+        study, parts, entries = self.study, None, list[Entry]()
+        try:
+            parts, entries = prepare(study, self.choices.run, self.rows, key)
+            task = Task(study.meeting, study.plans, parts)
+            task.check()  # what is wrong with the own rows is found out now
+        except ReleaseError as refusal:
+            self.watch.tell(f"this party refuses: {refusal.message}")
+            self.watch.tell("the others will learn only that some party does")
+            task = Task(study.meeting, study.plans, Refused(refusal))
+        for note in rounding_notes(study, parts or {}):
+            self.watch.tell(note)
+        return task, entries
 
     # -- the network --------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from titan.ring import Residues, Ring
 
 SEED_BYTES = 32
 _WORDS, _SEEDS = b"titan words of masks v1", b"titan seeds of masks v1"
+_NOISE = b"titan noise of a veto v1"
 _BLOCK = bytes(1 << 16)  # zeros; encrypting them yields the key stream, a cacheful at a time
 
 
@@ -104,6 +105,12 @@ class JournaledMasks(KeyStream):
 
     def seed(self) -> bytes:
         return self._seeds.words(SEED_BYTES // 8).tobytes()
+
+
+def noise(key: bytes, context: bytes) -> KeyStream:
+    """What hides nothing, being sent instead of an input: under a key of its own, and the same
+    after a restart."""
+    return KeyStream(hmac.digest(key, _NOISE + context + b"\x01", "sha256"))
 
 
 def expand(seed: bytes, ring: Ring, entries: int) -> Residues:

@@ -23,7 +23,7 @@ from typing import Any, Self
 import numpy as np
 
 from titan.decimals import decimal_text, read_decimal
-from titan.errors import DataError, FormulaError, InputError
+from titan.errors import FormulaError, InputError, ReleaseError
 from titan.listing import listing
 from titan.moments import arithmetic, columns
 from titan.moments.model import Model, Readings
@@ -259,9 +259,11 @@ def _flags(name: str, column: columns.Column, readings: Readings) -> columns.Col
 
 def _refuse(wrong: Mask, what: str, name: str, readings: Readings) -> None:
     if wrong.any():
-        raise DataError(
+        raise ReleaseError(
             f'{readings.place(int(wrong.argmax()))}, column "{name}": {what}',
             hint="correct it, or leave the row out",
+            rule="range",
+            cell=name,
         )
 
 
