@@ -11,7 +11,7 @@
     │   │   └── BusyError               another process is using it                            75
     │   ├── DataError                   rows: columns, levels, missing values, text among numbers
     │   │   └── ReleaseError            a rule of release: the answer would give rows away      3
-    │   │       └── VetoError               some party refuses for a reason in its rows
+    │   │       └── VetoError           some party refuses for a reason in its rows             3
     │   ├── NotThereError (a KeyError, an IndexError)   a name or position that does not exist
     │   └── FormulaError                a formula that is malformed or not allowed
     ├── RankError                       the pooled system is not provably of full rank

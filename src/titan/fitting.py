@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, TypeVar, Unpack, get_args
 
 import numpy as np
@@ -19,10 +18,10 @@ from titan.joint.regression import Known, Regression, RowsPart
 from titan.joint.ridge import RidgeRegression
 from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem
-from titan.leastsquares import PooledMoments, Ridge, Solution, ridge_pooled
 from titan.leastsquares import Regression as Fit
-from titan.leastsquares.pooled import integers
-from titan.leastsquares.robust import CovType
+from titan.leastsquares import Ridge, Solution, ridge_pooled
+from titan.leastsquares.pooled import exact
+from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.listing import listing
 from titan.matrices import moments_of
 from titan.moments import Model, Moments, Source, collect, open_source
@@ -111,14 +110,15 @@ def fit(
     two rows have in all, unless `allow_small`.
 
     `cov_type` asks for other standard errors, by one further private sum, of which every party
-    learns the total as well, with e = b − Ax the residuals (w e with weights):
+    learns the total as well, in units in which AᵀA is the identity and rounded to `bits` bits, with
+    e = b − Ax the residuals (w e with weights):
 
     "HC0"      Σ e² a aᵀ over all rows: right where the errors' variances differ
     "cluster"  Σ s sᵀ over the parties, s = A_pᵀ e_p: right where errors inside a party depend on
-               each other. These few vectors add up to zero, so that parties who are all but two
-               together can tell the other two vectors, though not whose is which.
+               each other. The fewer parties there are, the better others can tell these vectors
+               apart: with `tau` at least tau + 2 more than coefficients are asked for.
 
-    If the fit is exact there is no such sum. Digits of these errors are not claimed as proven.
+    If the fit is exact there is no such sum.
 
     `solver` names one party that solves and tells the others; robust errors need everyone to.
     `options` are those of the private sums, as of `solve`.
@@ -136,7 +136,7 @@ def fit(
         return _alone(open_source(data, decimal=decimal), model, missing, cov_type)
     net = network_for(network, data)
     settings = _settings(net, options)
-    _check_robust(cov_type, solver, settings)
+    _check_robust(cov_type, solver, settings, model, allow_small)
     origin = None if solver is None else net.index(solver)
     regression = Regression(
         Found(model.names, len(net), settings.bits, release, cells_of(model, {})),
@@ -145,7 +145,7 @@ def fit(
         model,
         missing,
         cov_type=cov_type,
-        meat_bits=2 * settings.bits,
+        meat_bits=settings.bits,
     )
     parts = _parts(regression, data, net, decimal)
     found = together(regression, parts, settings)
@@ -220,7 +220,7 @@ def _alone(source: Source, model: Model, missing: Missing, cov_type: CovType) ->
     if cov_type == "cluster":
         raise PlanError("clustered errors need at least 2 parties", hint="give a network")
     own = Found(model.names, 1, 128, "inference")  # of which no sum is made
-    regression = Regression(own, 1, NONE, model, missing, cov_type=cov_type, meat_bits=512)
+    regression = Regression(own, 1, NONE, model, missing, cov_type=cov_type, meat_bits=256)
     part = regression.prepare(source)
     known = regression.fitted(Known(Opened(pooled=exact(part.moments))))
     answer = regression.answer(known)
@@ -229,25 +229,6 @@ def _alone(source: Source, model: Model, missing: Missing, cov_type: CovType) ->
         answer = regression.answer(regression.learn(n, known, regression.secret(n, known, part)))
     assert answer is not None  # noqa: S101 - there is no further sum
     return replace(answer, dropped={source.label: part.dropped} if part.dropped else {})
-
-
-def exact(moments: SecretMoments) -> PooledMoments:
-    """The moments of one party alone: nothing is pooled, nothing rounded."""
-    if not isinstance(moments, Moments):
-        raise TypeError("moments of rows were expected")
-    n = len(moments.names) - 1
-    matrix = integers([[int(x) for x in row] for row in moments.matrix().tolist()])
-    units = [Fraction(2) ** two * Fraction(5) ** five for two, five in moments.units]
-    return PooledMoments.of_integers(
-        moments.names[:n],
-        matrix[:n, :n],
-        matrix[:n, n],
-        units[:n],
-        rows=moments.rows,
-        bb=matrix[n, n],
-        response=moments.names[n],
-        response_unit=units[n],
-    )
 
 
 # -- all parties ------------------------------------------------------------------------------
@@ -342,15 +323,17 @@ def _check_choice(what: str, given: object, allowed: Any) -> None:
         )
 
 
-def _check_robust(cov_type: CovType, solver: str | None, settings: SumSettings) -> None:
-    parties, tau = len(settings.network), settings.tau
-    # the parties' vectors s add up to zero, so that all but two of them can tell the other two's
-    if cov_type == "cluster" and tau is not None and parties - tau <= 2:
+def _check_robust(
+    cov_type: CovType, solver: str | None, settings: SumSettings, model: Model, allow_small: bool
+) -> None:
+    parties, tau, n = len(settings.network), settings.tau, len(model.design)
+    asked = cov_type == "cluster" and tau is not None and not allow_small
+    if asked and not clusters_hidden(parties, tau or 0, n):
         raise NotPrivateError(
             f"with {parties} parties, {tau} of them could work out the others' parts of the "
-            "clustered errors",
+            f"clustered errors of {n} coefficients",
             cut=(),
-            hint='cov_type="HC0", more parties, or no tau',
+            hint=f'cov_type="HC0", at least {n + (tau or 0) + 2} parties, or no tau',
         )
     if solver is not None and cov_type != "nonrobust":
         raise PlanError(

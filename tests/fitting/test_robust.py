@@ -20,7 +20,7 @@ from tests.batches import scores
 from tests.leastsquares.systems import Problem, nist
 from titan.errors import DataError, NotPrivateError, PlanError
 from titan.leastsquares import Regression
-from titan.leastsquares.robust import agreed_solution, meat_scales
+from titan.leastsquares.robust import RING_BITS, Agreed
 from titan.moments import Model, collect
 from titan.moments.collecting import summed_score
 from titan.results import decode, encode
@@ -142,14 +142,16 @@ def sites(draw: st.DrawFn) -> list[dict[str, list[float]]]:
 @given(sites(), st.sampled_from(["HC0", "cluster"]))
 @settings(max_examples=40)
 def test_the_pooled_meat_fits_its_scale(sites: list[dict[str, list[float]]], kind: Kind) -> None:
-    """The Cauchy–Schwarz bound, and both meats against fractions."""
+    """No entry is larger than the residual sum of squares; and both meats against fractions."""
     model = Model("y ~ a + b - 1")
     try:
         fit = titan.fit(sites, titan.Network.complete(len(sites)), formula=model.formula)
     except titan.TitanError:
         return  # dependent columns
-    x = agreed_solution(fit.certificate, fit.residual_sum)
-    scales = meat_scales(fit.certificate, fit.residual_sum, x)
+    if fit.exact_fit:
+        return
+    agreed = Agreed.of(fit.moments, 128)
+    x = list(agreed.x)
     if kind == "HC0":
         meats = [scores(site, model, x) for site in sites]
     else:
@@ -158,7 +160,10 @@ def test_the_pooled_meat_fits_its_scale(sites: list[dict[str, list[float]]], kin
         for k in range(2):
             pooled = sum((meat.fraction(j, k) for meat in meats), Fraction(0))
             assert pooled == sum(expected_meat(site, x, kind)[j][k] for site in sites)
-            assert abs(pooled) <= Fraction(2) ** (scales[j] + scales[k])
+    codes = [agreed.whitening.of_moments(meat, agreed.unit) for meat in meats]
+    most = 2 * agreed.residual_sum / agreed.unit
+    assert max(abs(sum(entry)) for entry in zip(*codes, strict=True)) <= most
+    assert most <= 2 ** (128 + RING_BITS - 1)
 
 
 def expected_meat(
@@ -263,8 +268,11 @@ def test_clusters_are_refused_where_tau_parties_could_tell_the_others_apart() ->
     network = titan.Network.cycle(3)
     with pytest.raises(NotPrivateError, match="3 parties, 1 of them could work out"):
         titan.fit(parts(table(), 3), network, formula="y ~ a", cov_type="cluster", tau=1)
-    four = titan.Network.cycle(4)
-    titan.fit(parts(table(), 4), four, formula="y ~ a", cov_type="cluster", tau=1)
+    how: dict[str, Any] = {"formula": "y ~ a", "cov_type": "cluster", "tau": 1}
+    with pytest.raises(NotPrivateError, match="4 parties, 1 of them could work out"):
+        titan.fit(parts(table(), 4), titan.Network.cycle(4), **how)
+    titan.fit(parts(table(), 4), titan.Network.cycle(4), **how, allow_small=True)
+    titan.fit(parts(table(), 5), titan.Network.cycle(5), **how)
 
 
 def test_clusters_need_parties() -> None:

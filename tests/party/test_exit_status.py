@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import re
+import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 from unittest.mock import patch
 
@@ -66,9 +69,24 @@ def test_another_process_has_the_journal(tmp_path: Path) -> None:
 
 
 def test_too_few_rows_of_ones_own(tmp_path: Path) -> None:
-    g = Gathering(tmp_path, changes={"min_rows_party": 13})
+    """A party refuses, which is its vote: all end with the same status; --json says what it may."""
+    g = Gathering(tmp_path, changes={"min_rows_party": 12})
+    lines = (tmp_path / "north.csv").read_text().splitlines()
+    g.write("north", "\n".join(lines[:-1]) + "\n")
     g.save()
-    assert titan(*g.words("north"), cwd=tmp_path).returncode == 3
+    joined = [
+        Popen(
+            [sys.executable, "-m", "titan", *map(str, g.words(name, "--json"))],
+            cwd=tmp_path, stdout=PIPE, stderr=PIPE, text=True,
+        )
+        for name in NAMES
+    ]  # fmt: skip
+    said = [process.communicate() for process in joined]
+    assert [process.returncode for process in joined] == [3, 3, 3]
+    told = [json.loads(out)["refused"]["rule"] for out, _ in said]
+    assert told == ["rows_per_party", "veto", "veto"]
+    assert "'north.csv' has 11 rows" in said[0][1]
+    assert "north" not in said[1][1].partition("error:")[2]
 
 
 def test_what_the_ledger_refuses(tmp_path: Path) -> None:

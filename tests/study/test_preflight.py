@@ -129,8 +129,9 @@ def test_every_question_says_what_its_sums_open() -> None:
         assert names[:3] == ["counts", "regressors", "response"]
     assert system["sums"][0]["opens"] == "the number of rows", "and no cells"
     assert main["sums"][3] == {
-        "name": "robust errors", "entries": 3, "bits": 256,
-        "opens": "the sum over all rows of e² a aᵀ, e being the residuals",
+        "name": "robust errors", "entries": 3, "bits": 72,
+        "opens": "the sum over all rows of e² a aᵀ, e being the residuals, in units in which AᵀA "
+        "is the identity, to 24 bits",
     }  # fmt: skip
     assert [q["parameters"] for q in facts["questions"]] == [2, 3, 2]
     assert facts["parameters"] == 3

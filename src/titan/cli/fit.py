@@ -56,8 +56,8 @@ def command(
     """Fit a linear regression to all parties' rows together; nobody shows a row.
 
     A party is called like its file. Decimal text is read exactly, and every digit that is printed
-    is proven (those of robust errors excepted). One FILE alone is read in batches, so that it may
-    be larger than memory. Files made by `titan moments` need no formula; with one, columns are
+    is proven (p-values of robust errors excepted). One FILE alone is read in batches, so that it
+    may be larger than memory. Files made by `titan moments` need no formula; with one, columns are
     chosen among theirs. Too few rows of a party, in all or for the model are refused
     (--allow-small).
 
@@ -135,8 +135,8 @@ class _Reading:
     allow_small: bool
 
     def alone(self, part: Part) -> Regression | Ridge:
-        from titan.fitting import exact
         from titan.leastsquares import fit_pooled
+        from titan.leastsquares.pooled import exact
         from titan.moments import Moments
 
         if not isinstance(part, Moments):

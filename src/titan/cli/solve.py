@@ -58,9 +58,10 @@ def command(
     Example:
       titan solve north.csv east.csv south.csv --network cycle --tau 1
     """
-    from titan.fitting import exact, solve_moments
+    from titan.fitting import solve_moments
     from titan.joint import SumSettings
     from titan.leastsquares import solve_pooled
+    from titan.leastsquares.pooled import exact
 
     choices = sums.given(tau=tau, engine=engine)
     paths = inputs.by_party(files)

@@ -210,6 +210,12 @@ class Given:
             return replace(opened, gram=numbers, diagonal=diagonal)
         return self._pooled(opened, numbers)
 
+    def regressors(self, opened: Opened) -> PooledMoments:
+        """AᵀA as it is known before anything with the response in it: Aᵀb and bᵀb are 0."""
+        pooled = self._pooled(opened, [0] * (self.columns + 1)).pooled
+        assert pooled is not None  # noqa: S101 - made above
+        return pooled
+
     def _pooled(self, opened: Opened, response: Sequence[int]) -> Opened:
         """Nothing was rounded. A unit p/q of the weights is split between the columns."""
         n, unit = self.columns, self.weights.unit

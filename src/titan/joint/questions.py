@@ -12,14 +12,13 @@ from titan.joint.kinds import TEXT, TEXTS, Asked, Setting, kind
 from titan.joint.regression import Regression
 from titan.joint.ridge import RidgeRegression
 from titan.joint.system import LinearSystem
-from titan.leastsquares.robust import CovType
+from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.moments import Model
 from titan.release import Dictionary
 from titan.release.cells import ROWS_ALONE, CellCounts, cells_of
 from titan.release.sizes import INDICATOR, size_of, sizes
 
 _MOST_EXPONENT = 300  # penalties are doubles in the end
-_NETWORK_COV_TYPES = tuple(name for name in get_args(CovType) if name != "cluster")
 
 
 def _model(asked: Asked, columns: Dictionary) -> Model:
@@ -61,8 +60,7 @@ def _pooled(
 def _settle_regression(asked: Asked, columns: Dictionary) -> Asked:
     """The formula in its one form, and only choices that are not the usual ones."""
     cov_type, release = asked.get("cov_type", "nonrobust"), asked.get("release", "inference")
-    why = ", which is not offered over a network: its sum would tell each party's own"
-    _choice("cov_type", cov_type, _NETWORK_COV_TYPES, why if cov_type == "cluster" else "")
+    _choice("cov_type", cov_type, get_args(CovType))
     _choice("release", release, get_args(Release))
     if release == "solution" and cov_type != "nonrobust":
         raise InputError("robust errors of a solution alone", hint='leave release="solution" out')
@@ -84,8 +82,15 @@ def regression(asked: Asked, setting: Setting) -> Regression | LinearSystem:
     if asked.get("release") == "solution":
         return LinearSystem(**_pooled(model, setting, "solution"))
     cov_type: Any = asked.get("cov_type", "nonrobust")
+    parties, tau, n = len(setting.parties), setting.tau, len(model.design)
+    if cov_type == "cluster" and not clusters_hidden(parties, tau, n):
+        raise InputError(
+            f"cov_type is 'cluster', which is not offered over a network of {parties} parties with "
+            f"tau = {tau} for {n} coefficients: its sum could tell each party's own",
+            hint=f"cov_type=HC0, or at least {n + tau + 2} parties",
+        )
     pooled = _pooled(model, setting, "inference")
-    return Regression(**pooled, cov_type=cov_type, meat_bits=2 * setting.bits)
+    return Regression(**pooled, cov_type=cov_type)
 
 
 # -- ridge ------------------------------------------------------------------------------------
@@ -145,6 +150,6 @@ def system(asked: Asked, setting: Setting) -> LinearSystem:
     return LinearSystem(**_pooled(model, setting, "solution", ROWS_ALONE))
 
 
-def _choice(what: str, given: Any, allowed: tuple[str, ...], why: str = "") -> None:
+def _choice(what: str, given: Any, allowed: tuple[str, ...]) -> None:
     if given not in allowed:
-        raise InputError(f"{what} is {given!r}{why}", hint=f"one of {', '.join(allowed)}")
+        raise InputError(f"{what} is {given!r}", hint=f"one of {', '.join(allowed)}")

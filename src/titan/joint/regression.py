@@ -1,12 +1,12 @@
 """Least squares on all parties' rows together, with standard errors, as a joint computation.
 
 The sums that pool the normal equations (`equations`), and for robust errors one more, in which
-every party puts its part of the meat M of
+every party puts its part of the whitened meat W M Wᵀ of
 
     V = c · (AᵀA)⁻¹ M (AᵀA)⁻¹,   HC0: M = Σ_rows e² a aᵀ,   cluster: M = Σ_parties s sᵀ
 
-(`titan.leastsquares.robust`). For HC0 the rows are read once more, with the solution that all
-agree on, and an additive digest proves that they are the same rows.
+rounded to a public unit (`titan.leastsquares.robust`). For HC0 the rows are read once more, with
+the solution that all agree on, and an additive digest proves that they are the same rows.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from titan import leastsquares
 from titan.errors import DataError
 from titan.joint.computation import Sum
 from titan.joint.equations import Equations, Given, Opened, SecretMoments
 from titan.joint.explanations import Explanation, Item, explain_model
 from titan.leastsquares.pooled import symmetric
-from titan.leastsquares.robust import CovType, Robust, agreed_solution, meat_scales
+from titan.leastsquares.robust import RING_BITS, Agreed, CovType, Robust
 from titan.moments import Collected, Model, Moments, Source
 from titan.moments.collecting import CollectMoments, CollectScores, summed_score
 from titan.moments.reading import read
@@ -59,6 +57,7 @@ class Known:
 
     opened: Opened = field(default_factory=Opened)
     fit: leastsquares.Regression | None = None
+    agreed: Agreed | None = None
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,8 @@ class Regression(PooledModel):
     """Ordinary or weighted least squares."""
 
     cov_type: CovType = "nonrobust"
-    meat_bits: int = 256
+    meat_bits: int = 24
+    """Of a typical entry of the whitened meat: its size is that of the residual variance."""
     constant: Mapping[str, int] | None = None
     """Where there is no model to say it: the columns that add up to the constant."""
     weighted: bool = False
@@ -206,18 +206,20 @@ class Regression(PooledModel):
         meat = Sum(
             "robust errors",
             n * (n + 1) // 2,
-            Ring(self.meat_bits),
-            Fraction(1, 1 << (self.meat_bits - 2)),
-            f"the sum over all {over}, e being the residuals",
+            Ring(self.meat_bits + RING_BITS),
+            Fraction(1, 1 << self.meat_bits),
+            f"the sum over all {over}, e being the residuals, in units in which AᵀA is the "
+            f"identity, to {self.meat_bits} bits",
         )
         return (*self.equations.sums, meat)
 
     def secret(self, n: int, known: Known, part: RowsPart) -> Residues:
         if n < len(self.equations.sums):
             return super().secret(n, known, part)
-        fit, x, scales = _agreed(known)
-        pairs = np.stack(np.tril_indices(len(fit.names)), axis=1)
-        return self._meat(part, x).fixed_point(self.sums[n].ring, self.meat_bits - 2, pairs, scales)
+        agreed = known.agreed
+        assert agreed is not None  # noqa: S101 - robust errors come after the fit
+        meat = self._meat(part, agreed.x)
+        return self.sums[n].ring.from_ints(agreed.whitening.of_moments(meat, agreed.unit))
 
     def _meat(self, part: RowsPart, x: Sequence[Fraction]) -> Moments:
         if self.cov_type == "cluster":
@@ -231,15 +233,12 @@ class Regression(PooledModel):
             known = super().learn(n, known, total)
             robust = self.cov_type != "nonrobust" and known.opened.pooled is not None
             return self.fitted(known) if robust else known
-        fit, _, scales = _agreed(known)
-        meat = Robust(
-            fit.certificate,
-            scales,
-            symmetric(len(fit.names), self.sums[n].ring.to_signed(total)),
-            self.meat_bits - 2,
-            self.parties if self.cov_type == "cluster" else None,
-        )
-        return replace(known, fit=replace(fit, robust=meat))
+        fit, agreed = known.fit, known.agreed
+        assert fit is not None and agreed is not None  # noqa: S101, PT018 - as above
+        meat = symmetric(len(fit.names), self.sums[n].ring.to_signed(total))
+        clusters = self.parties if self.cov_type == "cluster" else None
+        errors = Robust(fit.certificate, agreed, meat, self.meat_bits, self.parties, clusters)
+        return replace(known, fit=replace(fit, robust=errors))
 
     def answer(self, known: Known) -> leastsquares.Regression | None:
         """An exact fit has no residuals, and so needs no further sum."""
@@ -250,8 +249,12 @@ class Regression(PooledModel):
         return fit if wanted else None
 
     def fitted(self, known: Known) -> Known:
-        """With the fit itself, once the equations are pooled."""
-        return replace(known, fit=self._fit(known))
+        """With the fit itself, once the equations are pooled; an exact one has no residuals."""
+        fit = self._fit(known)
+        wanted = self.cov_type != "nonrobust" and not fit.exact_fit
+        return replace(
+            known, fit=fit, agreed=Agreed.of(fit.moments, self.meat_bits) if wanted else None
+        )
 
     def _fit(self, known: Known) -> leastsquares.Regression:
         assert known.opened.pooled is not None  # noqa: S101 - asked for once it is
@@ -259,11 +262,3 @@ class Regression(PooledModel):
         weighted = self.weighted if self.model is None else self.model.weights is not None
         fit = leastsquares.fit_pooled(known.opened.pooled, constant=constant, weighted=weighted)
         return replace(fit, cov_type=self.cov_type)
-
-
-def _agreed(known: Known) -> tuple[leastsquares.Regression, list[Fraction], tuple[int, ...]]:
-    """The fit, the solution whose residuals everybody takes, and the scales of their squares."""
-    fit = known.fit
-    assert fit is not None  # noqa: S101 - robust errors come after the fit
-    x = agreed_solution(fit.certificate, fit.residual_sum)
-    return fit, x, meat_scales(fit.certificate, fit.residual_sum, x)

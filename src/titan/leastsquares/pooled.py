@@ -27,6 +27,7 @@ import numpy.typing as npt
 from titan import canonical
 from titan.canonical import exact_text, read_exact
 from titan.errors import InputError
+from titan.moments import Moments
 
 Integers = npt.NDArray[Any]
 """An object array of Python integers."""
@@ -231,6 +232,25 @@ class PooledMoments:
             bb_error=Fraction(0) if bb is None else wide,
             bits=bits,
         )
+
+
+def exact(moments: object) -> PooledMoments:
+    """The moments of one party alone: nothing is pooled, nothing rounded."""
+    if not isinstance(moments, Moments):
+        raise TypeError("moments of rows were expected")
+    n = len(moments.names) - 1
+    matrix = integers([[int(x) for x in row] for row in moments.matrix().tolist()])
+    units = [Fraction(2) ** two * Fraction(5) ** five for two, five in moments.units]
+    return PooledMoments.of_integers(
+        moments.names[:n],
+        matrix[:n, :n],
+        matrix[:n, n],
+        units[:n],
+        rows=moments.rows,
+        bb=matrix[n, n],
+        response=moments.names[n],
+        response_unit=units[n],
+    )
 
 
 def column_scales(diagonal: Iterable[Exact]) -> tuple[int, ...]:

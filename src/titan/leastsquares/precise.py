@@ -88,10 +88,14 @@ def _invert(moments: PooledMoments, precision: int) -> arb_mat | None:
 
 def singular(moments: PooledMoments) -> bool:
     """Whether G̃ itself is singular, decided in integers."""
+    return rank_of(moments) < len(moments.names)
+
+
+def rank_of(moments: PooledMoments) -> int:
     import flint
 
     n = len(moments.names)
-    return bool(flint.fmpz_mat(n, n, moments.gram.ravel().tolist()).rank() < n)
+    return int(flint.fmpz_mat(n, n, moments.gram.ravel().tolist()).rank())
 
 
 def _refine(moments: PooledMoments, inverse: arb_mat, precision: int) -> Approximation:

@@ -2,7 +2,7 @@
 
 # Rule 1: what needs rows is not here: Durbin–Watson, Jarque–Bera, leverages.
 # Rule 2: every number is the middle of a proven ball, or plain where the fit is exact (0, ∞), the
-#         number is not defined (NaN), or it follows from robust errors, which are not proven.
+#         number is not defined (NaN), or it is a test of robust errors, which is not proven.
 
 from __future__ import annotations
 
@@ -336,10 +336,10 @@ class Regression(Result, kind="regression"):
             weighted=canonical.flag(found["weighted"]),
         )
         robust = found["robust"]
-        if robust is not None:
-            robust = Robust.from_state(robust, fit.certificate, fit.residual_sum)
         if (robust is None) != (cov_type == "nonrobust" or fit.exact_fit):
             raise ValueError("its standard errors are not of the kind it says")
+        if robust is not None:
+            robust = Robust.from_state(robust, fit.certificate)
         dropped = {n: canonical.whole(k) for n, k in canonical.mapping(found["dropped"]).items()}
         return replace(fit, cov_type=cov_type, robust=robust, dropped=dropped, cost=cost)
 

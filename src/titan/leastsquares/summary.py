@@ -109,7 +109,9 @@ def _notes(fit: Regression, width: int) -> list[str]:
     digits, condition = min(fit.solution.digits), f"{fit.certificate.condition:.2g}"
     notes = [_ERRORS[fit.cov_type]]
     if fit.robust is not None:
-        notes.append("No digits of robust errors, z, F and what follows from them are proven.")
+        proven = min(ball.digits for ball in fit.bse.enclosures if isinstance(ball, Ball))
+        notes.append(f"Robust errors are proven to at least {proven} significant digits.")
+        notes.append("No digits of robust errors' F, p-values and confidence limits are proven.")
     notes.append(
         f"Coefficients are proven to at least {digits} significant digits; "
         f"condition of the scaled Gram matrix {condition}."

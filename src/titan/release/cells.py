@@ -53,6 +53,8 @@ class Cut:
     category: Levels | None = None
     value: Fraction = Fraction(1)
     """Of a number: that of the second group."""
+    other: Fraction = Fraction(0)
+    """Of a number: that of the first."""
 
     def codes(self, readings: Readings) -> Codes:
         if self.category is not None:
@@ -226,7 +228,7 @@ def _of_number(name: str, columns: Mapping[str, Column]) -> Cut | None:
         return None
     assert isinstance(column, Number)  # noqa: S101 - seen above
     labels = tuple(f"{name} = {decimal_text(end)}" for end in (column.low, column.high))
-    return Cut(name, labels, value=column.high)
+    return Cut(name, labels, value=column.high, other=column.low)
 
 
 def _digits(name: str, columns: Mapping[str, Column]) -> Iterator[Digits]:

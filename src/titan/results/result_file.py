@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -39,7 +39,7 @@ import titan.errors
 from titan import canonical as fields
 from titan import files
 from titan.canonical import canonical
-from titan.errors import FileError, InputError, TitanError
+from titan.errors import FileError, InputError, ReleaseError, TitanError
 from titan.results.result import KINDS, Result
 from titan.results.results import Entry, Results
 
@@ -50,7 +50,10 @@ NAME = "result.json"
 _MOST_BYTES = 1 << 27
 _TOP = {"format", "titan", "results", "study", "run", "parties", "cost", "sha256"}
 _ANSWERED = {"name", "kind", "result", "state", "summary", "cost"}
-_ERRORS = ("RankError", "ReleaseError", "DataError", "NumberError", "InputError", "TitanError")
+_ERRORS = (
+    "RankError", "VetoError", "ReleaseError", "DataError", "NumberError", "InputError",
+    "TitanError",
+)  # fmt: skip
 """What a question may have failed by; other errors are kept as the nearest of these."""
 
 
@@ -84,7 +87,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
     if isinstance(outcome, TitanError):
         kind = next(c.__name__ for c in type(outcome).__mro__ if c.__name__ in _ERRORS)
         told = {"message": _printable(outcome.message), "hint": _printable(outcome.hint)}
-        return {"name": entry.name, "error": told | {"type": kind}}
+        refused = {"refused": outcome.refused()} if isinstance(outcome, ReleaseError) else {}
+        return {"name": entry.name, "error": told | refused | {"type": kind}}
     return {
         "name": entry.name,
         "kind": outcome.kind,
@@ -189,11 +193,18 @@ def _read_entry(entry: object) -> Entry:
 
 
 def _read_error(error: object) -> TitanError:
-    found = fields.keys(error, {"type", "message", "hint"})
+    named = isinstance(error, Mapping) and "refused" in error
+    found = fields.keys(error, {"type", "message", "hint"} | ({"refused"} if named else set()))
     if found["type"] not in _ERRORS:
         raise ValueError("an error is of a type that is not known")
     kind: type[TitanError] = getattr(titan.errors, found["type"])
-    return kind(_read_printed(found["message"]), hint=_read_printed(found["hint"]))
+    if named != issubclass(kind, ReleaseError):
+        raise ValueError("an error does not say what was refused, or says so without reason")
+    read: Any = kind(_read_printed(found["message"]), hint=_read_printed(found["hint"]))
+    if named:
+        for key, value in fields.keys(found["refused"], {"rule", "question", "cell"}).items():
+            setattr(read, key, "" if value is None else _read_printed(value))
+    return cast("TitanError", read)
 
 
 def _read_printed(text: object) -> str:

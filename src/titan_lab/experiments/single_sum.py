@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.errors import NumberError
-from titan.fitting import exact
 from titan.leastsquares import PooledMoments, Solution, column_scales, solve_pooled
 from titan.leastsquares.certified import certify
+from titan.leastsquares.pooled import exact
 from titan.matrices import moments_of
 from titan.moments import Moments
 from titan.network import Network

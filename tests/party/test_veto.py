@@ -1,0 +1,165 @@
+"""Invariant: who refuses because of its rows sends as much as ever; nobody learns who or why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.party.loopback import NAMES, Gathering, run
+from tests.party.tables import Codes, fixed
+from titan import Network
+from titan.errors import ReleaseError, TitanError, VetoError
+from titan.joint import Task
+from titan.joint.meeting import Refused
+from titan.party.run import Run
+from titan.party.session import Session
+from titan.study.journal import Journal
+
+RECOVERIES = ["topk", "flood", "tree"]
+LEVELS = "y ~ x + C(g, levels=['u', 'v'])"
+
+
+async def ends(g: Gathering) -> dict[str, TitanError]:
+    found = await asyncio.gather(*map(g.joining, g.names), return_exceptions=True)
+    assert all(isinstance(each, TitanError) for each in found), found
+    return dict(zip(g.names, found, strict=True))  # type: ignore[arg-type]
+
+
+def sent(folder: Path) -> list[tuple[int | None, str, int]]:
+    """Of every message: its sum, its kind and how long it was."""
+    with Journal.open(folder / "journal.db") as journal:
+        return [(m.sum, m.kind, m.size) for m in journal.messages() if m.sum is not None]
+
+
+def too_few(g: Gathering, name: str) -> str:
+    lines = (g.folder / f"{name}.csv").read_text().splitlines()
+    g.write(name, "\n".join(lines[:6]) + "\n")
+    return "rows_per_party"
+
+
+def outside(g: Gathering, name: str) -> str:
+    g.write(name, (g.folder / f"{name}.csv").read_text() + "123456789,1,1\n")
+    return "range"
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("why", [too_few, outside])
+def test_a_reason_in_the_rows_is_a_veto(tmp_path: Path, recovery: str, why: Any) -> None:
+    g = Gathering(tmp_path, changes={"recovery": recovery})
+    rule = why(g, "east")
+    errors = run(ends(g))
+    for name in ("north", "south"):
+        error = errors[name]
+        assert isinstance(error, VetoError)
+        assert error.refused() == {"rule": "veto", "question": None, "cell": None}
+        assert not any(party in str(error) for party in NAMES)
+    own = errors["east"]
+    assert isinstance(own, ReleaseError)
+    assert not isinstance(own, VetoError)
+    assert own.rule == rule
+    assert "the other parties learned only that some party refuses" in own.hint
+    assert {s for name in NAMES for s, _, _ in sent(g.run_folder(name))} == {0}
+    assert not g.shown
+
+
+def test_what_leaves_is_as_much_as_ever(tmp_path: Path) -> None:
+    """Messages of the first sum are the same in number and size, whoever refuses."""
+    folders = [tmp_path / str(at) for at in range(2)]
+    found = []
+    for at, folder in enumerate(folders):
+        folder.mkdir()
+        g = Gathering(folder)
+        if at:
+            too_few(g, "east")
+            run(ends(g))
+        else:
+            run(g.all(keep_journal=True))
+        all_sent = [m for name in NAMES for m in sent(g.run_folder(name)) if m[0] == 0]
+        found.append(sorted(all_sent, key=str))
+    assert found[0] == found[1]
+
+
+def test_a_cell_of_ones_own_is_refused_after_the_counts(tmp_path: Path) -> None:
+    """East alone has rows of level v: all learn the counts, and then that somebody refuses."""
+    g = Gathering(tmp_path, changes={"formula": LEVELS})
+    for name in NAMES:
+        header, *lines = (tmp_path / f"{name}.csv").read_text().splitlines()
+        levels = "vvvvvvuuuuuu" if name == "east" else "u" * 12
+        own = [f"{line},{level}" for line, level in zip(lines, levels, strict=True)]
+        g.write(name, "\n".join([f"{header},g", *own]) + "\n")
+    errors = run(ends(g))
+    assert {name for name, error in errors.items() if isinstance(error, VetoError)} == {
+        "north", "south",
+    }  # fmt: skip
+    own = errors["east"]
+    assert isinstance(own, ReleaseError)
+    assert own.refused() == {"rule": "cells", "question": "q1", "cell": "g = v"}
+    assert "centre the column within each party" in own.hint
+    assert {s for name in NAMES for s, _, _ in sent(g.run_folder(name))} == {0, 1}
+    for name in NAMES:
+        checks = {
+            check["rule"]: check
+            for check in json.loads((g.run_folder(name) / "evidence.json").read_text())["checks"]
+        }
+        assert checks["rows_total"] == {
+            "rule": "rows_total", "limit": 30, "found": 36, "passed": True, "question": "q1",
+        }  # fmt: skip
+        assert checks["rows_per_party"]["found"] is None
+        assert ("veto" in checks) == (name != "east")
+        assert checks["cells"]["passed"] == (name != "east")
+
+
+def test_everybody_s_result_says_the_same(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    too_few(g, "east")
+    run(ends(g))
+    told = {(g.run_folder(name) / "result.json").read_bytes() for name in NAMES}
+    assert len(told) == 1, "who refused is not in it"
+    assert b"veto" in told.pop()
+
+
+def test_a_run_that_passes_leaves_its_evidence(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    run(g.all())
+    evidence = json.loads((g.run_folder("north") / "evidence.json").read_text())
+    assert (evidence["study"], evidence["run"], evidence["party"]) == (g.study.digest, 1, "north")
+    assert all(check["passed"] for check in evidence["checks"])
+    assert {check["rule"]: check["found"] for check in evidence["checks"]}["rows_total"] == 36
+    assert evidence["release"]["policy"] == "titan"
+    assert (g.run_folder("north") / "evidence.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_party_that_vetoes_repeats_itself_after_a_restart(tmp_path: Path) -> None:
+    """The noise follows from the journal's key: the same messages, never others in their place."""
+    g = Gathering(tmp_path)
+    network = Network.cycle(list(NAMES))
+
+    def session(key: str) -> Session:
+        task = Task(g.study.meeting, g.study.plans, Refused(ReleaseError("no")))
+        keys = [fixed(key, n) for n in range(len(g.study.plans))]
+        return Session(Run(b"s" * 32, 1, network, 0, b"n" * 32, None), task, keys, Codes(0))
+
+    def vector(key: str) -> bytes:
+        it = session(key)
+        it.sums.begin(b"run")
+        agent = it.sums.agent
+        assert agent is not None
+        return agent._hidden.tobytes()
+
+    assert vector("one") == vector("one") != vector("other")
+
+
+def test_other_rows_do_not_take_a_veto_back(tmp_path: Path) -> None:
+    """After a restart with rows mended, the journal says that they changed."""
+    g = Gathering(tmp_path)
+    rows = (tmp_path / "east.csv").read_text()
+    too_few(g, "east")
+    with pytest.raises(TitanError, match="nothing came"):
+        run(g.join("east", wait=0.3))
+    g.write("east", rows)
+    with pytest.raises(TitanError, match="changed since the run began"):
+        run(g.join("east", wait=0.3))
