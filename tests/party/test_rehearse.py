@@ -218,8 +218,9 @@ def test_what_is_said_of_columns_is_what_is_used(rows: Path) -> None:
     done = titan(
         "rehearse", "all.csv", *words[:4], "--range", "age=0:30", "--step", "age=1", cwd=rows
     )
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert "a value outside the study's range, 0 to 30" in done.stderr
+    assert done.stderr.count("learned only that some party refuses") == 1
 
 
 # -- what it refuses --------------------------------------------------------------------------
