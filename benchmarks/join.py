@@ -23,10 +23,12 @@ from benchmarks.measure import Row, ratio
 from titan.joint.kinds import Question
 from titan.network import Network
 from titan.party.loopback import study_among
+from titan.release import Dictionary, Number
 
 ROWS, COLUMNS, OTHERS = 250_000, 20, 1000
 NAMES = [f"x{j}" for j in range(COLUMNS)]
 FORMULA = f"{NAMES[-1]} ~ {' + '.join(NAMES[:-1])}"
+_COLUMN = Number.read("-200", "400", "0.01")
 _REPEATS = 3
 _TITAN = (sys.executable, "-m", "titan")
 
@@ -48,7 +50,8 @@ def _connected(folder: Path, number: int) -> float:
     asked = Question("regression", "", (("formula", FORMULA),))
     study = study_among(
         Network.cycle(["large", "b", "c"]), place / "keys", keys=None, now=datetime.now(UTC),
-        title="a benchmark", tau=1, questions=(asked,),
+        title="a benchmark", tau=1, columns=Dictionary.of(dict.fromkeys(NAMES, _COLUMN)),
+        questions=(asked,),
     )  # fmt: skip
     study.save(place / "study.toml")
 

@@ -39,6 +39,7 @@ from titan.party.run_to_answer import Signatures
 from titan.party.session import Session
 from titan.protocol import Plan
 from titan.protocol.masking import fresh_key
+from titan.release import Dictionary, Flag, Number
 from titan.ring import Residues, Ring
 from titan.study import Identity, Link, Study
 from titan.study.certificates import SERVER_NAME

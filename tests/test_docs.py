@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import titan
+from tests.cli.test_commands import titan as command
+from tests.study.parties import save_cards
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
@@ -43,6 +46,16 @@ def test_the_session_of_the_readme_runs(
         (tmp_path / f"{name}.csv").write_text("\n".join(["age,sex,y", *rows]) + "\n")
     exec(compile(session, "README.md", "exec"), {})  # noqa: S102 - our own page
     assert "OLS Regression Results" in capsys.readouterr().out
+
+
+def test_the_study_of_the_pages_can_be_made(tmp_path: Path) -> None:
+    """The command, on the page and in the help, says all that its questions need to know."""
+    save_cards(tmp_path, "north", "east", "south")
+    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    for text in (page, command("study", "new", "--help").stdout):
+        [words] = re.findall(r"(?m)^ +titan (study new (?:.*\\\n)*.*)$", text)
+        done = command(*shlex.split(words.replace("\\\n", "")), "--force", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_version_is_told_in_one_place() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli.test_commands import titan
 from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run, until
-from titan.errors import AbsentError, DataError, MessageError, ReleaseError, TitanError
+from titan.errors import AbsentError, DataError, MessageError, ReleaseError, TitanError, VetoError
 from titan.party import attendance, taking_part, wire
 from titan.party.attendance import Attendance
 from titan.party.attendance import absence as signed
@@ -129,20 +129,31 @@ def test_a_problem_that_only_its_own_check_finds(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [(rows("east", 9), ReleaseError), ("x,z,y\n" + "1,2,much\n" * 12, DataError)],
-    ids=["too few", "no number"],
-)
-def test_what_is_in_the_rows_is_told_to_nobody(
-    tmp_path: Path, text: str, kind: type[TitanError]
-) -> None:
+def test_what_is_in_the_rows_is_told_to_nobody(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
-    g.write("east", text)
+    g.write("east", "x,z,y\n" + "1,2,much\n" * 12)
     with patch.object(attendance.Absentee, "tell") as tell:
-        with pytest.raises(kind):
+        with pytest.raises(DataError):
             run(g.join("east"))
         assert not tell.called
+
+
+def test_who_has_too_few_rows_takes_part_and_vetoes(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    g.write("east", rows("east", 9))
+
+    async def story() -> list[Any]:
+        return list(await asyncio.gather(*map(g.joining, g.names), return_exceptions=True))
+
+    with patch.object(attendance.Absentee, "tell") as tell:
+        found = dict(zip(g.names, run(story()), strict=True))
+        assert not tell.called
+    own = found.pop("east")
+    assert type(own) is ReleaseError
+    assert "9 rows" in own.message
+    for error in found.values():
+        assert isinstance(error, VetoError)
+        assert "east" not in str(error)
 
 
 def test_who_has_begun_goes_on_with_the_same_command(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ QUESTIONS = (
     Question("regression", "found", (("formula", "score ~ log(age)"),)),
     Question("ridge", "ridge", (("formula", "score ~ age + bmi"), ("alphas", ("0.5", "10")))),
     Question(
-        "describe", "table", (("bins", ("age=0:120:30",)), ("columns", ("age", "bmi", "sex")))
+        "describe", "table", (("bins", ("age=0:120:60",)), ("columns", ("age", "bmi", "sex")))
     ),
     Question("solve", "system", (("columns", ("age", "bmi")), ("response", "score"))),
 )

@@ -207,7 +207,8 @@ class Attack:
         self.public = [b"", study, context, run_, *nonces]
         self.public += [f"titan {kind}\n".encode() + run_ for kind in ("AGREED", "ANSWER")]
         self.masked = b"titan MASKED\n" + run_ + bytes(5)  # the first sum, party 0
-        self.public += [self.masked, b"titan MASKED\n" + run_ + b"\1" + bytes(4)]
+        self.public += [self.masked]
+        self.public += [b"titan MASKED\n" + run_ + bytes([n]) + bytes(4) for n in (1, 2)]
         self.public += [b"titan transcript v1\n", b"titan masks: run\n" + run_]
         self.public += [first_binding(run_, g.study.plans).chain]
         self.signatures = set(signatures)
@@ -251,14 +252,14 @@ def test_nothing_that_north_emits_confirms_a_guess(tmp_path: Path) -> None:
         run(g.all(keep_journal=True))
     secrets["rows"] = (tmp_path / "north.csv").read_bytes()
     secrets["a row"] = secrets["rows"].splitlines()[5] + b"\n"
-    assert len(secrets) == 2 + 2 + 8 + 2 + 1 + 2
+    assert len(secrets) == 2 + 3 + 12 + 3 + 1 + 2
     emitted = emitted_by_north(g, capture)
     assert len(emitted["chunks"]) > 3000
     assert len(emitted["log"]) > 50
     sent = [m for many in capture.messages("north").values() for m in many]
     signatures = list(signatures_in(sent, emitted["transcript"]))
     attack = Attack(g, emitted, signatures)
-    assert len(attack.signatures) >= 1 + 1 + 2 + 1, "nonce, digest, own vectors, transcript"
+    assert len(attack.signatures) >= 1 + 1 + 3 + 1, "nonce, digest, own vectors, transcript"
     for what, secret in secrets.items():
         assert attack.finds(secret) == "", what
 

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.study.parties import NOW, identity
-from tests.study.studies import NAMES, regression, study
+from tests.study.studies import NAMES, asked, study
 from titan import Network
 from titan.errors import DataError, FileError, InputError
 from titan.moments import Model, collect, open_source, split_by
@@ -49,7 +49,7 @@ def test_given_keys_stay(tmp_path: Path) -> None:
     assert Card.load(own / "north.card").address == "north.example.org:7443", "left as it was"
     new = study_among(
         Network.cycle(list(NAMES)), tmp_path / "new", keys=own, now=NOW,
-        title="t", questions=(regression("y ~ a"),), tau=1,
+        title="t", tau=1, **asked({"formula": "y ~ a"}),
     )  # fmt: skip
     assert [c.fingerprint for c in new.parties] == [c.fingerprint for c in real.parties]
     (own / "east.key").unlink()
@@ -73,10 +73,10 @@ def test_a_study_made_of_a_network(tmp_path: Path) -> None:
         keys=None,
         now=NOW,
         title="t",
-        questions=(regression("y ~ x"),),
         tau=2,
         bits=192,
         masks="seeded",
+        **asked({"formula": "y ~ x"}),
     )
     assert it.network == net
     assert (it.tau, it.bits, it.masks) == (2, 192, "seeded")

@@ -35,7 +35,8 @@ from titan.study.row_digests import DigestRows
 
 HEADER = "id,y,age,sex,note"
 ROWS = [f"{i},{i % 7}.50,{20 + i % 50},{'fm'[i % 2]},note {i % 3}" for i in range(60)]
-STUDY = study()
+COLUMNS = Dictionary.of({"age": Number.read("0", "120", "1"), "y": Number.read("0", "10", "0.5")})
+STUDY = study(columns=COLUMNS)
 USED = 'columns ["age", "sex", "y"]'
 
 
@@ -83,7 +84,7 @@ def test_an_entry_says_what_the_study_says(tmp_path: Path, ledger: Ledger) -> No
 
 
 def test_moments_and_digests_come_of_one_pass(tmp_path: Path, ledger: Ledger) -> None:
-    it = study(missing="drop")
+    it = study(missing="drop", columns=COLUMNS)
     apart = of(tmp_path, ledger, [*ROWS, "99,1,NA,f,note"], it)
     source = Counted(open_source(tmp_path / "north.csv"))
     parts, (entry,) = prepare(it, 1, source, ledger.row_key)

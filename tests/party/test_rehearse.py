@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from pyarrow import parquet
 from tests.cli.test_commands import answer, titan
 from tests.study.parties import identity
 from tests.study.studies import study
-from titan.study import Study
+from titan.release import Dictionary, Number
+from titan.study import Study, check
 from titan.study.audit import audit
 from titan.study.identity import on_loopback
 from titan_lab import datasets
@@ -43,13 +46,14 @@ def rehearsed(rows: Path) -> Any:
 @pytest.fixture
 def studied(tmp_path: Path, rows: Path) -> Path:
     """study.toml with its parties' keys, and a folder of their rows."""
-    it = study(NAMES, formula="y ~ a", ranges=(), missing="drop", recovery="tree")
+    decimals = Dictionary.of({"y": Number.read("-100", "100", "0.01")})
+    it = study(NAMES, formula="y ~ a", columns=decimals, missing="drop", recovery="tree")
     it.save(tmp_path / "study.toml")
     (tmp_path / "keys").mkdir()
     (tmp_path / "rows").mkdir()
     for at, name in enumerate(NAMES):
         identity(name).save(tmp_path / "keys")
-        lines = [f"{i * i % 11 + at}.{i},{i}" for i in range(12)]
+        lines = [f"{i * i % 11 + at}.{i:02},{i}" for i in range(12)]
         (tmp_path / "rows" / f"{name}.csv").write_text("\n".join(["y,a", *lines]) + "\n")
     return tmp_path
 
@@ -61,8 +65,16 @@ def test_the_answer_is_that_of_fit(rows: Path, rehearsed: Any) -> None:
     words = ["--party", "site", "--formula", FORMULA, "--network", "cycle", "--tau", 1]
     expected = answer("fit", "all.csv", *words, cwd=rows)
     assert set(rehearsed) == {*expected, "times", "folder"}
-    assert {key: rehearsed[key] for key in expected} == expected
+    cost = predicted(rows / "kept" / "study.toml")
+    assert {key: rehearsed[key] for key in expected} == expected | {"cost": cost}
     assert json.loads((rows / "it.json").read_text()) == rehearsed
+
+
+def predicted(study: Path) -> Any:
+    """The cost of a study's sums, which are others than those of `titan fit`."""
+    found = check(Study.load(study), datetime.now(UTC)).cost
+    assert found is not None
+    return json.loads(json.dumps(found.as_dict()))
 
 
 def test_times_are_on_one_clock(rehearsed: Any) -> None:
@@ -111,7 +123,8 @@ def test_which_addresses_are_on_this_machine(address: str, here: bool) -> None:
 
 
 def test_a_study_with_its_own_keys_parquet_and_gaps(studied: Path) -> None:
-    gap = pa.table({"y": [1.5, None, *range(20)], "a": [3, 4, *range(20)]})
+    more = [Decimal(f"{i}.{i:02}") for i in range(20)]
+    gap = pa.table({"y": [Decimal("1.50"), None, *more], "a": [3, 4, *range(20)]})
     (studied / "rows" / "east.csv").unlink()
     parquet.write_table(gap, studied / "rows" / "east.parquet")
     (studied / "rows" / "stranger.csv").touch()
@@ -126,7 +139,8 @@ def test_a_study_with_its_own_keys_parquet_and_gaps(studied: Path) -> None:
         "fit", *files, "--formula", "y ~ a", "--missing", "drop", "--recovery", "tree",
         "--tau", 1, cwd=studied,
     )  # fmt: skip
-    assert {key: out[key] for key in expected} == expected
+    cost = predicted(studied / "kept" / "study.toml")
+    assert {key: out[key] for key in expected} == expected | {"cost": cost}
     assert out["dropped"] == 1
     copy, real = Study.load(studied / "kept" / "study.toml"), Study.load(studied / "study.toml")
     assert [c.fingerprint for c in copy.parties] == [c.fingerprint for c in real.parties]
@@ -201,9 +215,12 @@ def test_what_is_said_of_columns_is_what_is_used(rows: Path) -> None:
     out = answer("rehearse", "all.csv", *words, cwd=rows)
     exact = answer("fit", "all.csv", *words[:2], "--formula", "thalach ~ age", cwd=rows)
     assert out["params"]["age"] != exact["params"]["age"], "ages were rounded to tens"
-    done = titan("rehearse", "all.csv", *words[:4], "--range", "age=0:30", cwd=rows)
-    assert done.returncode == 1
+    done = titan(
+        "rehearse", "all.csv", *words[:4], "--range", "age=0:30", "--step", "age=1", cwd=rows
+    )
+    assert done.returncode == 3
     assert "a value outside the study's range, 0 to 30" in done.stderr
+    assert done.stderr.count("learned only that some party refuses") == 1
 
 
 # -- what it refuses --------------------------------------------------------------------------

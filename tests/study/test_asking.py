@@ -13,6 +13,7 @@ from titan.release import Category, Dictionary, Flag, Number
 from titan.study.asking import (
     columns_named,
     names_columns,
+    numbers_named,
     read_columns,
     read_question,
     with_columns,
@@ -154,3 +155,9 @@ def test_which_columns_must_be_described() -> None:
     assert names_columns(read_question("solve"))
     assert columns_named(read_question("solve: a, c; response=b"), NAMES) == ["a", "c", "b"]
     assert columns_named(read_question("solve"), NAMES) == NAMES
+
+
+def test_which_columns_a_formula_reads_as_numbers() -> None:
+    question = read_question("regression: b ~ log(a) + s + absent + a:died; weights=c")
+    assert numbers_named(question, NAMES, COLUMNS) == ["a", "died", "b", "c"]
+    assert numbers_named(read_question("solve: a, c"), NAMES, COLUMNS) == []

@@ -50,7 +50,8 @@ def new(
     Example:
       titan study new --card north.card --card east.card --card south.card \\
         --ask "regression: y ~ age + sex; name=main" --ask "describe: age, sex" \\
-        --range age=0:120 --step age=1 --levels sex=f,m --tau 1 --out study.toml
+        --range age=0:120 --step age=1 --range y=0:300 --step y=0.1 --levels sex=f,m \\
+        --tau 1 --out study.toml
     """
     from titan.release import Dictionary
     from titan.study import Card, Study

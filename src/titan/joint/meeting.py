@@ -42,6 +42,7 @@ Parts = Mapping[str, Any]
 """A party's part in each computation, by name."""
 Beside = Callable[[Source, Sequence[str]], Sequence[Reading[Any, Any]]]
 """From a source, and the computations that read it: what else is read, one for each or none."""
+VETO = "a party refuses to go on, for a reason in its rows"
 _LEAST_BITS = 48
 """Two vetoes cancel each other with a chance of one in 2^48."""
 
@@ -192,7 +193,7 @@ class Meeting:
     def learn(self, n: int, known: Known, total: Residues) -> Known:
         if total[:, -1].any():
             raise VetoError(
-                "a party refuses to go on, for a reason in its rows",
+                VETO,
                 hint="nobody else learns which party, nor why; ask everybody to look at home, and "
                 "agree on coarser categories, steps or columns",
                 rule="veto",

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from titan.errors import ReleaseError, TitanError
+from titan.joint.meeting import VETO
 from titan.party.run import DOES_NOT_TAKE_PART
 
 Progress = Callable[[str, str], None]
@@ -117,11 +118,12 @@ def _listen(children: Sequence[_Child], progress: Progress | None) -> None:
 
 
 def _closed(child: _Child) -> bool:
-    """Whether it ended because another one does not take part; a failure of its own is raised."""
+    """Whether it ended because of another one; a failure of its own is raised."""
     child.open_pipes -= 1
     if child.open_pipes or not child.process.wait():
         return False
-    if not any(line.startswith(_ERROR) and DOES_NOT_TAKE_PART in line for line in child.lines):
+    said = [line for line in child.lines if line.startswith(_ERROR)]
+    if not any(DOES_NOT_TAKE_PART in line or VETO in line for line in said):
         _fail(child)
     return True
 

@@ -147,7 +147,8 @@ class RunToAnswer:
         refusal = self._session.sums.refusal
         if refusal is None or not isinstance(stopped, VetoError):
             return stopped
-        refusal.hint += "; the other parties learned only that some party refuses"
+        told = "; the other parties learned only that some party refuses"
+        refusal.hint = refusal.hint.removesuffix(told) + told  # it may be asked for twice
         return refusal
 
     def _milestone(self, name: str) -> None:

@@ -178,6 +178,17 @@ def columns_named(question: Question, names: Sequence[str]) -> Sequence[str]:
     return [str(name) for name in (*options["columns"], *response)]
 
 
+def numbers_named(
+    question: Question, names: Sequence[str], said: Mapping[str, Column]
+) -> Sequence[str]:
+    """The data's columns that the formula of a question reads as numbers."""
+    options: dict[str, Any] = question.options
+    if "formula" not in options:
+        return []
+    model = Dictionary.of(said).model(options["formula"], weights=options.get("weights"))
+    return [name for name in model.number_columns if name in names]
+
+
 def with_columns(question: Question, names: Sequence[str], columns: Dictionary) -> Question:
     """The same question with its columns spelt out, where it names none.
 
