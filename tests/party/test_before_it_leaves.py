@@ -30,7 +30,7 @@ LEVELS = "y ~ x + C(g, levels=['u', 'v', 'w'])"
 
 def entries(path: Path) -> list[str]:
     with Ledger.open(path) as ledger:
-        return [entry.study for entry in ledger._entries()]
+        return [run.study for run in ledger.recorded()]
 
 
 def sums_begun(folder: Path) -> set[int | None]:

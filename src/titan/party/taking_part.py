@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -30,14 +30,14 @@ from titan.party.engine import Engine, Watch
 from titan.party.finished_run import FinishedRun
 from titan.party.handshake import Handshake
 from titan.party.links import Incoming, Outgoing
-from titan.party.preparing import RECORD, check_columns, prepare, rounding_notes, rows_for
+from titan.party.preparing import check_columns, prepare, rounding_notes, rows_for
 from titan.party.run import most_messages
 from titan.party.run_to_answer import Outcome, RunToAnswer, Show, receivers, senders, stay, stored
 from titan.protocol.masking import fresh_key
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.journal import Journal
-from titan.study.ledger import Entry, Ledger
+from titan.study.ledger import Ledger
 from titan.study.run_state import RunState
 
 JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"
@@ -140,7 +140,7 @@ class Party:
         task.check()  # what is wrong with the own rows is found out now
         for note in rounding_notes(study, parts):
             self.watch.tell(note)
-        digests = (rows.encode() for entry in entries for rows in entry.rows.values())
+        digests = (entry.rows.encoded for entry in entries)
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             state = journal.begin(
                 study=study.digest,
@@ -152,8 +152,12 @@ class Party:
                 data_digest=journal.keyed_digest(digests),
             )
             with told_as(Reason.LEDGER):
-                for entry in entries:
-                    ledger.record(entry, allow_differencing=self.choices.allow_differencing)
+                ledger.record(
+                    entries,
+                    allow_differencing=self.choices.allow_differencing,
+                    nonce=state.nonce,
+                    date=datetime.now(UTC).date().isoformat(),
+                )
         return task, state
 
     # -- the network --------------------------------------------------------------------------
@@ -220,7 +224,8 @@ class Party:
             with Ledger.open(self.ledger) as ledger, suppress(DataError):
                 same = False  # also rows that cannot be used
                 _, entries = prepare(self.study, run, self.rows, ledger.row_key)
-                same = _all_known(ledger, entries)
+                found = [ledger.has_rows_of(entry) for entry in entries]
+                same = None if None in found else all(found)
         if same is None:
             self.watch.tell("the ledger does not know this run: its rows may have been others")
         elif not same:
@@ -236,15 +241,6 @@ class Party:
             path = self.folder / name
             if content and not (path.exists() and path.read_bytes() == content):
                 files.write(path, content, mode=0o600, force=True)
-
-
-def _all_known(ledger: Ledger, entries: Sequence[Entry]) -> bool | None:
-    """Whether the run was recorded with just these rows; of what a model reads, if there is one."""
-    found = []
-    for entry in entries:
-        used = {view: rows for view, rows in entry.rows.items() if view != RECORD}
-        found.append(ledger.has_rows_of(replace(entry, rows=used or entry.rows)))
-    return None if None in found else all(found)
 
 
 def checked(study: Study) -> Report:
