@@ -213,8 +213,8 @@ def test_other_models_on_the_same_people(
 def test_a_party_that_left_is_seen_under_other_names_of_columns(used: Ledger) -> None:
     for names in ({}, {"age": "years", "sex": "gender"}):
         own = renamed(own_rows(ROWS, used.row_key, ["age", "sex"]), **names)
-        fewer = {"study": "cd" * 32, "parties": fingerprints(EVERYONE[:4])}
-        other = entry(used, columns=list(own.cells), own=own, **fewer)
+        fewer = fingerprints(EVERYONE[:4])
+        other = entry(used, columns=list(own.cells), own=own, study="cd" * 32, parties=fewer)
         assert [c.parties for c in used.check([other])] == [("centre",)]
 
 
@@ -416,9 +416,9 @@ def test_three_vetoes_on_the_same_rows_end_a_question(ledger: Ledger) -> None:
         ledger.mark_vetoed("ab" * 32, run)
         ledger.mark_vetoed("ab" * 32, run)
     ledger.record([entry(ledger, run=3)])  # the same run again, after a crash
-    for other in ({}, {"study": "cd" * 32}):
+    for study in ("ab" * 32, "cd" * 32):
         with pytest.raises(ReleaseError, match="stopped by a veto 3 times on these rows"):
-            ledger.record([entry(ledger, run=4, **other)], allow_differencing=True)
+            ledger.record([entry(ledger, run=4, study=study)], allow_differencing=True)
     ledger.record([entry(ledger, run=4, model="another question")])
     ledger.record([entry(ledger, run=5, rows=ROWS[:50])])
     assert [it.vetoed for it in ledger.recorded()] == [True] * 3 + [False] * 2
