@@ -22,11 +22,11 @@ from tests.study.studies import regression
 from titan.errors import PeerError, ReleaseError
 from titan.network import Network
 from titan.party import absence
-from titan.release import Category, Dictionary, Number
+from titan.release import Category, Column, Dictionary, Number
 from titan.study import Link, Study
 from titan.study.ledger import Ledger
 
-COLUMNS = {
+COLUMNS: dict[str, Column] = {
     "age": Number.read("0", "120", "1"),
     "weight": Number.read("0", "300", "0.1"),
     "sex": Category(("f", "m")),
@@ -64,14 +64,11 @@ class North:
         self.asked += 1
         party = self.g.party("north", study, wait=0.05, **choices)
         party = replace(party, rows=rows, folder=self.folder / f"run-{self.asked}")
-        try:
+        with pytest.raises((PeerError, ReleaseError)) as ended:
             run(party.join(lambda results: None))
-        except PeerError:
-            return True
-        except ReleaseError as refused:
-            if "allow_differencing=True" not in refused.hint:  # not the ledger's
-                raise
-            return False
+        refused = isinstance(ended.value, ReleaseError)
+        assert refused is ("allow_differencing=True" in ended.value.hint), "by the ledger"
+        return not refused
 
     def again(self, **changes: Any) -> Study:
         return replace(self.g.study, title=f"asked {self.asked}", **changes)
