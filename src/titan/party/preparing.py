@@ -45,11 +45,11 @@ def rounding_notes(study: Study, parts: Parts) -> list[str]:
 def _digests(study: Study, names: Sequence[str], source: Source, key: RowKey) -> Reading[Any, Any]:
     """Of the cells that these questions read, and of columns that earlier ones read."""
     used = [column for name in names for column in _columns(study, name) or source.column_names]
-    known = [column for column in source.column_names if column in key.columns]
+    known = {c: key.columns[c] for c in source.column_names if c in key.columns}
     models = {name: getattr(study.meeting.computation(name), "rows", None) for name in names}
     dictionary = study.columns.content()
-    digested = {column: dictionary.get(column, {}) for column in [*used, *known]}
-    return DigestRows(models, digested, key)
+    stated = {column: dictionary.get(column, {}) for column in used}
+    return DigestRows(models, {**known, **stated}, key)
 
 
 def _columns(study: Study, name: str) -> tuple[str, ...]:

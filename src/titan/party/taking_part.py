@@ -140,7 +140,7 @@ class Party:
         task.check()  # what is wrong with the own rows is found out now
         for note in rounding_notes(study, parts):
             self.watch.tell(note)
-        digests = (entry.rows.encoded for entry in entries)
+        digests = [d for each in entries for d in (each.rows.encoded, b"%d" % each.own.finer)]
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             state = journal.begin(
                 study=study.digest,

@@ -24,12 +24,13 @@ columns are called, or how finely a study states them. Where a column of the ear
 nowhere in today's file, rows cannot be matched: then the common columns are compared one by one,
 and the most by which one of them differs counts.
 
-What it does not see: a value that was edited makes another row; renamed columns of few values
-(a flag) have nothing to be recognised by; renamed columns whose rows have changed by more than a
-class needs are other columns; where a file lacks earlier columns, studies are compared in pairs
-only; other machines' ledgers; what others did with their rows. What it refuses without need:
-different people who agree in all that can be compared, where that is little (the numbers of men
-and women in two years). The digests of rows are keyed, and the key is in the file.
+What it does not see: a value that was edited makes another row; renamed columns of few values (a
+flag) have nothing to be recognised by; renamed columns whose rows have changed by as many as a
+class needs, or that were stated more finely at once, are other columns; where a file lacks earlier
+columns, studies are compared in pairs only; other machines' ledgers; what others did with their
+rows. What it refuses without need: different people who agree in all that can be compared, where
+that is little (the numbers of men and women in two years). The digests of rows are keyed, and the
+key is in the file.
 """
 
 # Rule 1: a study is in the ledger before its first masked vector leaves, in the transaction that

@@ -72,6 +72,8 @@ class OwnRows:
     key: RowKey
     cells: Mapping[str, Words] = field(repr=False)
     used: Mapping[str, Mask] = field(repr=False)
+    finer: int = field(default=0, repr=False)
+    """Of what the study sees and the ledger does not: a digest of all values on other grids."""
 
     def over(self, columns: Mapping[str, str]) -> Words:
         """Every row's digest over columns, each under the name that it has in the ledger."""
@@ -127,13 +129,15 @@ def change(one: Counts, other: Counts) -> int:
 class _Part:
     cells: Mapping[str, tuple[Words, ...] | None]
     used: Mapping[str, tuple[Mask, ...]]
+    finer: int
 
     def __add__(self, other: _Part) -> _Part:
         cells: dict[str, tuple[Words, ...] | None] = {}
         for name, mine in self.cells.items():
             theirs = other.cells[name]
             cells[name] = None if mine is None or theirs is None else mine + theirs
-        return _Part(cells, {name: rows + other.used[name] for name, rows in self.used.items()})
+        used = {name: rows + other.used[name] for name, rows in self.used.items()}
+        return _Part(cells, used, (self.finer + other.finer) % 2**64)
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ class DigestRows(Reading[_Part, OwnRows]):
 
     questions: Mapping[str, ModelRows | None]
     digested: Mapping[str, Content]
-    """The columns, and what the study's dictionary says of them."""
+    """The columns, and what the study says of those that it uses."""
     key: RowKey
 
     @property
@@ -159,20 +163,25 @@ class DigestRows(Reading[_Part, OwnRows]):
     def block(self, rows: Block) -> _Part:
         digests = CellDigests(self.key.secret)
         cells: dict[str, tuple[Words, ...] | None] = {}
+        finer = np.zeros(rows.rows, np.uint64)
         for name, now in self.digested.items():
-            found = _values(rows.cells[name], self.key.columns.get(name, now), digests)
+            first = self.key.columns.get(name, now)
+            found = _values(rows.cells[name], first, digests)
             cells[name] = None if found is None else (found,)
+            if first != now and (other := _values(rows.cells[name], now, digests)) is not None:
+                finer += other * self.key.factor(name)
         whole = np.ones(rows.rows, bool)
         used = {
             name: (whole if model is None else ~model.readings(rows)[1],)
             for name, model in self.questions.items()
         }
-        return _Part(cells, used)
+        total = digests.rows([np.stack([finer, finer], axis=1)])[:, 0].sum()
+        return _Part(cells, used, int(total))
 
     def finish(self, whole: _Part, label: str) -> OwnRows:
         cells = {name: np.concatenate(c) for name, c in whole.cells.items() if c is not None}
         used = {name: np.concatenate(rows) for name, rows in whole.used.items()}
-        return OwnRows(self.key, cells, used)
+        return OwnRows(self.key, cells, used, whole.finer)
 
 
 def _values(cells: Cells, kind: Content, digests: CellDigests) -> Words | None:
