@@ -31,11 +31,8 @@ from benchmarks.peers.processes import collect, hand_out, leave, own_input, pyth
 from titan import Network
 from titan.errors import PeerError
 from titan.joint.kinds import Question
-from titan.joint.task import described
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine, Watch
-from titan.party.handshake import Handshake
-from titan.party.links import Incoming, Outgoing
 from titan.party.loopback import free_addresses
 from titan.party.run import Run
 from titan.party.run_to_answer import Signatures
@@ -212,31 +209,18 @@ async def be_a_party(folder: Path, repeats: int, place: int) -> None:
     run = Run(bytes.fromhex(study.digest), 1, study.network, place, fresh_key())
     keys = [fresh_key() for _ in job.plans]
     session = Session(run, task(job), keys, Signatures(study, identity))
-    names, network = study.network.parties, study.network
     with Journal.open(folder / f"{card.name}.db") as journal:
         journal.begin(
             study=study.digest,
             run=1,
             party=card.name,
-            parties=names,
+            parties=study.network.parties,
             nonce=run.nonce,
             keys=keys,
             data_digest=journal.keyed_digest([b""]),
         )
-        outgoing = {names[p]: Outgoing() for p in network.out_neighbours(place)}
-        most = session.largest_message
-        incoming = {names[p]: Incoming(most) for p in network.in_neighbours(place)}
-        durable = DurableSession(session, journal, outgoing, incoming)
-        handshake = Handshake(run.study, 1, card.name, run.nonce, described(job.plans))
-        async with Engine(
-            study,
-            identity,
-            durable,
-            handshake,
-            listen=card.address,
-            watch=Watch(),
-            progress=lambda: session.progress,
-        ) as engine:
+        durable = DurableSession(session, journal)
+        async with Engine(study, identity, durable, card.address, Watch()) as engine:
             await engine.until(lambda: session.pooled, WAIT)
             await engine.until(lambda: session.complete, WAIT)
             with suppress(PeerError):  # a last acknowledgement that nobody is left to give

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -18,7 +17,6 @@ from titan.cli import added_commands
 
 OWN = [
     "network show cycle:3",
-    "privacy cycle:4",
     "join --help",
     "fit --help",
     "rehearse --help",
@@ -63,21 +61,10 @@ def test_titan_works_without_the_laboratory(monkeypatch: pytest.MonkeyPatch) -> 
     assert "\n  compare " not in listed.stdout
     assert "\n  reproduce " not in listed.stdout
     assert titan("network", "show", "cycle:3").returncode == 0
-    for name in ("compare", "demo"):
+    for name in ("compare", "demo", "privacy"):
         missing = titan(name)
         assert missing.returncode == 2
         assert f"No such command '{name}'" in missing.stderr
-
-
-def test_a_picture_needs_the_laboratory_and_all_else_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    remove_laboratory(monkeypatch)
-    assert titan("privacy", "cycle:5").returncode == 0
-    drawn = titan("privacy", "cycle:5", "--plot", tmp_path / "network.png")
-    assert (drawn.returncode, drawn.stdout) == (1, "")
-    assert "--plot needs the package titan_lab" in drawn.stderr
-    assert "leave --plot out" in drawn.stderr
 
 
 def test_a_package_that_is_broken_is_not_taken_for_one_that_is_missing(

@@ -13,7 +13,7 @@ import pytest
 from tests.party.loopback import Gathering, run
 from titan.cli import main
 from titan.errors import PeerError
-from titan.party.taking_part import JOURNAL
+from titan.study.audit import JOURNAL
 from titan.study.ledger import Ledger
 
 Titan = Callable[..., tuple[int, str, str]]

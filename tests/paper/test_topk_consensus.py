@@ -15,7 +15,7 @@ from titan.engines import local
 from titan.engines.local import Outcome
 from titan.errors import RecoveryError
 from titan.protocol import Kind, Plan
-from titan.protocol.recovery import TopK
+from titan.protocol.recovery.topk import TopK
 from titan.ring import Ring
 
 Pairs = list[tuple[int, int]]

@@ -41,12 +41,12 @@ class Capture:
 
 @contextmanager
 def capturing() -> Iterator[Capture]:
-    capture, write = Capture(), streams._End.write
+    capture, write = Capture(), streams.Stream.write
 
-    async def noted(self: streams._End, chunk: bytes) -> None:
+    async def noted(self: streams.Stream, chunk: bytes) -> None:
         _, chunks = capture.ends.setdefault(id(self), (self, []))  # kept, so that no id comes again
         chunks.append(bytes(chunk))
         await write(self, chunk)
 
-    with patch.object(streams._End, "write", noted):
+    with patch.object(streams.Stream, "write", noted):
         yield capture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from titan.party import absence
+from titan.party import attendance
 
 
 @pytest.fixture(autouse=True)
 def _brief_absence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absence, "SECONDS", 0.1)
+    monkeypatch.setattr(attendance, "SECONDS", 0.1)

@@ -16,7 +16,7 @@ from tests.study.studies import asked
 from titan import Network
 from titan.moments import open_source
 from titan.party.engine import Watch
-from titan.party.run_progress import RunProgress
+from titan.party.run import RunProgress
 from titan.party.run_to_answer import Outcome
 from titan.party.taking_part import Choices, Party
 from titan.results import Results

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.party.given_sums import send
 from tests.party.tables import STUDY, Table, fixed
 from titan.party import wire
 from titan.party.messages import HEAD_BYTES
@@ -114,7 +115,9 @@ def good_messages(folder: Path) -> list[bytes]:
         (folder / recovery).mkdir()
         with Table(folder / recovery, recovery=recovery, solver=0) as table:
             table.run()
-            table.seats["north"].durable.send(table.seats["north"].session.tell_answer(b'{"x": 1}'))
+            send(
+                table.seats["north"].durable, table.seats["north"].session.tell_answer(b'{"x": 1}')
+            )
             table.run()
             for chunks in table.chunks.values():
                 found |= dict.fromkeys(_content(chunk) for chunk in chunks)

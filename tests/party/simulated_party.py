@@ -9,24 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from tests.party.given_sums import task
+from tests.party.given_sums import send, task
 from titan import Network
 from titan.errors import DataError
-from titan.party.durable_session import Arrival, DurableSession
-from titan.party.finished_run import FinishedRun
-from titan.party.handshake import Handshake
-from titan.party.links import Incoming, Outgoing
-from titan.party.run import Run, most_messages
+from titan.party.connecting import Handshake
+from titan.party.durable_session import Arrival, DurableSession, FinishedRun
+from titan.party.run import Run
 from titan.party.session import Session
 from titan.protocol import Plan
 from titan.ring import Residues
 from titan.study.database import Database
-from titan.study.journal import Journal
-from titan.study.run_state import RunState
+from titan.study.journal import Journal, RunState
 
 STUDY = hashlib.sha256(b"a simulated study").digest()
 ANSWER = b"what the solver found"
-MOST_MESSAGE = 1 << 20
 
 
 class KilledError(Exception):
@@ -99,7 +95,6 @@ class Process:
         except BaseException:
             self.die()
             raise
-        self.handshake = Handshake(STUDY, 1, self.name, state.nonce, "one plan")
 
     def _begin(self, rng: Random) -> RunState:
         sums = len(self.place.job.plans)
@@ -114,21 +109,13 @@ class Process:
         )
 
     def _durable(self, state: RunState) -> DurableSession:
-        place, names = self.place, self.place.network.parties
-        receivers = [names[p] for p in place.network.out_neighbours(place.party)]
-        senders = [names[p] for p in place.network.in_neighbours(place.party)]
-        incoming = {name: Incoming(MOST_MESSAGE) for name in senders}
-        if state.erased:
-            first = {name: self.journal.acknowledged_by(name) + 1 for name in receivers}
-            outgoing = {name: Outgoing(first[name]) for name in receivers}
-            rest = FinishedRun(
-                self.journal, most_messages(place.network, place.party, place.job.plans)
-            )
-            return DurableSession(rest, self.journal, outgoing, incoming)
+        place = self.place
         run = Run(STUDY, 1, place.network, place.party, state.nonce, place.solver)
+        self.handshake = Handshake(run, "one plan")
+        if state.erased:
+            return DurableSession(FinishedRun(run, place.job.plans, self.journal), self.journal)
         self.session = Session(run, task(place.job), state.keys, KeyedSigner(place.party))
-        outgoing = {name: Outgoing() for name in receivers}
-        return DurableSession(self.session, self.journal, outgoing, incoming)
+        return DurableSession(self.session, self.journal)
 
     def die(self) -> None:
         """What SIGKILL does: nothing is flushed, and the system lets the file go."""
@@ -184,7 +171,7 @@ class Process:
         self.journal.sync()
         perhaps_killed()
         if self.place.solver == self.place.party:
-            self.durable.send(session.tell_answer(ANSWER))
+            send(self.durable, session.tell_answer(ANSWER))
             perhaps_killed()
         self.durable.masks_arrived()
         self._forget(perhaps_killed)

@@ -4,8 +4,8 @@ Sessions with journals in files are driven by a scheduler that draws what happen
 up or is cut; a chunk arrives late, twice, or before the one ahead of it; rubbish arrives; a party
 is killed between any two steps or around any commit, and later made again from its journal; its
 power is cut, and what it has not waited for is lost; one that has its answer leaves though others
-still need it, and has to be asked back. Faults are drawn until they are used up; then everybody
-must come to the end.
+still need it, and has to be asked back, to stay until nothing is under way. Faults are drawn until
+they are used up; then everybody must come to the end.
 """
 
 # Rule 1: what a killed party had in memory is gone; what it had committed is there. After a power
@@ -134,6 +134,7 @@ class World:
         self.links = [(a, b) for a in range(len(network)) for b in network.out_neighbours(a)]
         self.living: dict[int, Process] = {}
         self.away: set[int] = set()
+        self.asked: set[int] = set()  # back, to stay while anything is under way
         self.forgetful: set[int] = set()  # who has had a power cut
         self.concluded: set[int] = set()
         self.connections: dict[Link, Connection] = {}
@@ -155,7 +156,8 @@ class World:
                 step(what)
             elif len(self.concluded) < len(self.places):
                 assert self.away, "somebody waits, though nobody is away and nothing is under way"
-                self.away.clear()  # they are asked to join again
+                self.asked |= self.away  # to join again
+                self.away.clear()
             else:
                 break
         else:
@@ -188,7 +190,7 @@ class World:
             yield self._accept, party
         if process.complete or process.stopped:
             yield self._conclude, party
-        if not process.needed and not process.arrivals:
+        if not process.needed and not process.arrivals and party not in self.asked:
             yield self._leave, party
         elif self.left.desertions and process.concluded:
             yield self._desert, party
@@ -216,7 +218,7 @@ class World:
 
     def _acknowledgement(self, link: Link, connection: Connection) -> Iterator[Step]:
         sender, receiver = self._ends(link)
-        if receiver.durable.accepted(sender.name) > connection.told:
+        if receiver.durable.accepted[sender.name] > connection.told:
             yield self._acknowledge, link
 
     def _draws(self, fault: str, chance: float = 1.0) -> bool:
@@ -249,7 +251,7 @@ class World:
         assert len(durable.unacknowledged()) == sum(map(len, durable.outgoing.values()))
         for peer, source in durable.incoming.items():
             link = self.network.index(peer), process.place.party
-            assert source.expected == durable.accepted(peer) >= self.acknowledged.get(link, 0)
+            assert source.expected == durable.accepted[peer] >= self.acknowledged.get(link, 0)
 
     def _check_numbers(self, process: Process) -> None:
         """A number is used for one message, whether that was sent yet or not."""
@@ -409,7 +411,7 @@ class World:
         sender, receiver = self._ends(link)
         connection = self.connections[link]
         receiver.durable.confirm()
-        connection.told = self.acknowledged[link] = receiver.durable.confirmed(sender.name)
+        connection.told = self.acknowledged[link] = receiver.durable.confirmed[sender.name]
         connection.acks.append(wire.encode(Ack(connection.told)))
 
     def _hear(self, link: Link) -> None:

@@ -19,7 +19,7 @@ from titan import Network
 from titan.errors import TitanError
 from titan.party import wire
 from titan.party.durable_session import Arrival, DurableSession, Refused
-from titan.party.links import Incoming, Outgoing
+from titan.party.links import Incoming
 from titan.party.run import Run
 from titan.party.session import Session
 from titan.protocol import Plan, RecoveryName
@@ -126,10 +126,7 @@ class Table:
             nonce=new.run.nonce, keys=[fixed("key", party, n) for n in range(2)],
             data_digest=journal.keyed_digest([repr(INPUTS[party]).encode()]),
         )  # fmt: skip
-        outs = {self.network.parties[p]: Outgoing() for p in self.network.out_neighbours(party)}
-        most = new.largest_message
-        ins = {self.network.parties[p]: Incoming(most) for p in self.network.in_neighbours(party)}
-        self.seats[name] = Seat(new, DurableSession(new, journal, outs, ins), journal)
+        self.seats[name] = Seat(new, DurableSession(new, journal), journal)
         return self.seats[name]
 
     def leave(self, name: str) -> None:
@@ -180,7 +177,7 @@ class Table:
             assert isinstance(piece, wire.Piece)
             done = theirs.incoming[sender].take(piece)
         refused = theirs.accept([Arrival(sender, number, done)]) if done is not None else []
-        mine.acknowledged(receiver, theirs.accepted(sender))
+        mine.acknowledged(receiver, theirs.accepted[sender])
         return refused
 
     def run(self, until: Callable[[], bool] = lambda: False) -> None:

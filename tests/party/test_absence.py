@@ -18,21 +18,21 @@ import pytest
 from tests.cli.test_commands import titan
 from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run, until
 from titan.errors import AbsentError, DataError, MessageError, ReleaseError, TitanError
-from titan.party import absence, taking_part, wire
+from titan.party import attendance, taking_part, wire
 from titan.party.attendance import Attendance
 from titan.party.attendance import absence as signed
-from titan.party.link_status import link_statuses
-from titan.party.run_events import RunEvents, Watch
-from titan.party.run_progress import CONNECTING, RunProgress
-from titan.party.taking_part import JOURNAL, Party
+from titan.party.run import CONNECTING, RunProgress
+from titan.party.run_events import RunEvents, Watch, link_statuses
+from titan.party.taking_part import Party
 from titan.party.wire import Absence, Here
+from titan.study.audit import JOURNAL
 
 LONG = 3600.0  # seconds: whoever waits for a clock waits for longer than the test
 
 
 @pytest.fixture(autouse=True)
 def _until_all_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absence, "SECONDS", LONG)
+    monkeypatch.setattr(attendance, "SECONDS", LONG)
     monkeypatch.setattr(taking_part, "Absentee", Telling)
 
 
@@ -43,7 +43,7 @@ def other_columns(g: Gathering) -> Party:
 
 def refused_by_the_ledger(g: Gathering) -> Party:
     g.write("east", rows("east", 13))
-    with patch.object(absence, "SECONDS", 0.0), pytest.raises(TitanError, match="nothing came"):
+    with patch.object(attendance, "SECONDS", 0.0), pytest.raises(TitanError, match="nothing came"):
         asyncio.run(g.join("east", wait=0.1, run=7))
     g.write("east", rows("east", 12))
     return g.party("east")
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Callable[[Gathering], Party], str]] = {
 }
 
 
-class Telling(absence.Absentee):
+class Telling(attendance.Absentee):
     """Goes on until the others have ended, however they were told: a neighbour may have left."""
 
     made: ClassVar[list[Telling]] = []
@@ -139,7 +139,7 @@ def test_what_is_in_the_rows_is_told_to_nobody(
 ) -> None:
     g = Gathering(tmp_path)
     g.write("east", text)
-    with patch.object(absence.Absentee, "tell") as tell:
+    with patch.object(attendance.Absentee, "tell") as tell:
         with pytest.raises(kind):
             run(g.join("east"))
         assert not tell.called
@@ -151,7 +151,7 @@ def test_who_has_begun_goes_on_with_the_same_command(tmp_path: Path) -> None:
     with pytest.raises(TitanError, match="nothing came"):
         run(g.join("east", wait=0.1))
     right = (tmp_path / "east.csv").read_text()
-    with patch.object(absence.Absentee, "tell") as tell, pytest.raises(DataError):
+    with patch.object(attendance.Absentee, "tell") as tell, pytest.raises(DataError):
         run(other_columns(g).join(lambda _: None))
     assert not tell.called
     g.write("east", right)
@@ -178,7 +178,7 @@ def test_when_it_comes_after_all_the_same_run_goes_on(tmp_path: Path) -> None:
 
 def test_nobody_is_there(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
-    with patch.object(absence, "SECONDS", 0.1), pytest.raises(DataError, match="no column"):
+    with patch.object(attendance, "SECONDS", 0.1), pytest.raises(DataError, match="no column"):
         run(other_columns(g).join(lambda _: None))
 
 
@@ -225,7 +225,7 @@ def test_declined_while_another_process_takes_part(
 
 
 def absence_untold() -> Any:
-    return patch.object(absence.Absentee, "tell", side_effect=AssertionError)
+    return patch.object(attendance.Absentee, "tell", side_effect=AssertionError)
 
 
 def journal_of(folder: Path) -> Any:
@@ -237,14 +237,14 @@ def journal_of(folder: Path) -> Any:
 # -- what counts ------------------------------------------------------------------------------
 
 
-def attendance(g: Gathering, events: RunEvents, begun: set[str]) -> Attendance:
+def attending(g: Gathering, events: RunEvents, begun: set[str]) -> Attendance:
     links = link_statuses(g.study, "north")
     return Attendance(g.study, 1, "north", links, events, lambda: begun)
 
 
 def heard(g: Gathering, chunk: Absence | Here, begun: set[str] | None = None) -> RunEvents:
     events = RunEvents(Watch(), lambda: RunProgress(CONNECTING))
-    attendance(g, events, begun or set()).take(chunk)
+    attending(g, events, begun or set()).take(chunk)
     return events
 
 
@@ -309,8 +309,8 @@ def test_who_came_and_went_is_missing_to_its_neighbours(tmp_path: Path) -> None:
     async def story() -> None:
         g = Gathering(tmp_path)
         events = RunEvents(Watch(), lambda: RunProgress(CONNECTING))
-        here = attendance(g, events, set())
-        links = {link.peer: link for link in here._links.values()}
+        here = attending(g, events, set())
+        links = {link.peer: link for link in here.links.values()}
         waits = RunProgress(CONNECTING, ["east", "south"])
         assert here.named(waits).waiting == ["east", "south"]
         links["south"].opened()

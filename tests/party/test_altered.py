@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,9 +60,9 @@ def play(table: Table, kind: Kind, place: Place | None, alter: Alter) -> dict[st
                 here = (sender, receiver, frame.sum, frame.round)
                 seen.append(here)
                 if here == place:
-                    queue = table.seats[sender].durable.outgoing[receiver]._waiting
-                    queue[0] = alter(message)
-                    assert queue[0] != message
+                    queue = table.seats[sender].durable.outgoing[receiver].waiting
+                    queue[0] = replace(queue[0], body=alter(message))
+                    assert queue[0].body != message
             try:
                 refused = [item.reason for item in table.deliver(sender, receiver)]
             except TitanError as error:

@@ -12,9 +12,8 @@ from titan.errors import FileError
 from titan.party import arrival_queue
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.durable_session import Arrival, DurableSession, Refused
-from titan.party.link_status import LinkStatus
-from titan.party.run_events import RunEvents, Watch
-from titan.party.run_progress import RunProgress
+from titan.party.run import RunProgress
+from titan.party.run_events import LinkStatus, RunEvents, Watch
 from titan.party.wire import MOST_CHUNK, Role
 
 NEVER = 1e6  # seconds
@@ -34,8 +33,9 @@ class Taker:
         self.taken += len(arrivals)
         return []
 
-    def accepted(self, _: str) -> int:
-        return self.taken
+    @property
+    def accepted(self) -> dict[str, int]:
+        return {"east": self.taken}
 
     def heard_all(self, _: str) -> bool:
         return self.ended

@@ -16,11 +16,11 @@ from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run
 from titan.errors import DataError, PeerError, TitanError
 from titan.party import run_to_answer
 from titan.party.durable_session import DurableSession
+from titan.party.run import RunProgress
 from titan.party.run_events import RunEvents, Watch
-from titan.party.run_progress import RunProgress
 from titan.party.session import Session
-from titan.party.taking_part import JOURNAL, TRANSCRIPT
 from titan.study import Link
+from titan.study.audit import JOURNAL, TRANSCRIPT
 from titan.study.journal import Journal
 
 

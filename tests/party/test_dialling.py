@@ -10,9 +10,10 @@ from unittest.mock import patch
 import pytest
 
 from titan.party.connecting import Connections
-from titan.party.link_status import LinkStatus
 from titan.party.links import Outgoing
+from titan.party.run_events import LinkStatus
 from titan.party.wire import Role
+from titan.study.frames import Frame
 
 
 @pytest.mark.parametrize(
@@ -25,12 +26,12 @@ def test_a_message_that_is_refused_each_time_is_not_sent_ten_times_a_second(
     link, outgoing = LinkStatus("south", Role.SENDER), Outgoing()
     connections: Any = Connections.__new__(Connections)
     connections._diallers = {"south": None}
-    connections._durable = SimpleNamespace(outgoing={"south": outgoing})
+    connections.durable = SimpleNamespace(outgoing={"south": outgoing})
 
     async def tried(_: LinkStatus) -> None:
         link.up = True
         if carries:
-            outgoing.add(b"message")
+            outgoing.waiting.append(Frame("south", outgoing.next, "END", b"message"))
             outgoing.acknowledged(outgoing.next)
 
     async def sleep(pause: float) -> None:

@@ -15,8 +15,9 @@ from tests.cli.test_commands import titan
 from tests.party.loopback import NAMES, Gathering, run
 from titan import errors
 from titan.errors import RankError, ReleaseError, TitanError, WaitError
-from titan.party.taking_part import JOURNAL, Party
+from titan.party.taking_part import Party
 from titan.results import Results, decode, encode
+from titan.study.audit import JOURNAL
 from titan.study.journal import Journal
 
 

@@ -26,19 +26,21 @@ import pytest
 
 from tests.party import tables
 from tests.party.capture import Capture, capturing
+from tests.party.given_sums import send
 from tests.party.loopback import Gathering, run
 from tests.party.tables import INPUTS, Table, fixed
 from titan import Network
 from titan.moments import moments_file
 from titan.party import private_sums, wire
 from titan.party.messages import HEAD_BYTES, Enclosed, Told
-from titan.party.taking_part import TRANSCRIPT, Party
+from titan.party.taking_part import Party
 from titan.party.wire import Piece
 from titan.protocol import Agent, RecoveryName
 from titan.protocol.masking import JournaledMasks
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.results import encode
 from titan.ring import Residues
+from titan.study.audit import TRANSCRIPT
 from titan.study.journal import Journal
 
 NORTH, EAST, SOUTH, WEST = range(4)
@@ -85,9 +87,9 @@ def seen_by_east(
         table.run()
         mask = next(c for c in table.chunks["north", "south"] if is_mask(c))
         answer = hashlib.sha256(mask).digest() if careless else b"42"
-        table.seats["north"].durable.send(table.seats["north"].session.tell_answer(answer))
+        send(table.seats["north"].durable, table.seats["north"].session.tell_answer(answer))
         table.run()
-        assert all(seat.session.ended for seat in table.seats.values())
+        assert all(str(seat.session.progress) == "end" for seat in table.seats.values())
         told = table.seats["north"].journal.messages()
         shown: list[object] = [told, table.totals("north"), table.seats["north"].session.agreed]
         hidden = []

@@ -12,23 +12,24 @@ import pytest
 from tests.party.simulated_party import STUDY, Place, Process, Vectors
 from tests.party.simulation import RING
 from titan import Network
-from titan.party.handshake import Handshake
+from titan.party.connecting import Handshake
+from titan.party.run import Run
 from titan.party.wire import Hello, Role
 from titan.protocol import Plan
 
+NETWORK = Network.cycle(["north", "east", "south"])
 SOUTHS = bytes(range(32))
 
 
 def souths_hello() -> Hello:
     """South is to send to north."""
-    return Handshake(STUDY, 1, "south", SOUTHS, "one plan").hello(Role.SENDER, "north")
+    return Handshake(Run(STUDY, 1, NETWORK, 2, SOUTHS), "one plan").hello(Role.SENDER, "north")
 
 
 @pytest.fixture
 def north(tmp_path: Path) -> Any:
-    network = Network.cycle(["north", "east", "south"])
-    job = Vectors([Plan.make(network, RING, 1)], [RING.from_ints([7])])
-    process = Process(Place(0, network, job, None, tmp_path), Random(0), lambda _: None)
+    job = Vectors([Plan.make(NETWORK, RING, 1)], [RING.from_ints([7])])
+    process = Process(Place(0, NETWORK, job, None, tmp_path), Random(0), lambda _: None)
     yield process
     process.journal.close()
 

@@ -8,13 +8,14 @@ from titan.errors import MessageError
 from titan.party import wire
 from titan.party.links import Incoming, Outgoing
 from titan.party.wire import PIECE_BYTES, Piece
+from titan.study.frames import Frame
 
 
 def three_of_five() -> Outgoing:
     """Messages 2, 3 and 4 wait; 0 and 1 have arrived."""
     link = Outgoing()
     for number in range(5):
-        link.add(bytes([number]))
+        link.waiting.append(Frame("south", number, "END", bytes([number])))
     assert link.acknowledged(2)
     return link
 

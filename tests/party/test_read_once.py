@@ -61,7 +61,7 @@ def test_a_message_for_a_sum_that_has_not_begun(tmp_path: Path) -> None:
     with Table(tmp_path, network, "tree") as table, counting() as calls:
         while due := table.due():
             assert table.deliver(*order.choice(due)[:2]) == []
-            early += sum(len(seat.session._sums._waiting) for seat in table.seats.values())
+            early += sum(len(seat.session.sums._waiting) for seat in table.seats.values())
         assert early, "some were kept for a while"
         assert all(table.totals(name) == TOTALS for name in NAMES)
         assert calls == _received(table, NAMES)

@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
+from tests.party.given_sums import send
 from tests.party.simulated_party import Place, Process, Vectors
 from tests.party.simulation import RING
 from tests.party.tables import Table
@@ -20,7 +21,7 @@ from titan.errors import FileError
 from titan.party import wire
 from titan.party.durable_session import Arrival
 from titan.party.messages import LAST, Enclosed, Told
-from titan.party.ready import Ready
+from titan.party.run import Ready
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
 from titan.study.frames import Frame
@@ -40,7 +41,7 @@ def test_a_vector_for_a_later_sum_without_its_signature_is_refused_at_once(tmp_p
     refused = process.durable.accept([Arrival("south", 0, memoryview(message))])
     assert [(each.peer, each.number) for each in refused] == [("south", 0)]
     assert "15 bytes of signatures" in refused[0].reason
-    assert process.durable.accepted("south") == 0
+    assert process.durable.accepted["south"] == 0
     process.journal.close()
 
 
@@ -62,7 +63,7 @@ def test_a_mask_that_was_taken_and_erased_is_not_asked_for_again(tmp_path: Path)
     process.journal.close()
     again = _process(tmp_path)
     assert again.concluded
-    assert again.durable.accepted("south") == again.durable.incoming["south"].expected == 2
+    assert again.durable.accepted["south"] == again.durable.incoming["south"].expected == 2
     again.journal.close()
 
 
@@ -79,7 +80,7 @@ def test_what_is_not_on_disk_is_neither_confirmed_nor_sent(tmp_path: Path) -> No
         process.durable.accept([Arrival("south", 0, memoryview(nonce.body))])
     assert process.session is not None
     assert "south" in process.session.nonces, "it was taken, and would have been passed on"
-    assert process.durable.accepted("south") == 0
+    assert process.durable.accepted["south"] == 0
     assert len(process.durable.outgoing["east"]) == waiting
     south.journal.close()
     process.journal.close()
@@ -136,10 +137,10 @@ def test_what_follows_a_message_that_was_refused_comes_again(tmp_path: Path) -> 
     rubbish, good = memoryview(b"rubbish"), memoryview(nonce.body)
     refused = process.durable.accept([Arrival("south", 0, rubbish), Arrival("south", 1, good)])
     assert [each.number for each in refused] == [0]
-    assert process.durable.accepted("south") == process.durable.incoming["south"].expected == 0
+    assert process.durable.accepted["south"] == process.durable.incoming["south"].expected == 0
     assert list(process.journal.incoming()) == []
     assert process.durable.accept([Arrival("south", 0, good)]) == []
-    assert process.durable.accepted("south") == 1
+    assert process.durable.accepted["south"] == 1
     south.journal.close()
     process.journal.close()
 
@@ -173,7 +174,7 @@ def _deliver(parties: list[Process], held: tuple[str, str] | None = None) -> Non
         for sender, receiver in product(parties, parties):
             if receiver.name not in sender.durable.outgoing:
                 continue
-            number = receiver.durable.accepted(sender.name)
+            number = receiver.durable.accepted[sender.name]
             waiting = sender.durable.outgoing[receiver.name]
             if number == waiting.next:
                 continue
@@ -230,10 +231,10 @@ def test_the_session_alone_says_when_to_wait_for_the_disk(
         process.durable.outgoing["east"].next
     )
     frame = Frame("east", sequence, "NONCE" if sum_ is None else "PARTIAL", b"x", sum_)
-    process.durable.send(Ready([frame], must_sync))
+    send(process.durable, Ready([frame], must_sync))
     assert released == ([sequence] if must_sync else []), "a sync, when it was not yet released"
     assert process.durable.outgoing["east"].next == sequence + 1
-    process.durable.send(Ready([replace(frame, sequence=sequence + 1)]))
+    send(process.durable, Ready([replace(frame, sequence=sequence + 1)]))
     assert len(released) == must_sync, "it is said for these messages, not for later ones"
     process.journal.close()
 
@@ -248,7 +249,7 @@ def test_no_answer_before_the_own_digest(tmp_path: Path) -> None:
     ]
     _deliver(parties, held=("east", "north"))
     early = Told(1, bytes(64), b"an answer").encode("ANSWER")
-    number = parties[0].durable.accepted("south")
+    number = parties[0].durable.accepted["south"]
     (refused,) = parties[0].durable.accept([Arrival("south", number, memoryview(early))])
     assert "before this party could have agreed" in refused.reason
     for party in parties:

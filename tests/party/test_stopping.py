@@ -31,7 +31,8 @@ def too_few() -> TitanError:
 def ended_in_order(table: Table) -> bool:
     """Every link has carried its last message, and it was acknowledged."""
     return all(
-        seat.session.ended and not seat.durable.unacknowledged() for seat in table.seats.values()
+        str(seat.session.progress) == "end" and not seat.durable.unacknowledged()
+        for seat in table.seats.values()
     )
 
 
@@ -86,7 +87,7 @@ def test_when_one_party_stops_alone_the_others_do_not_wait_for_it(
 ) -> None:
     """Its error is its own; the others hear that it has ended, each from its neighbours."""
     with Table(tmp_path, network, recovery) as table:
-        cast("Whole", table.seats["south"].session._sums._part).stop = too_few
+        cast("Whole", table.seats["south"].session.sums._part).stop = too_few
         table.run()
         found = errors(table)
         assert found.pop("south") == "too few rows in all"

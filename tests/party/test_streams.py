@@ -10,7 +10,7 @@ import pytest
 
 from tests.party.campaign.trial import free_port
 from tests.study.parties import identity
-from titan.party.streams import Dialler, Listener, Stream, StreamEndedError, _End
+from titan.party.streams import Dialler, Listener, Stream, StreamEndedError
 from titan.study import Card
 
 SLOWNESS = 1.0  # seconds; ten times the first pause between two tries
@@ -46,7 +46,7 @@ def test_a_stream_that_is_over_is_told_as_such(error: Exception) -> None:
             await work
 
     over = Over(error)
-    end = _End(over, over.done_writing)
+    end = Stream(over, over.done_writing)
     for work in (end.read(), end.write(b"chunk"), end.finish()):
         asyncio.run(use(work))
 

@@ -24,12 +24,12 @@ from titan.moments import Moments, open_source
 from titan.party.messages import Told
 from titan.party.private_sums import digest_of_sums
 from titan.party.run import run_identity
-from titan.privacy.reconstruction import partial_sums
 from titan.privacy.view import PlannedSum, Record, RecordedSum, View
 from titan.protocol import Kind
 from titan.protocol.masking import JournaledMasks
 from titan.study import Study
 from titan.study.journal import Journal
+from titan_lab.privacy.reconstruction import partial_sums
 
 NAMES = ("a", "b", "c", "d")
 LINKS = "from,to\n" + "\n".join(f"{p},{q}\n{q},{p}" for p, q in ("ab", "bc", "cd")) + "\n"

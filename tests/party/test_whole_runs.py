@@ -17,10 +17,9 @@ from titan.joint.meeting import Meeting
 from titan.party.messages import HEAD_BYTES
 from titan.party.run_to_answer import told_results
 from titan.party.session import Session
-from titan.party.taking_part import JOURNAL, TRANSCRIPT
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.results import Results, encode
-from titan.study.audit import audit
+from titan.study.audit import JOURNAL, TRANSCRIPT, audit
 from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.transcript import verify
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import networks
 from titan import Network
 from titan.errors import InputError, NetworkError, NotStronglyConnectedError, PlanError
-from titan.privacy.audit import audit, infer
+from titan_lab.privacy.audit import audit, infer
 
 
 def brute_force(network: Network, tau: int) -> tuple[dict[int, bool], list[tuple[str, ...]]]:

@@ -20,9 +20,9 @@ from tests.privacy.enumeration import Column, read
 from tests.strategies import networks
 from titan import Network
 from titan.engines import local
-from titan.privacy.audit import infer
 from titan.protocol import Kind, Plan, RecoveryName
 from titan.ring import Residues, Ring
+from titan_lab.privacy.audit import infer
 
 
 class Units:

@@ -19,8 +19,9 @@ import titan
 from tests.cli.test_commands import answer
 from tests.strategies import networks
 from titan import Network
-from titan.privacy.reconstruction import own_input, partial_sums
+from titan.privacy.view import sum_of_inputs
 from titan.protocol import MaskMode, RecoveryName
+from titan_lab.privacy.reconstruction import partial_sums
 
 RECOVERIES = ["topk", "flood", "tree"]
 PATH = Network([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("c", "d"), ("d", "c")])
@@ -56,7 +57,7 @@ def test_a_party_s_own_messages_tell_its_input(recovery: Any, masks: Any) -> Non
     for party in PATH.parties:
         view = out.view([party])
         plan = view.sums[0].plan
-        found = plan.ring.to_ints(own_input(plan, party, list(view)))
+        found = plan.ring.to_ints(sum_of_inputs(plan, [party], list(view)))
         assert found == [*view.inputs[party][0], 1]
 
 

@@ -22,7 +22,7 @@ ORDER = [
     "privacy", "results", "moments", "leastsquares", "release", "inputs", "joint",
     "matrices", "study", "fitting", "party", "joining", "cli", "__main__",
 ]  # fmt: skip
-LAB_ORDER = ["attacks", "datasets", "pictures", "compare", "experiments", "cli"]
+LAB_ORDER = ["attacks", "datasets", "privacy", "pictures", "compare", "experiments", "cli"]
 ORDERS = pytest.mark.parametrize(
     ("root", "order"), [(ROOT, ORDER), (LAB, LAB_ORDER)], ids=["titan", "lab"]
 )

@@ -15,7 +15,7 @@ from tests.sums import plain_sum, random_inputs, stacked
 from titan import Network
 from titan.engines import local, vectorised
 from titan.protocol import Kind, Plan
-from titan.protocol.recovery import TopK
+from titan.protocol.recovery.topk import TopK
 from titan.protocol.recovery.topk_lists import recover_all
 from titan.ring import Ring
 

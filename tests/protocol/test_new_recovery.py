@@ -24,7 +24,6 @@ from tests.sums import plain_sum, random_inputs, stacked
 from titan import Network
 from titan.engines import ENGINES, EngineName
 from titan.errors import MessageError, PlanError
-from titan.privacy.reconstruction import partial_sums
 from titan.protocol import Kind, Plan, RecoveryName
 from titan.protocol.messages import Payload
 from titan.protocol.recovery import RECOVERIES, recovery_names
@@ -38,6 +37,7 @@ from titan.protocol.recovery.interface import (
 )
 from titan.ring import Residues, Ring
 from titan.study.preflight import check
+from titan_lab.privacy.reconstruction import partial_sums
 
 NET = Network([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "a")])
 Vectors = dict[int, Residues]

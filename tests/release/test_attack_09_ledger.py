@@ -21,7 +21,7 @@ from tests.party.loopback import NAMES, Gathering, answers_agree, run
 from tests.study.studies import regression
 from titan.errors import PeerError, ReleaseError
 from titan.network import Network
-from titan.party import absence
+from titan.party import attendance
 from titan.release import Category, Column, Dictionary, Number
 from titan.study import Link, Study
 from titan.study.ledger import Ledger
@@ -36,7 +36,7 @@ FORMULA = "weight ~ age + sex"
 
 @pytest.fixture(autouse=True)
 def _nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absence, "SECONDS", 0.0)
+    monkeypatch.setattr(attendance, "SECONDS", 0.0)
 
 
 def patients(count: int = 60, seed: int = 1) -> pa.Table:

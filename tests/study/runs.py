@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from titan.study.frames import Frame
-from titan.study.journal import Journal
-from titan.study.run_state import RunState
+from titan.study.journal import Journal, RunState
 
 STUDY = "ab" * 32
 PARTIES = ("north", "east", "south")

@@ -14,7 +14,6 @@ from titan.cli import (
     ledger,
     moments,
     network,
-    privacy,
     rehearse,
     runs,
     solve,
@@ -38,7 +37,6 @@ app.command("average")(average.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
-app.command("privacy")(privacy.command)
 app.command("rehearse")(rehearse.command)
 app.command("show")(runs.show)
 app.command("solve")(solve.command)

@@ -1,9 +1,9 @@
-"""What other packages add: the laboratory's commands, such as `titan demo`, and its pictures."""
+"""What other packages add: the laboratory's commands, such as `titan demo`."""
 
 # Rule 1: nothing in titan imports such a package: its name stands here as text, and where it is
 #         not installed, titan has its own commands and no others.
-# Rule 2: it is loaded when all commands are listed, when what was typed is not a command of
-#         titan's own, or for a picture: no command that reads an organisation's rows runs its code.
+# Rule 2: it is loaded when all commands are listed, or when what was typed is not a command of
+#         titan's own: no command that reads an organisation's rows runs its code.
 # Rule 3: it cannot replace a command of titan's.
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from typing import Any
 
 from typer.core import TyperGroup
 from typer.main import get_group
-
-from titan.errors import InputError
 
 PACKAGES = ("titan_lab",)
 """Each has a module `cli` whose `app` holds its commands."""
@@ -37,16 +35,6 @@ class Commands(TyperGroup):
         for module in _installed():
             for name, command in get_group(module.app).commands.items():
                 self.commands.setdefault(name, command)
-
-
-def added(name: str, use: str) -> Any:
-    """A function that one of these packages offers beside its commands."""
-    for module in _installed():
-        if hasattr(module, name):
-            return getattr(module, name)
-    raise InputError(
-        f"{use} needs the package {PACKAGES[0]}, which is not installed", hint=f"leave {use} out"
-    )
 
 
 def _installed() -> Iterator[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
-from titan.cli.output import give, progress_bar
+from titan.cli.output import give, waiting
 from titan.decimals import decimal
 from titan.errors import FileError, InputError
 
@@ -53,8 +53,8 @@ def command(
     values = {party: x[0] if len(x) == 1 else x for party, x in read.items()}
     most = None if bound is None else _number(bound, "--bound")
     choices = sums.given(tau=tau, engine=engine, bound=most)
-    with progress_bar("rounds") as progress:
-        out = average(values, net, progress=progress, **choices)
+    with waiting("rounds") as wait:
+        out = average(values, net, progress=wait.rounds, **choices)
     give(out.to_dict(), lambda: _print(out, net, tau), json=json)
 
 

@@ -26,7 +26,7 @@ from titan.errors import InputError, WaitError
 
 if TYPE_CHECKING:
     from titan.party.engine import Watch
-    from titan.party.run_progress import RunProgress
+    from titan.party.run import RunProgress
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
     from titan.results import Results

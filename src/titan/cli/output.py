@@ -42,23 +42,19 @@ def fail(error: TitanError) -> NoReturn:
     sys.exit(error.exit_status)
 
 
-def show_json(answer: Mapping[str, Any]) -> None:
-    print(_as_json(answer))
-
-
 def give(
     answer: Mapping[str, Any], as_text: Callable[[], None], *, json: bool, save: Path | None = None
 ) -> None:
     """An answer as was asked: JSON or text, and JSON in a file."""
     if json:
-        show_json(answer)
+        print(as_json(answer))
     else:
         as_text()
     if save is not None:
-        write_text(save, _as_json(answer) + "\n")
+        files.write(save, f"{as_json(answer)}\n".encode(), force=True)
 
 
-def _as_json(answer: Mapping[str, Any]) -> str:
+def as_json(answer: Mapping[str, Any]) -> str:
     """JSON knows no infinity and nothing undefined: both are null."""
     return json.dumps(finite(answer), indent=2, allow_nan=False)
 
@@ -154,10 +150,6 @@ def check_writable(path: Path) -> None:
         raise FileError(f"{path} cannot be written: permission denied")
 
 
-def write_text(path: Path, text: str) -> None:
-    files.write(path, text.encode(), force=True)
-
-
 # -- progress ---------------------------------------------------------------------------------
 
 
@@ -168,13 +160,6 @@ class Waiting:
     rows: Callable[[int], None] | None = None
     """With the number of rows read since the last call."""
     rounds: Callable[[int, int], None] | None = None
-
-
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal, nothing in a pipe."""
-    with waiting(what) as wait:
-        yield wait.rounds
 
 
 @contextmanager

@@ -96,8 +96,8 @@ def command(
     _check_kind(file, data, party, options.given(**chosen, **vars(asked)))
     content = sums.given(tau=tau, **conditions.given())
     questions, said = asked.questions(), asked.columns()
+    from titan.joining import load
     from titan.party.rehearsal import rehearse, workplace
-    from titan.party.run_results import load
 
     if out is not None and out.is_dir() and any(out.iterdir()):
         raise FileError(f"{out} is not empty", hint="name a new folder")

@@ -15,8 +15,7 @@ from __future__ import annotations
 import asyncio
 
 from titan.party.durable_session import Arrival, DurableSession
-from titan.party.link_status import LinkStatus, LinkStatuses
-from titan.party.run_events import RunEvents
+from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
 from titan.party.wire import MOST_CHUNK, Role
 
 _MOMENT = 0.1  # seconds
@@ -54,13 +53,13 @@ class ArrivalQueue:
                 self.confirm()
 
     def _hand_over(self, arrivals: list[Arrival]) -> None:
-        before = self._accepted()
+        before = self._durable.accepted
         for refused in self._durable.accept(arrivals):
             self._events.tell_once(
                 refused.peer, f"message {refused.number} refused: {refused.reason}"
             )
             self._from[refused.peer].break_off(refused.reason)
-        if self._accepted() == before:  # what is refused again and again is not progress
+        if self._durable.accepted == before:  # what is refused again and again is not progress
             return
         self.wake_senders()
         self._events.progressed()
@@ -86,9 +85,6 @@ class ArrivalQueue:
         """Send what was released."""
         for peer in self._durable.take_written_to():
             self._to[peer].wake.set()
-
-    def _accepted(self) -> list[int]:
-        return [self._durable.accepted(peer) for peer in self._durable.incoming]
 
 
 def _by_peer(links: LinkStatuses, role: Role) -> dict[str, LinkStatus]:

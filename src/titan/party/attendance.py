@@ -1,64 +1,73 @@
 """Who has come and who will not, as parties tell each other beside the run's messages.
 
-Both are for those who wait. That a party has come is passed on so that only who is missing is
-named; nobody computes with it. That a party does not take part ends the run of all who hear of it:
-each passes it on before it leaves.
+Both are for those who wait: nobody waits in the dark. That a party has come is passed on so that
+only who is missing is named; nobody computes with it. That a party does not take part ends the run
+of all who hear of it: each passes it on before it leaves.
 """
 
 # Rule 1: an absence counts under its party's own signature for this study and run, and only while
 #         nothing of the run has come from that party: what has begun goes on.
 # Rule 2: its reason is quoted as that party's words.
 # Rule 3: nothing of this is kept: when everybody comes after all, the same run goes on.
+# Rule 4: what is told is a sentence of this file, never the error itself; and nothing at all where
+#         the reason is in the rows: "do you have such a patient?" must not be answered.
+# Rule 5: only who has not begun the run stays away from it: what has begun goes on with the same
+#         command.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 
-from titan.errors import AbsentError, MessageError
+import grpc
+import grpc.aio
+
+from titan.errors import AbsentError, MessageError, PeerError, TitanError
 from titan.party import wire
-from titan.party.link_status import LinkStatuses
-from titan.party.run_events import RunEvents
-from titan.party.run_progress import CONNECTING, RunProgress
+from titan.party.run import CONNECTING, DOES_NOT_TAKE_PART, RunProgress
+from titan.party.run_events import LinkStatuses, RunEvents, link_statuses
+from titan.party.streams import CLOSING_SECONDS, Dialler, Listener, Stream, StreamEndedError
 from titan.party.wire import Absence, Here
-from titan.study import Identity, Study
+from titan.study import Card, Identity, Study
 
-DOES_NOT_TAKE_PART = "does not take part"
+SECONDS = 5.0  # to reach those who are there
+_PAUSE = 0.2  # seconds between two tries to connect
+_GRACE = 0.2  # seconds for handlers to end when the listener closes
 
 
+@dataclass
 class Attendance:
     """What one party knows of the others' coming; `begun` says who has told its nonce."""
 
-    def __init__(
-        self,
-        study: Study,
-        run: int,
-        me: str,
-        links: LinkStatuses,
-        events: RunEvents,
-        begun: Callable[[], Collection[str]],
-    ) -> None:
-        self._study = study
-        self._run = run
-        self._names = study.network.parties
-        self._links = links
-        self._events = events
-        self._begun = begun
-        self._came = {me}
+    study: Study
+    run: int
+    me: str
+    links: LinkStatuses
+    events: RunEvents
+    begun: Callable[[], Collection[str]]
+
+    def __post_init__(self) -> None:
+        self._names = self.study.network.parties
+        self._came = {self.me}
 
     def came(self, names: Iterable[str]) -> None:
         """Somebody has; those who wait with this party are told."""
         new = set(names) - self._came
         if new:
             self._came |= new
-            for link in self._links.values():
+            for link in self.links.values():
                 link.wake.set()
-            self._events.progressed()
+            self.events.progressed()
 
     def unknown_to(self, told: set[str]) -> Here | None:
         """Who else has come than those that somebody was `told` of."""
         if len(told) == len(self._names):
             return None
-        new = (self._came | set(self._begun())) - told
+        new = (self._came | set(self.begun())) - told
         return Here(tuple(sorted(map(self._names.index, new)))) if new else None
 
     def names(self, here: Here) -> list[str]:
@@ -73,13 +82,13 @@ class Attendance:
             self.came(self.names(chunk))
             return
         name = self._names[chunk.party]
-        signed = _data(self._study, self._run, chunk.party, chunk.reason)
-        if not self._study.parties[chunk.party].verify(chunk.signature, signed):
+        signed = _data(self.study, self.run, chunk.party, chunk.reason)
+        if not self.study.parties[chunk.party].verify(chunk.signature, signed):
             raise MessageError(f"an absence that {name} did not sign for this run")
-        if name in self._begun():
+        if name in self.begun():
             raise MessageError(f"an absence of {name}, who has begun")
-        self._events.last_words = wire.encode(chunk)
-        self._events.fail(
+        self.events.last_words = wire.encode(chunk)
+        self.events.fail(
             AbsentError(
                 f'{name} {DOES_NOT_TAKE_PART}: "{chunk.reason}"',
                 hint=f"talk to {name}; if it comes after all, the same command takes part again",
@@ -90,8 +99,8 @@ class Attendance:
         """While the parties come, for whom it waits is who is not there."""
         if progress.phase != CONNECTING:
             return progress
-        up = {link.peer for link in self._links.values() if link.up}
-        gone = {link.peer for link in self._links.values()} - up
+        up = {link.peer for link in self.links.values() if link.up}
+        gone = {link.peer for link in self.links.values()} - up
         missing = [n for n in progress.waiting if n in gone or n not in self._came]
         return RunProgress(CONNECTING, missing or progress.waiting)
 
@@ -105,3 +114,90 @@ def absence(study: Study, identity: Identity, run: int, reason: str) -> Absence:
 def _data(study: Study, run: int, party: int, reason: str) -> bytes:
     numbers = run.to_bytes(4, "little") + party.to_bytes(4, "little")
     return b"titan ABSENCE\n" + bytes.fromhex(study.digest) + numbers + reason.encode()
+
+
+# -- a party that does not take part ----------------------------------------------------------
+
+
+class Reason(StrEnum):
+    """Why a party does not take part, as far as others are told."""
+
+    DECLINED = "its people declined"
+    FILE = "its file of rows does not fit the study"
+    LEDGER = "its ledger refuses the study"
+    STUDY = "its check of the study found a problem"
+
+
+@contextmanager
+def told_as(reason: Reason) -> Iterator[None]:
+    """What goes wrong inside may be told to others, in these words."""
+    try:
+        yield
+    except TitanError as error:
+        error.to_others = reason
+        raise
+
+
+class Absentee:
+    """One party that stays away from a run, while it says so."""
+
+    def __init__(self, study: Study, identity: Identity, run: int, reason: Reason) -> None:
+        self._study = study
+        self._identity = identity
+        self._chunk = wire.encode(absence(study, identity, run, reason))
+        self._links = list(link_statuses(study, identity.name).values())
+        self._untold = {link.peer for link in self._links}
+        self._all_told = asyncio.Event()
+
+    async def tell(self, listen: str) -> None:
+        """Until all neighbours were told, or for some seconds: not all need be there."""
+        dialled = {link.peer for link in self._links if link.dials}
+        tasks = [asyncio.ensure_future(self._dial(peer)) for peer in dialled]
+        cards = [self._study.card(name) for name in sorted(self._untold - dialled)]
+        listener: Listener | None = None
+        if cards:
+            with suppress(PeerError):  # the port is taken, and nothing is to be done about it
+                listener = Listener(self._identity, cards, listen, self._accept, lambda: None)
+                await listener.start()
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SECONDS):
+                    await self._all_told.wait()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            if listener is not None:
+                await listener.close(_GRACE)
+
+    async def _accept(self, card: Card, stream: Stream) -> None:
+        try:
+            await self._say(card.name, stream)
+        except asyncio.CancelledError:  # the other end has closed
+            self._told(card.name)
+            raise
+
+    async def _dial(self, peer: str) -> None:
+        dialler = Dialler(self._identity, self._study.card(peer))
+        try:
+            while peer in self._untold:
+                with suppress(grpc.aio.AioRpcError):  # nobody answers there yet
+                    await dialler.stream(partial(self._say, peer))
+                await asyncio.sleep(_PAUSE)
+        finally:
+            await dialler.close()
+
+    async def _say(self, peer: str, stream: Stream) -> None:
+        """Say it, and wait until the other end closes: then it has read it."""
+        with suppress(TimeoutError, StreamEndedError):
+            await stream.write(self._chunk)
+            await stream.finish()
+            async with asyncio.timeout(CLOSING_SECONDS):
+                while await stream.read() is not None:
+                    pass
+        self._told(peer)
+
+    def _told(self, peer: str) -> None:
+        self._untold.discard(peer)
+        if not self._untold:
+            self._all_told.set()

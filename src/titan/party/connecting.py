@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import grpc
@@ -24,14 +25,21 @@ from titan.errors import MessageError
 from titan.party import wire
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
-from titan.party.conversation import CLOSING_SECONDS, BrokenError, Conversation, refused_by
+from titan.party.conversation import BrokenError, Conversation, refused_by
 from titan.party.durable_session import DurableSession
-from titan.party.handshake import Handshake
-from titan.party.link_status import LinkStatus, LinkStatuses
-from titan.party.run_events import RunEvents
-from titan.party.streams import Dialler, Listener, Stream, StreamEndedError, explained
+from titan.party.run import Run
+from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
+from titan.party.streams import (
+    CLOSING_SECONDS,
+    Dialler,
+    Listener,
+    Stream,
+    StreamEndedError,
+    explained,
+)
 from titan.party.wire import Absence, Hello, Refusal, Role
 from titan.study import Card, Identity, Study
+from titan.study.journal import Journal, lost_journal
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
 _NOBODY_THERE = 0.3  # who comes last should not wait for the others' next try
@@ -43,38 +51,63 @@ _TURNED_AWAY = (
 )
 
 
+@dataclass(frozen=True)
+class Handshake:
+    """What this party says of itself, and expects of others."""
+
+    run: Run
+    plan: str
+
+    def hello(self, role: Role, peer: str, expects: int = 0) -> Hello:
+        run = self.run
+        return Hello(role, run.study, run.number, run.nonce, expects, run.name, peer, self.plan)
+
+    def refusal(self, hello: Hello, peer: str, role: Role, journal: Journal) -> Refusal | None:
+        """Why `hello`, under the certificate of `peer`, is not the other end of this link."""
+        run = self.run
+        if hello.study != run.study:
+            said, own = hello.study.hex()[:12], run.study.hex()[:12]
+            return Refusal(
+                f"another study, or another version of this study: digest {said}…, not {own}…"
+            )
+        if hello.run != run.number:
+            return Refusal(f"run {hello.run} was said, and this is run {run.number}; agree on one")
+        if (hello.name, hello.peer) != (peer, run.name) or hello.role == role:
+            return Refusal(f"no such link with {peer}")
+        if hello.plan != self.plan:
+            return Refusal(
+                f"the sums would be made otherwise here ({self.plan}) than there ({hello.plan}); "
+                "use one version of titan"
+            )
+        state = journal.state
+        known = state.nonces.get(peer, hello.nonce) if state else hello.nonce
+        if known != hello.nonce:
+            return Refusal(lost_journal(peer, run.number).message, final=True)
+        return None
+
+
+@dataclass
 class Connections:
     """Opens the streams of one party's links, and keeps them open."""
 
-    def __init__(
-        self,
-        study: Study,
-        identity: Identity,
-        handshake: Handshake,
-        links: LinkStatuses,
-        durable: DurableSession,
-        queue: ArrivalQueue,
-        events: RunEvents,
-        attendance: Attendance,
-    ) -> None:
-        self._study = study
-        self._identity = identity
-        self._handshake = handshake
-        self._links = links
-        self._durable = durable
-        self._queue = queue
-        self._events = events
-        self._attendance = attendance
-        self._diallers: dict[str, Dialler] = {}
-        self._listener: Listener | None = None
+    study: Study
+    identity: Identity
+    handshake: Handshake
+    links: LinkStatuses
+    durable: DurableSession
+    queue: ArrivalQueue
+    events: RunEvents
+    attendance: Attendance
+    _diallers: dict[str, Dialler] = field(default_factory=dict)
+    _listener: Listener | None = None
 
     async def listen(self, address: str) -> None:
         """Wait for those who dial this party, if there are any."""
-        names = {link.peer for link in self._links.values() if not link.dials}
+        names = {link.peer for link in self.links.values() if not link.dials}
         if names:
-            cards = [self._study.card(name) for name in sorted(names)]
+            cards = [self.study.card(name) for name in sorted(names)]
             self._listener = Listener(
-                self._identity, cards, address, self._accept, self._note_turned_away
+                self.identity, cards, address, self._accept, self._note_turned_away
             )
             await self._listener.start()
 
@@ -89,8 +122,8 @@ class Connections:
     async def dial(self, link: LinkStatus) -> None:
         """Keep a stream open, opening it again with growing pauses."""
         if link.peer not in self._diallers:
-            card = self._study.card(link.peer)
-            self._diallers[link.peer] = Dialler(self._identity, card)
+            card = self.study.card(link.peer)
+            self._diallers[link.peer] = Dialler(self.identity, card)
         pause = _FIRST_PAUSE
         while not link.over:
             link.up = False
@@ -108,8 +141,8 @@ class Connections:
     def _moved(self, link: LinkStatus) -> int:
         """How many messages a link has carried; one that is refused again and again is not."""
         if link.role is Role.SENDER:
-            return self._durable.outgoing[link.peer].first
-        return self._durable.accepted(link.peer)
+            return self.durable.outgoing[link.peer].first
+        return self.durable.accepted[link.peer]
 
     async def _try(self, link: LinkStatus) -> None:
         async def converse(stream: Stream) -> None:
@@ -126,7 +159,7 @@ class Connections:
         except grpc.aio.AioRpcError as error:
             self._note(link, explained(error))
         except (MessageError, BrokenError, StreamEndedError, TimeoutError) as error:
-            self._durable.refused += isinstance(error, MessageError)
+            self.durable.refused += isinstance(error, MessageError)
             self._note(link, str(error) or "it did not say hello")
         except asyncio.CancelledError:
             if not link.conversation.cancelled():  # it is this dialling that was cancelled
@@ -138,8 +171,8 @@ class Connections:
     def _note(self, link: LinkStatus, trouble: str) -> None:
         if trouble != link.trouble:
             link.trouble = trouble
-            self._events.tell_once(link.peer, trouble)
-            self._events.changed()
+            self.events.tell_once(link.peer, trouble)
+            self.events.changed()
 
     # -- being dialled ------------------------------------------------------------------------
 
@@ -149,39 +182,38 @@ class Connections:
             hello = await self._first(card.name, stream)
             link = self._dialled_link(card, hello)
             refusal = self._refusal(card.name, hello, link)
-            if refusal is not None or link is None:
-                reason = refusal or Refusal(f"no such link with {card.name}")
-                self._note_refused(card.name, reason)
-                await stream.write(wire.encode(reason))
-                return
-            await self._replace(link, stream, hello)
+            if refusal is not None:
+                await self._refuse(card.name, stream, refusal)
+            elif link is not None:
+                await self._replace(link, stream, hello)
         except (MessageError, BrokenError, TimeoutError) as error:
-            self._durable.refused += isinstance(error, MessageError)
-            self._events.tell_once(card.name, str(error) or "it did not say hello")
+            self.durable.refused += isinstance(error, MessageError)
+            self.events.tell_once(card.name, str(error) or "it did not say hello")
         except (grpc.aio.AioRpcError, StreamEndedError):
             pass  # it went away; it will dial again
         except Exception as error:  # gRPC would only log it, and the run would wait in vain
-            self._events.fail(error)
+            self.events.fail(error)
 
-    def _note_refused(self, peer: str, refusal: Refusal) -> None:
+    async def _refuse(self, peer: str, stream: Stream, refusal: Refusal) -> None:
         text = f"refused: {refusal.reason}"
-        self._events.tell_once(peer, text)
-        for link in self._links.values():
+        self.events.tell_once(peer, text)
+        for link in self.links.values():
             if link.peer == peer and not link.up:
                 link.trouble = text
+        await stream.write(wire.encode(refusal))
 
     def _note_turned_away(self) -> None:
         """Who it wanted to be is not known, but can only be one of those who are awaited."""
-        missing = [link for link in self._links.values() if not link.dials and not link.up]
+        missing = [link for link in self.links.values() if not link.dials and not link.up]
         for link in missing:
             link.trouble = link.trouble or _TURNED_AWAY
         names = " or ".join(sorted({link.peer for link in missing}))
-        self._events.tell_once(names or "nobody who is awaited", _TURNED_AWAY)
+        self.events.tell_once(names or "nobody who is awaited", _TURNED_AWAY)
 
     def _dialled_link(self, card: Card, hello: Hello) -> LinkStatus | None:
         """The link that a dialler speaks of, if it is that party's to dial."""
-        ends = (card.name, self._identity.name)
-        link = self._links.get(ends if hello.role is Role.SENDER else ends[::-1])
+        ends = (card.name, self.identity.name)
+        link = self.links.get(ends if hello.role is Role.SENDER else ends[::-1])
         return None if link is None or link.dials else link
 
     async def _replace(self, link: LinkStatus, stream: Stream, hello: Hello) -> None:
@@ -212,10 +244,10 @@ class Connections:
 
     def _hello(self, link: LinkStatus) -> Hello:
         if link.role is Role.SENDER:
-            return self._handshake.hello(link.role, link.peer)
-        incoming = self._durable.incoming[link.peer]
+            return self.handshake.hello(link.role, link.peer)
+        incoming = self.durable.incoming[link.peer]
         incoming.restart()
-        return self._handshake.hello(link.role, link.peer, incoming.expected)
+        return self.handshake.hello(link.role, link.peer, incoming.expected)
 
     async def _first(self, peer: str, stream: Stream) -> Hello:
         """What the other end says first, which must be hello."""
@@ -225,20 +257,20 @@ class Connections:
             raise BrokenError("it went away at once")
         chunk = wire.decode(data)
         if isinstance(chunk, Refusal):
-            refused_by(peer, chunk, self._events)
+            refused_by(peer, chunk, self.events)
         if isinstance(chunk, Absence):
-            self._attendance.take(chunk)
+            self.attendance.take(chunk)
             raise BrokenError("it does not take part")
         if not isinstance(chunk, Hello):
             raise MessageError("the first chunk was no hello")
         return chunk
 
     def _refusal(self, peer: str, hello: Hello, link: LinkStatus | None) -> Refusal | None:
-        role = link.role if link is not None else hello.role
-        return self._handshake.refusal(hello, peer, role, self._durable.journal)
+        role = link.role if link is not None else hello.role  # which no link has at both ends
+        return self.handshake.refusal(hello, peer, role, self.durable.journal)
 
     async def _converse(self, link: LinkStatus, stream: Stream, hello: Hello) -> None:
-        parts = self._durable, self._queue, self._events, self._attendance
+        parts = self.durable, self.queue, self.events, self.attendance
         await Conversation(link, stream, *parts).run(hello)
 
 

@@ -10,7 +10,7 @@ anything leaves of which the session says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,7 +18,8 @@ from titan.errors import MessageError
 from titan.party import messages
 from titan.party.links import Incoming, Outgoing
 from titan.party.messages import END, Received
-from titan.party.ready import Ready
+from titan.party.run import NOTHING, Ready, Run, RunProgress
+from titan.protocol import Plan
 from titan.study.frames import MASK, Frame
 from titan.study.journal import Journal
 
@@ -26,12 +27,18 @@ from titan.study.journal import Journal
 class Receiver(Protocol):
     """A session, or what is left of one."""
 
+    run: Run
+    plans: Sequence[Plan]
+
     def start(self) -> Ready: ...
 
     def receive(self, received: Received) -> Ready: ...
 
     @property
     def nonces(self) -> dict[str, bytes]: ...
+
+    @property
+    def progress(self) -> RunProgress: ...
 
 
 @dataclass(frozen=True)
@@ -55,40 +62,34 @@ class Refused:
 class DurableSession:
     """Takes messages in, writes them down, and releases what follows from them."""
 
-    def __init__(
-        self,
-        session: Receiver,
-        journal: Journal,
-        outgoing: dict[str, Outgoing],
-        incoming: dict[str, Incoming],
-    ) -> None:
+    def __init__(self, session: Receiver, journal: Journal) -> None:
+        run, most = session.run, session.run.largest_message(session.plans)
+        erased = journal.state is not None and journal.state.erased  # what was confirmed is gone
+        first = {name: journal.acknowledged_by(name) + 1 if erased else 0 for name in run.receivers}
         self.session = session
         self.journal = journal
-        self.outgoing = outgoing
-        self.incoming = incoming
+        self.outgoing = {name: Outgoing(number) for name, number in first.items()}
+        self.incoming = {name: Incoming(most, journal.received_from(name)) for name in run.senders}
         self.refused = 0
         self._known: set[str] = set()
         self._ended: set[str] = set()  # to whom the last message was released
         self._ended_by: set[str] = set()  # and by whom
-        self._frames: dict[str, list[Frame]] = {peer: [] for peer in outgoing}
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
         self._must_sync = False  # before they leave
         self._written_to: set[str] = set()  # for whom something was released
         with journal.batch():
             self.write_down(session.start())
             for frame in journal.incoming():
-                self.write_down(session.receive(Received(frame)))
-                self._note_end(frame)
+                self._receive(Received(frame), again=True)
             self._note_nonces()
         self.release()
-        for peer, source in incoming.items():
-            source.expected = journal.received_from(peer)
-        for peer, link in outgoing.items():
+        for peer, link in self.outgoing.items():
             link.acknowledged(journal.acknowledged_by(peer) + 1)
-            self._forget(peer)
-        self._accepted = {peer: source.expected for peer, source in incoming.items()}
+        self.accepted = {peer: source.expected for peer, source in self.incoming.items()}
+        """Peer → all messages from it below this number are written down."""
         journal.sync()  # an earlier process may not have
-        self._confirmed = dict(self._accepted)
+        self.confirmed = dict(self.accepted)
+        """Peer → all messages from it below this number are on disk, and may be acknowledged."""
 
     def accept(self, arrivals: Iterable[Arrival]) -> list[Refused]:
         """Take messages in, in one transaction; what is returned was refused and changed nothing.
@@ -96,45 +97,38 @@ class DurableSession:
         Any error raised here ends the run: nothing of these messages is acknowledged, and nothing
         that follows from them is sent, though links may be open for a while yet.
         """
-        refused, accepted = [], dict(self._accepted)
+        refused, accepted = [], dict(self.accepted)
         with self.journal.batch():
             for arrival in arrivals:
                 if arrival.number != accepted[arrival.peer]:
                     continue  # it follows a message that was refused, and will come again
                 try:
-                    self._take(arrival)
+                    self._receive(messages.decode(arrival.peer, arrival.number, arrival.message))
                 except MessageError as error:
                     self.incoming[arrival.peer].rewind(arrival.number)
                     refused.append(Refused(arrival.peer, arrival.number, error.message))
                 else:
                     accepted[arrival.peer] += 1
             self._note_nonces()
-        self._accepted = accepted
+        self.accepted = accepted
         self.release()
         self.refused += len(refused)
         return refused
 
-    def _take(self, arrival: Arrival) -> None:
-        received = messages.decode(arrival.peer, arrival.number, arrival.message)
+    def _receive(self, received: Received, *, again: bool = False) -> None:
         due = self.session.receive(received)
-        self.journal.record_incoming(received.frame)
+        if not again:
+            self.journal.record_incoming(received.frame)
         self.write_down(due)
-        self._note_end(received.frame)
-
-    def accepted(self, peer: str) -> int:
-        """All messages from `peer` below this number are written down."""
-        return self._accepted[peer]
-
-    def confirmed(self, peer: str) -> int:
-        """All messages from `peer` below this number are on disk, and may be acknowledged."""
-        return self._confirmed[peer]
+        if received.frame.kind == END:
+            self._ended_by.add(received.frame.peer)
 
     def confirm(self) -> set[str]:
         """Wait for the disk; from whom messages are confirmed now that were not before."""
-        new = {p for p, number in self._accepted.items() if number > self._confirmed[p]}
+        new = {p for p, number in self.accepted.items() if number > self.confirmed[p]}
         if new:
             self.journal.sync()
-            self._confirmed = dict(self._accepted)
+            self.confirmed = dict(self.accepted)
         return new
 
     def said_all(self, peer: str) -> bool:
@@ -144,12 +138,6 @@ class DurableSession:
     def heard_all(self, peer: str) -> bool:
         """Nothing more will come from `peer`."""
         return peer in self._ended_by
-
-    def send(self, ready: Ready) -> None:
-        """Send what follows from no message."""
-        with self.journal.batch():
-            self.write_down(ready)
-        self.release()
 
     def write_down(self, ready: Ready) -> None:
         """In a batch of the journal: note what is to be sent, for `release` after it."""
@@ -164,9 +152,8 @@ class DurableSession:
             self.journal.sync()
             self._must_sync = False
         for frame in self._due:
-            self.outgoing[frame.peer].add(frame.body)
+            self.outgoing[frame.peer].waiting.append(frame)
             self._written_to.add(frame.peer)
-            self._frames[frame.peer].append(frame)
             if frame.kind == END:
                 self._ended.add(frame.peer)
         self._due.clear()
@@ -181,19 +168,18 @@ class DurableSession:
         new = self.outgoing[peer].acknowledged(next_)
         if new:
             self.journal.acknowledged(peer, next_ - 1)
-            self._forget(peer)
         return new
 
     def masks_arrived(self) -> None:
         """All have agreed, so the masks are on their disks, whatever was acknowledged."""
-        for peer, frames in self._frames.items():
-            masks = [frame.sequence for frame in frames if frame.kind == MASK]
+        for peer, link in self.outgoing.items():
+            masks = [frame.sequence for frame in link.waiting if frame.kind == MASK]
             if masks:
                 self.acknowledged(peer, masks[-1] + 1)
 
     def unacknowledged(self) -> list[Frame]:
         """Own messages not acknowledged yet."""
-        return [frame for frames in self._frames.values() for frame in frames]
+        return [frame for link in self.outgoing.values() for frame in link.waiting]
 
     def needed(self) -> list[Frame]:
         """Those of them that somebody may be waiting for.
@@ -206,16 +192,41 @@ class DurableSession:
             if frame.kind != END and frame.peer not in self._ended_by
         ]
 
-    def _note_end(self, frame: Frame) -> None:
-        if frame.kind == END:
-            self._ended_by.add(frame.peer)
-
-    def _forget(self, peer: str) -> None:
-        first = self.outgoing[peer].first
-        self._frames[peer] = [f for f in self._frames[peer] if f.sequence >= first]
-
     def _note_nonces(self) -> None:
         for name, nonce in self.session.nonces.items():
             if name not in self._known:
                 self.journal.set_nonce(name, nonce)
                 self._known.add(name)
+
+
+class FinishedRun:
+    """In place of a session when the run is over, without secrets: sends again what was kept.
+
+    What comes late is written down unread, so it is counted: no link carries more than its run.
+    """
+
+    def __init__(self, run: Run, plans: Sequence[Plan], journal: Journal) -> None:
+        self.run = run
+        self.plans = plans
+        self._served = list(journal.served())
+        self._most = run.most_messages(plans)
+        self._ended: set[str] = set()
+        state = journal.state
+        self.nonces = {} if state is None else dict(state.nonces)
+
+    @property
+    def progress(self) -> RunProgress:
+        return RunProgress("over", sorted({frame.peer for frame in self._served}))
+
+    def start(self) -> Ready:
+        return Ready(self._served)
+
+    def receive(self, received: Received) -> Ready:
+        frame = received.frame
+        if frame.secret:
+            raise MessageError("a mask for a run that is over")
+        if frame.peer in self._ended or frame.sequence >= self._most[frame.peer]:
+            raise MessageError(f"{frame.peer} said more than a run has to say")
+        if frame.kind == END:
+            self._ended.add(frame.peer)
+        return NOTHING

@@ -20,15 +20,14 @@ from contextlib import suppress
 from typing import Any
 
 from titan.errors import FileError, WaitError
+from titan.joint.task import described
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
-from titan.party.connecting import Connections
-from titan.party.conversation import CLOSING_SECONDS
+from titan.party.connecting import Connections, Handshake
 from titan.party.durable_session import DurableSession
-from titan.party.handshake import Handshake
-from titan.party.link_status import link_statuses
-from titan.party.run_events import RunEvents, Watch
-from titan.party.run_progress import RunProgress
+from titan.party.run import RunProgress
+from titan.party.run_events import RunEvents, Watch, link_statuses
+from titan.party.streams import CLOSING_SECONDS
 from titan.study import Identity, Study
 
 __all__ = ["Engine", "Watch"]
@@ -38,25 +37,19 @@ class Engine:
     """Runs one party's links until told to stop; an asynchronous context manager."""
 
     def __init__(
-        self,
-        study: Study,
-        identity: Identity,
-        durable: DurableSession,
-        handshake: Handshake,
-        *,
-        listen: str,
-        watch: Watch,
-        progress: Callable[[], RunProgress],
+        self, study: Study, identity: Identity, durable: DurableSession, listen: str, watch: Watch
     ) -> None:
+        session = durable.session
+        run, links = session.run, link_statuses(study, identity.name)
         self._listen = listen
-        links = link_statuses(study, identity.name)
         self._links = list(links.values())
-        self._session_progress = progress
+        self._session = session
         self._events = RunEvents(watch, self._progress)
         self._queue = ArrivalQueue(durable, links, self._events)
         self._attendance = Attendance(
-            study, handshake.run, identity.name, links, self._events, lambda: durable.session.nonces
+            study, run.number, run.name, links, self._events, lambda: session.nonces
         )
+        handshake = Handshake(run, described(session.plans))
         self._connections = Connections(
             study, identity, handshake, links, durable, self._queue, self._events, self._attendance
         )
@@ -122,7 +115,7 @@ class Engine:
         return sum(link.bytes_written for link in self._links)
 
     def _progress(self) -> RunProgress:
-        return self._attendance.named(self._session_progress())
+        return self._attendance.named(self._session.progress)
 
     def _waited_in_vain(self, wait: float) -> WaitError:
         progress = self._progress()

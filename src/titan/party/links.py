@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from titan.errors import MessageError
 from titan.party import wire
-from titan.party.wire import Bytes, Piece
+from titan.party.wire import Piece
+from titan.study.frames import Frame
 
 
 class Outgoing:
@@ -20,15 +21,12 @@ class Outgoing:
 
     def __init__(self, first: int = 0) -> None:
         self.first = first
-        self._waiting: deque[Bytes] = deque()
+        self.waiting: deque[Frame] = deque()
 
     @property
     def next(self) -> int:
         """The number that the next message will have."""
-        return self.first + len(self._waiting)
-
-    def add(self, message: Bytes) -> None:
-        self._waiting.append(message)
+        return self.first + len(self.waiting)
 
     def acknowledged(self, next_: int) -> bool:
         """All below `next_` have arrived; whether that was not known."""
@@ -38,7 +36,7 @@ class Outgoing:
             )
         new = next_ > self.first
         while self.first < next_:
-            self._waiting.popleft()
+            self.waiting.popleft()
             self.first += 1
         return new
 
@@ -54,10 +52,10 @@ class Outgoing:
         """A message cut into encoded chunks; none if it was acknowledged meanwhile."""
         if number < self.first:
             return iter(())
-        return wire.pieces(number, self._waiting[number - self.first])
+        return wire.pieces(number, self.waiting[number - self.first].body)
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self.waiting)
 
 
 class Incoming:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -24,7 +24,7 @@ import numpy as np
 
 from titan.errors import DataError, FileError, InputError
 from titan.listing import listing
-from titan.moments import Source, open_source
+from titan.moments import open_source
 from titan.moments.files import ParquetFile
 from titan.moments.sources import Block, party_names
 from titan.network import Network
@@ -133,11 +133,7 @@ def files_in(folder: Path, parties: Sequence[str]) -> tuple[dict[str, Path], lis
             )
         if file.stem in parties:
             found[file.stem] = file
-    _refuse_absent(folder, [name for name in parties if name not in found], others)
-    return {name: found[name] for name in parties}, others
-
-
-def _refuse_absent(folder: Path, absent: Sequence[str], others: Sequence[Path]) -> None:
+    absent = [name for name in parties if name not in found]
     if absent:
         strangers = listing(file.name for file in others)
         raise FileError(
@@ -145,6 +141,7 @@ def _refuse_absent(folder: Path, absent: Sequence[str], others: Sequence[Path]) 
             hint=f'such as "{absent[0]}.csv" or "{absent[0]}.parquet"'
             + (f"; these belong to no party of the study: {strangers}" if others else ""),
         )
+    return {name: found[name] for name in parties}, others
 
 
 def divide(file: Path, column: str, folder: Path) -> dict[str, Path]:
@@ -166,7 +163,13 @@ def divide(file: Path, column: str, folder: Path) -> dict[str, Path]:
                     paths[party] = folder / f"{_file_name(party, column)}{ending}"
                     writers[party] = open_files.enter_context(_writer(paths[party], table))
                 writers[party].write_table(table.take(rows))
-    _refuse_too_few(source, column, paths)
+    if not paths:
+        raise DataError(f"{source.label} has no rows")
+    if len(paths) == 1:
+        raise DataError(
+            f'{source.label} has one party only: column "{column}" is the same in all rows',
+            hint="a rehearsal needs two parties or more",
+        )
     return paths
 
 
@@ -196,13 +199,3 @@ def _writer(path: Path, table: Any) -> Any:
     if path.suffix == ".parquet":
         return parquet.ParquetWriter(path, table.schema)
     return csv.CSVWriter(path, table.schema)
-
-
-def _refuse_too_few(source: Source, column: str, parties: Mapping[str, Path]) -> None:
-    if not parties:
-        raise DataError(f"{source.label} has no rows")
-    if len(parties) == 1:
-        raise DataError(
-            f'{source.label} has one party only: column "{column}" is the same in all rows',
-            hint="a rehearsal needs two parties or more",
-        )

@@ -33,11 +33,7 @@ HEAD_BYTES = 2
 MOST_SUMS = _OUTSIDE
 
 
-def _head(kind: str, place: int = _OUTSIDE) -> bytes:
-    return bytes([_NUMBERS[kind], place])
-
-
-LAST = _head(END)
+LAST = bytes([_NUMBERS[END], _OUTSIDE])
 """The last message along a link says nothing but that."""
 
 
@@ -51,8 +47,7 @@ class Enclosed:
 
     def encode(self) -> bytes:
         """The whole message; a vector is copied once."""
-        envelope = self.envelope
-        head = _head(envelope.kind.name, self.number)
+        envelope, head = self.envelope, bytes([self.envelope.kind, self.number])
         return b"".join((head, envelope.head, envelope.payload, self.signatures))
 
     @classmethod
@@ -78,7 +73,8 @@ class Told:
 
     def encode(self, kind: str) -> bytes:
         """The whole message."""
-        return _head(kind) + _ORIGIN.pack(self.origin) + self.signature + self.content
+        head = bytes([_NUMBERS[kind], _OUTSIDE]) + _ORIGIN.pack(self.origin)
+        return head + self.signature + self.content
 
     @classmethod
     def decode(cls, message: Payload) -> Told:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from dataclasses import dataclass, field
 from typing import Any
 
 from titan.errors import MessageError, RecoveryError
@@ -19,34 +20,33 @@ from titan.protocol.messages import Kind, Payload
 from titan.study.certificates import SIGNATURE_BYTES
 
 
+@dataclass
 class OriginSignatures:
-    """The signatures of one sum, as one party knows them."""
+    """The signatures of one sum, which `context` stands for, as one party knows them."""
 
-    def __init__(self, network: Network, plan: Plan, party: int, signer: Signer, context: bytes):
-        self._network = network
-        self._plan = plan
-        self._party = party
-        self._signer = signer
-        self._context = b"titan MASKED\n" + context
-        self._known: dict[int, tuple[bytes, bytes]] = {}  # origin → digest, signature
+    network: Network
+    plan: Plan
+    party: int
+    signer: Signer
+    context: bytes
+    _known: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
+    """Origin → digest, signature."""
 
     def behind(self, envelope: Envelope) -> bytes:
         """The signatures that go behind an envelope of one's own."""
         if envelope.kind is not Kind.MASKED:
             return b""
-        if self._party not in self._known:
+        if self.party not in self._known:
             self._sign_own(envelope)
-        origins = struct.unpack_from(f"<{_count(envelope.payload)}I", envelope.payload, 4)
+        count = int.from_bytes(envelope.payload[:4], "little")
+        origins = struct.unpack_from(f"<{count}I", envelope.payload, 4)
         return b"".join(self._known[origin][1] for origin in origins)
 
     def _sign_own(self, envelope: Envelope) -> None:
         """The first envelope has the own vector alone."""
-        payload = envelope.payload
-        ((origin, vector),) = self._plan.read(
-            envelope.kind, envelope.sender, envelope.round, payload
-        )
+        ((origin, vector),) = _content(self.plan, envelope)
         digest = hashlib.sha256(vector).digest()
-        self._known[origin] = digest, self._signer.sign(self._data(origin, digest))
+        self._known[origin] = digest, self.signer.sign(self._data(origin, digest))
 
     def check(self, enclosed: Enclosed, content: Any) -> None:
         """Refuse vectors that their origins did not sign: RecoveryError names the relay.
@@ -65,8 +65,8 @@ class OriginSignatures:
         known = self._known.get(origin)
         if known == (digest, signature):
             return
-        name, by = self._network.parties[origin], self._network.parties[relay]
-        if not self._signer.signed_by(origin, signature, self._data(origin, digest)):
+        name, by = self.network.parties[origin], self.network.parties[relay]
+        if not self.signer.signed_by(origin, signature, self._data(origin, digest)):
             raise RecoveryError(
                 f"{by} passed on a vector of {name} that {name} did not sign",
                 hint=f"the answer would be wrong; ask {by} why, then start a new run",
@@ -76,17 +76,17 @@ class OriginSignatures:
         self._known[origin] = digest, signature
 
     def _data(self, origin: int, digest: bytes) -> bytes:
-        return self._context + origin.to_bytes(4, "little") + digest
+        return b"titan MASKED\n" + self.context + origin.to_bytes(4, "little") + digest
 
 
 def read(plan: Plan, envelope: Envelope, behind: Payload) -> Any:
     """What an envelope says, if it could be of this plan, with a signature for every vector."""
-    content = plan.read(envelope.kind, envelope.sender, envelope.round, envelope.payload)
+    content = _content(plan, envelope)
     expected = SIGNATURE_BYTES * len(content) if envelope.kind is Kind.MASKED else 0
     if len(behind) != expected:
         raise MessageError(f"{envelope!r} with {len(behind)} bytes of signatures")
     return content
 
 
-def _count(payload: Payload) -> int:
-    return int.from_bytes(payload[:4], "little")
+def _content(plan: Plan, envelope: Envelope) -> Any:
+    return plan.read(envelope.kind, envelope.sender, envelope.round, envelope.payload)

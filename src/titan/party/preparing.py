@@ -111,4 +111,4 @@ def check_columns(study: Study, rows: Source | Mapping[str, Source]) -> None:
     """Refuse a file that lacks a column, before any row is read."""
     for question in study.questions:
         source = rows[question.name] if isinstance(rows, Mapping) else rows
-        source.check(explained(study.meeting.computation(question.name)).columns or ())
+        source.check(_columns(study, question.name))

@@ -50,10 +50,6 @@ class PrivateSums:
         self._taken: set[tuple[int, Kind, int, int]] = set()  # sum, kind, sender, round
 
     @property
-    def count(self) -> int:
-        return len(self._plans)
-
-    @property
     def done(self) -> bool:
         """An answer may come before the last sum."""
         return self._fold.over
@@ -71,7 +67,7 @@ class PrivateSums:
     def take(self, sender: int, enclosed: Enclosed) -> list[Enclosed]:
         """An envelope for this sum, a later one, or one that is over here but not there."""
         number, envelope, current = enclosed.number, enclosed.envelope, len(self.totals)
-        if number >= self.count:
+        if number >= len(self._plans):
             raise MessageError(f"an envelope for sum {number + 1}, which will not come")
         if envelope.sender != sender:
             name = self._run.network.parties[sender]

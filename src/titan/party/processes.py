@@ -8,7 +8,6 @@ All are listened to at once, in this thread. The first that fails ends the other
 
 from __future__ import annotations
 
-import contextlib
 import os
 import selectors
 import signal
@@ -17,13 +16,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, NoReturn
 
 from titan.errors import ReleaseError, TitanError
-from titan.party.attendance import DOES_NOT_TAKE_PART
+from titan.party.run import DOES_NOT_TAKE_PART
 
 Progress = Callable[[str, str], None]
 """Called with a child's name and a line that it said."""
@@ -43,6 +42,10 @@ class _Child:
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=_LINES), repr=False)
     _rest: bytes = field(default=b"", repr=False)
     open_pipes: int = 2
+
+    @property
+    def pipes(self) -> list[IO[bytes]]:
+        return [pipe for pipe in (self.process.stdout, self.process.stderr) if pipe is not None]
 
     def hear(self, data: bytes, progress: Progress | None) -> None:
         """Take in a piece of stderr; a line may come in several."""
@@ -96,8 +99,8 @@ def _listen(children: Sequence[_Child], progress: Progress | None) -> None:
     """Until all have ended well, or one has not."""
     with selectors.DefaultSelector() as pipes:
         for child in children:
-            for pipe in (child.process.stdout, child.process.stderr):
-                pipes.register(_there(pipe), selectors.EVENT_READ, child)
+            for pipe in child.pipes:
+                pipes.register(pipe, selectors.EVENT_READ, child)
         left_alone: list[_Child] = []
         while pipes.get_map():
             for key, _ in pipes.select():
@@ -111,11 +114,6 @@ def _listen(children: Sequence[_Child], progress: Progress | None) -> None:
                     left_alone += [child] if _closed(child) else []
         for child in left_alone:  # the one they waited for has said nothing of its own
             _fail(child)
-
-
-def _there(pipe: Any) -> Any:
-    assert pipe is not None  # noqa: S101 - asked for when it was started
-    return pipe
 
 
 def _closed(child: _Child) -> bool:
@@ -147,16 +145,15 @@ def _end(children: Sequence[_Child]) -> None:
             process.terminate()
         until = time.monotonic() + _SECONDS_TO_END
         for process in running:
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(max(0.0, until - time.monotonic()))
     finally:  # also where somebody loses patience meanwhile
         for process in running:
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        for child in children:
-            _there(child.process.stdout).close()
-            _there(child.process.stderr).close()
+        for pipe in (pipe for child in children for pipe in child.pipes):
+            pipe.close()
 
 
 @contextmanager

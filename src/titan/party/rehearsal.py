@@ -74,17 +74,21 @@ def rehearse(
     `allow_small` lowers the study's minima of rows to 1. `progress` is called with a party's name
     and what it says it is doing.
     """
-    _refuse_missing(study, data)
+    parties, now = study.network.parties, datetime.now(UTC)
+    absent = [name for name in parties if name not in data]
+    if absent:
+        raise InputError(f"there are no rows of {', '.join(absent)}", hint="one file per party")
+    if allow_small:
+        study = replace(study, min_rows_party=1, min_rows_total=1, rows_per_parameter=1)
     with workplace(folder) as place:
-        it = _small(study) if allow_small else study
-        it = on_loopback(it, place / "keys", keys=keys, now=datetime.now(UTC))
-        _refuse_problems(it)
+        it = on_loopback(study, place / "keys", keys=keys, now=now)
+        for problem in check(it, now).problems:  # no party would join, but say so only later
+            raise problem
         it.save(place / "study.toml", force=True)
         (place / "runs").mkdir(mode=0o700, exist_ok=True)
         if wait is None:
             wait = _SECONDS + _SECONDS_PER_PARTY * len(data)
         began = time.monotonic()
-        parties = it.network.parties
         told = run_all(
             {name: _words(place, name, data[name], wait, keep_journal) for name in parties},
             progress,
@@ -109,22 +113,6 @@ def workplace(folder: Path | None) -> Iterator[Path]:
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
     yield folder.resolve()
-
-
-def _small(study: Study) -> Study:
-    return replace(study, min_rows_party=1, min_rows_total=1, rows_per_parameter=1)
-
-
-def _refuse_missing(study: Study, data: Mapping[str, Path]) -> None:
-    absent = [name for name in study.network.parties if name not in data]
-    if absent:
-        raise InputError(f"there are no rows of {', '.join(absent)}", hint="one file per party")
-
-
-def _refuse_problems(study: Study) -> None:
-    """What no party would join; its process would only say so later."""
-    for problem in check(study, datetime.now(UTC)).problems:
-        raise problem
 
 
 def _words(place: Path, name: str, data: Path, wait: float, keep_journal: bool) -> list[str]:

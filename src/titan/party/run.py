@@ -1,4 +1,9 @@
-"""Which run it is: the study, the run's number, and a random number of every party."""
+"""Which run it is, how far it is, and what is due in it.
+
+A run is the study, its number, and a random number of every party. What is due is handed over with
+what the disk must have first: the idea is raft's, the state machine alone knows which of its
+messages bind it. Whoever drives it writes and waits as told, and looks into no message for that.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from titan.listing import listing
 from titan.network import Network
 from titan.protocol import Plan
+from titan.protocol.messages import HEADER_BYTES
+from titan.study.certificates import SIGNATURE_BYTES
+from titan.study.frames import Frame
+
+CONNECTING = "connecting"
+DOES_NOT_TAKE_PART = "does not take part"
+MOST_ANSWER = 1 << 26  # bytes
+_OVERHEAD = 256  # heads and one signature
+_NAMED = 4  # parties that are named; of more the number is told
 
 
 @dataclass(frozen=True)
@@ -26,22 +41,80 @@ class Run:
     def context(self) -> bytes:
         return self.study + self.number.to_bytes(4, "little")
 
+    @property
+    def name(self) -> str:
+        return self.network.parties[self.party]
+
+    @property
+    def senders(self) -> list[str]:
+        return [self.network.parties[p] for p in self.network.in_neighbours(self.party)]
+
+    @property
+    def receivers(self) -> list[str]:
+        return [self.network.parties[p] for p in self.network.out_neighbours(self.party)]
+
+    def most_messages(self, plans: Sequence[Plan]) -> dict[str, int]:
+        """Sender → the most messages that it has for this party in a whole run.
+
+        Those of the sums as planned; of every party a nonce and a digest; an answer and an end.
+        """
+        planned = Counter(
+            self.network.parties[sender]
+            for plan in plans
+            for round_ in range(plan.recovery_rounds + 1)
+            for sender, _ in plan.senders(self.party, round_)
+        )
+        told = 2 * len(self.network) + 2
+        return {name: planned[name] + told for name in self.senders}
+
+    def largest_message(self, plans: Sequence[Plan]) -> int:
+        """No message of this run is longer, in bytes."""
+        sizes = [MOST_ANSWER if self.solver is not None else 0]
+        for plan in plans:
+            recovery = int(plan.scheme.traffic().payload_bytes.max())
+            sizes.append(max(plan.mask_bytes, recovery) + HEADER_BYTES)
+        return max(sizes) + len(self.network) * SIGNATURE_BYTES + _OVERHEAD
+
 
 def run_identity(context: bytes, nonces: Iterable[bytes]) -> bytes:
     """Which run this is: that of these nonces, in the order of the parties, and of no others."""
     return hashlib.sha256(b"titan run\n" + context + b"".join(nonces)).digest()
 
 
-def most_messages(network: Network, party: int, plans: Sequence[Plan]) -> dict[str, int]:
-    """Sender → the most messages that it has for this party in a whole run.
+@dataclass(frozen=True)
+class RunProgress:
+    """How far it is, in words: "recovery, round 7 of 12, waiting for east"."""
 
-    Those of the sums as planned; of every party a nonce and a digest; an answer and an end.
+    phase: str
+    waiting: Sequence[str] = ()
+
+    @classmethod
+    def in_sum(
+        cls, number: int, sums: int, round_: int, rounds: int, waiting: Sequence[str]
+    ) -> RunProgress:
+        step = "masks" if round_ == 0 else f"recovery, round {round_} of {rounds}"
+        which = f"sum {number + 1} of {sums}: " if sums > 1 else ""
+        return cls(which + step, waiting)
+
+    def __str__(self) -> str:
+        waiting = f", waiting for {listing(self.waiting, _NAMED)}" if self.waiting else ""
+        return self.phase + waiting
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Messages that are due, in order.
+
+    With `must_sync` none of them may leave before the disk has everything received so far: after
+    a power cut this party would else say something different. Without it, what they follow from
+    comes again, and they are made again as they were.
     """
-    planned = Counter(
-        sender
-        for plan in plans
-        for round_ in range(plan.recovery_rounds + 1)
-        for sender, _ in plan.senders(party, round_)
-    )
-    told = 2 * len(network) + 2
-    return {network.parties[p]: planned[p] + told for p in network.in_neighbours(party)}
+
+    frames: Sequence[Frame] = ()
+    must_sync: bool = False
+
+    def __add__(self, other: Ready) -> Ready:
+        return Ready((*self.frames, *other.frames), self.must_sync or other.must_sync)
+
+
+NOTHING = Ready()

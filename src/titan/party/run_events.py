@@ -1,20 +1,24 @@
-"""What happens while somebody waits: messages, silence, the error that ends the run.
+"""What happens while somebody waits: how links stand, silence, the error that ends the run.
 
-Links report here; whoever waits is woken, and the person who watches is told.
+Links report here; whoever waits is woken, and the person who watches is told. What a link has
+carried is in `links`, and survives a restart; what is here does not.
 """
 
 # Rule 1: the clock is the machine's monotonic one, and all it decides is when to give up waiting.
 # Rule 2: of several failures the first is the one that is raised.
 # Rule 3: whoever does the same again and again is told of once.
+# Rule 4: a link has one conversation at a time; whoever cancels it need not know what it does.
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from titan.party.run_progress import RunProgress
+from titan.party.run import RunProgress
+from titan.party.wire import Role
+from titan.study import Study
 
 
 @dataclass
@@ -83,15 +87,70 @@ class RunEvents:
             self.failure = error
         self._changed.set()
 
-    def tell(self, text: str) -> None:
-        self._watch.tell(text)
-
     def tell_once(self, peer: str, text: str) -> None:
         """Whoever tries again every few seconds is not worth a line each time."""
         if self._told.get(peer) != text:
             self._told[peer] = text
-            self.tell(f"{peer}: {text}")
+            self._watch.tell(f"{peer}: {text}")
 
     def is_well(self, peer: str) -> None:
         """What is wrong with it next is worth a line, even if it is the same again."""
         self._told.pop(peer, None)
+
+
+@dataclass(eq=False)
+class LinkStatus:
+    """Where a link stands here."""
+
+    peer: str
+    role: Role
+    dials: bool = True
+    """It is this end that opens the streams."""
+    up: bool = False
+    ever_up: bool = False
+    closed: bool = False
+    """Both ends know that nothing more will come along this link."""
+    leaving: bool = False
+    """This party goes; what is out is still sent, and nothing more is waited for."""
+    trouble: str = ""
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    """Something is to be sent or acknowledged, or this party leaves."""
+    conversation: asyncio.Task[None] | None = None
+    bytes_written: int = 0
+
+    @property
+    def over(self) -> bool:
+        """No further stream is wanted."""
+        return self.leaving or self.closed
+
+    def opened(self) -> None:
+        """Both ends have said hello."""
+        self.up = self.ever_up = True
+        self.trouble = ""
+
+    def break_off(self, reason: str) -> None:
+        """This stream is of no more use; the link will get another."""
+        self.trouble = reason
+        if self.conversation is not None:
+            self.conversation.cancel()
+
+    def leave(self) -> None:
+        self.leaving = True
+        self.wake.set()
+
+
+LinkStatuses = dict[tuple[str, str], LinkStatus]
+"""By sender and receiver."""
+
+
+def link_statuses(study: Study, me: str) -> LinkStatuses:
+    """One for every link that begins or ends at `me`."""
+    return {
+        (link.sender, link.receiver): LinkStatus(
+            link.receiver if link.sender == me else link.sender,
+            Role.SENDER if link.sender == me else Role.RECEIVER,
+            dials=link.dialler == me,
+        )
+        for link in study.links
+        if me in (link.sender, link.receiver)
+    }

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, fields, is_dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -20,17 +20,13 @@ import titan
 from titan.canonical import finite
 from titan.errors import MessageError, TitanError
 from titan.joint import Task
-from titan.joint.task import described
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
-from titan.party.links import Incoming, Outgoing
-from titan.party.run import Run
 from titan.party.session import Session
 from titan.protocol import Cost
 from titan.results import Results, decode, encode
 from titan.study import Identity, Report, Study
-from titan.study.journal import Journal
-from titan.study.run_state import RunState
+from titan.study.journal import Journal, RunState
 from titan.study.transcript import NetworkFacts, from_journal
 
 if TYPE_CHECKING:
@@ -50,55 +46,34 @@ class Outcome:
     times: dict[str, float]
     started: float
     dropped: int = 0
+    """Own rows that were left out as incomplete, for one question or another."""
     unconfirmed: tuple[str, ...] = ()
     """Who had not confirmed everything when this party left."""
     bytes_written: int = 0
 
 
+@dataclass
 class RunToAnswer:
     """One run, from the first connection on."""
 
-    def __init__(
-        self,
-        party: Party,
-        report: Report,
-        journal: Journal,
-        state: RunState,
-        task: Task,
-        started: float,
-    ) -> None:
-        study, identity = party.study, party.identity
-        network = study.network
-        self._party = party
-        self._report = report
-        self._journal = journal
-        self._task = task
-        self._started = started
+    party: Party
+    report: Report
+    journal: Journal
+    state: InitVar[RunState]
+    task: Task
+    started: float
+
+    def __post_init__(self, state: RunState) -> None:
+        signatures = Signatures(self.party.study, self.party.identity)
         self._times: dict[str, float] = {}
-        self._wait = party.choices.wait
-        self._run = Run(
-            bytes.fromhex(study.digest),
-            party.choices.run,
-            network,
-            network.index(identity.name),
-            state.nonce,
-            None if study.solver is None else network.index(study.solver),
-        )
-        self._session = Session(self._run, task, state.keys, Signatures(study, identity))
-        most = self._session.largest_message
-        self._durable = DurableSession(
-            self._session,
-            journal,
-            {name: Outgoing() for name in receivers(network, identity.name)},
-            {name: Incoming(most) for name in senders(network, identity.name)},
-        )
+        self._wait = self.party.choices.wait
+        self._run = self.party.run(state)
+        self._session = Session(self._run, self.task, state.keys, signatures)
+        self._durable = DurableSession(self._session, self.journal)
 
     async def run(self, show: Show) -> Outcome:
         session, durable = self._session, self._durable
-        plan = described(self._task.plans)
-        async with self._party.engine(
-            durable, self._run.nonce, plan, lambda: session.progress
-        ) as engine:
+        async with self.party.engine(durable) as engine:
             if await self._reaches_the_end(engine):
                 results = await self._results()
                 self._finish(results)
@@ -114,10 +89,10 @@ class RunToAnswer:
             raise session.stopped
         return Outcome(
             results,
-            self._party.folder,
+            self.party.folder,
             self._times,
-            self._started,
-            dropped_rows(self._task.part),
+            self.started,
+            max(getattr(part, "dropped", 0) for part in self.task.part.values()),
             late,
             engine.bytes_written,
         )
@@ -125,7 +100,9 @@ class RunToAnswer:
     async def _reaches_the_end(self, engine: Engine) -> bool:
         """Wait for everything that an answer needs; False if the run stops without one."""
         session = self._session
-        if await self._until(engine, lambda: session.pooled or self._connected(engine)):
+        if await self._until(
+            engine, lambda: session.pooled or (engine.connected and session.everybody_is_here)
+        ):
             self._milestone("connected")
         if await self._until(engine, lambda: session.pooled):
             self._milestone("pooled")
@@ -139,35 +116,28 @@ class RunToAnswer:
 
     def _end_without_answer(self, error: TitanError) -> None:
         """No restart would get any further. What others may still need is served as it is."""
-        self._journal.finish(self._encoded(dict.fromkeys(self._names, error)), b"")
-        state = self._journal.state
-        assert state is not None  # noqa: S101 - it was begun
-        self._party.write_files(state)
+        kept = self._encoded(dict.fromkeys(self._names, error))
+        self.party.write_files(self.journal.finish(kept, b""))
         self._forget()
 
-    def _connected(self, engine: Engine) -> bool:
-        """All links have been up and all parties heard of, unless nobody is needed any more."""
-        return engine.connected and self._session.everybody_is_here
-
     def _milestone(self, name: str) -> None:
-        self._times[name] = time.monotonic() - self._started
+        self._times[name] = time.monotonic() - self.started
 
     @property
     def _names(self) -> list[str]:
-        return [question.name for question in self._party.study.questions]
+        return [question.name for question in self.party.study.questions]
 
     async def _results(self) -> Results:
         """Solve, or take what the one who solves told; links go on meanwhile."""
-        state = self._journal.state
+        state = self.journal.state
         if state is not None and state.finished:
             return stored(state)
         told = self._session.answer
         if told is not None:
             return told_results(told, self._encoded({}), self._names)
-        states = await asyncio.to_thread(self._session.find_answer)
-        cost = self._cost
+        states = await asyncio.to_thread(self._session.sums.answer)
         outcomes = {
-            name: each.error or with_cost(each.answer, cost)
+            name: each.error or with_cost(each.answer, self._cost)
             for name, each in zip(self._names, states, strict=True)
         }
         return decode(await asyncio.to_thread(self._encoded, outcomes))
@@ -175,12 +145,12 @@ class RunToAnswer:
     @property
     def _cost(self) -> Cost | None:
         """Of the sums that were made."""
-        made = [plan.cost for plan in self._task.plans[: len(self._session.totals)]]
+        made = [plan.cost for plan in self.task.plans[: len(self._session.totals)]]
         return reduce(add, made) if made else None
 
     def _encoded(self, outcomes: Mapping[str, Any]) -> bytes:
         """What all parties learned, as it is kept: the same bytes at all of them."""
-        study, run = self._party.study, self._party.choices.run
+        study, run = self.party.study, self.party.choices.run
         cost, parties = self._cost, study.network.parties
         told = None if cost is None else cost.as_dict()
         return encode(Results(outcomes, study=study.digest, run=run, parties=parties, cost=told))
@@ -189,23 +159,21 @@ class RunToAnswer:
         """Keep the answer, tell it if that is this party's task, and sign what happened."""
         assert self._session.agreed is not None  # noqa: S101 - it is complete
         kept = encode(results)
-        with self._journal.batch():  # what is told is signed too, and nothing without the other
-            self._journal.agree(self._session.agreed)
+        with self.journal.batch():  # what is told is signed too, and nothing without the other
+            self.journal.agree(self._session.agreed)
             if self._run.solver == self._run.party:
                 self._durable.write_down(self._session.tell_answer(kept))
-            self._journal.finish(kept, self._transcript(results, kept))
-        self._journal.sync()
+            state = self.journal.finish(kept, self._transcript(results, kept))
+        self.journal.sync()
         self._durable.release()
-        state = self._journal.state
-        assert state is not None  # noqa: S101 - it was begun
-        self._party.write_files(state)  # the first ones, after a restart
+        self.party.write_files(state)  # the first ones, after a restart
 
     def _transcript(self, results: Results, kept: bytes) -> bytes:
-        study, identity = self._party.study, self._party.identity
-        connectivity = self._report.facts["weak_connectivity"] or study.tau + 1
-        made = self._task.plans[: len(self._session.totals)]
+        study, identity = self.party.study, self.party.identity
+        connectivity = self.report.facts["weak_connectivity"] or study.tau + 1
+        made = self.task.plans[: len(self._session.totals)]
         return from_journal(
-            self._journal,
+            self.journal,
             sums=[(plan.scheme.name, plan.recovery_rounds) for plan in made],
             network=NetworkFacts(study.network.diameter, connectivity, study.tau),
             software=f"titan {titan.__version__}",
@@ -220,8 +188,8 @@ class RunToAnswer:
             self._durable.masks_arrived()
         to_serve = self._durable.unacknowledged()
         needed = any(frame.secret for frame in to_serve)
-        if not needed and not self._party.choices.keep_journal:
-            self._journal.erase_secrets(to_serve)
+        if not needed and not self.party.choices.keep_journal:
+            self.journal.erase_secrets(to_serve)
 
 
 @dataclass(frozen=True)
@@ -276,16 +244,3 @@ def told_results(data: bytes, frame: bytes, names: Sequence[str]) -> Results:
 def stored(state: RunState) -> Results:
     assert state.result is not None  # noqa: S101 - it is finished
     return decode(state.result)
-
-
-def dropped_rows(parts: Mapping[str, Any]) -> int:
-    """How many of the own rows were left out as incomplete, for one question or another."""
-    return max(getattr(part, "dropped", 0) for part in parts.values())
-
-
-def receivers(network: titan.Network, name: str) -> Iterator[str]:
-    return (network.parties[party] for party in network.out_neighbours(network.index(name)))
-
-
-def senders(network: titan.Network, name: str) -> Iterator[str]:
-    return (network.parties[party] for party in network.in_neighbours(network.index(name)))

@@ -20,25 +20,20 @@ not even their order matters: along each link it sends the same messages in the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import partial
 
 from titan.errors import MessageError, PeerError, RecoveryError, TitanError
 from titan.joint import Task
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed, Received, Told
 from titan.party.private_sums import PrivateSums
-from titan.party.ready import NOTHING, Ready
-from titan.party.run import Run, run_identity
-from titan.party.run_progress import CONNECTING, RunProgress
+from titan.party.run import CONNECTING, MOST_ANSWER, NOTHING, Ready, Run, RunProgress, run_identity
 from titan.party.signed_broadcast import Passed, SignedBroadcast, Signer
 from titan.protocol.masking import SEED_BYTES
-from titan.protocol.messages import HEADER_BYTES
 from titan.ring import Residues
-from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.frames import Frame
+from titan.study.journal import lost_journal
 
 _DIGEST_BYTES = 32
-_MOST_ANSWER = 1 << 26
-_OVERHEAD = 256  # heads and one signature
 
 
 class Session:
@@ -46,13 +41,14 @@ class Session:
 
     def __init__(self, run: Run, task: Task, keys: Sequence[bytes], signer: Signer) -> None:
         self.run = run
-        self._plans = task.plans
+        self.plans = task.plans
         self._signer = signer
         self._network = run.network
-        self._sums = PrivateSums(run, task, keys, signer)
+        self.sums = PrivateSums(run, task, keys, signer)
         self._stopped: TitanError | None = None
         self._sequences = dict.fromkeys(self._network.out_neighbours(run.party), 0)
-        self._nonces = self._broadcast(NONCE, run.context, SEED_BYTES, self._lost_journal)
+        two_nonces = partial(lost_journal, run=run.number)
+        self._nonces = self._broadcast(NONCE, run.context, SEED_BYTES, two_nonces)
         self._digests: SignedBroadcast | None = None
         self._held: list[Passed] = []  # digests that came before the own one
         self._answers: SignedBroadcast | None = None
@@ -79,16 +75,12 @@ class Session:
     @property
     def totals(self) -> list[Residues]:
         """Those of the sums that are over."""
-        return self._sums.totals
-
-    def find_answer(self) -> Any:
-        """From the totals; it may take a while."""
-        return self._sums.answer()
+        return self.sums.totals
 
     @property
     def stopped(self) -> TitanError | None:
         """Why there will be no answer; what was sent before is still served."""
-        return self._stopped or self._sums.stopped
+        return self._stopped or self.sums.stopped
 
     @property
     def everybody_is_here(self) -> bool:
@@ -97,7 +89,7 @@ class Session:
     @property
     def pooled(self) -> bool:
         """All sums are here, not yet compared with the others'."""
-        return self._sums.done
+        return self.sums.done
 
     @property
     def complete(self) -> bool:
@@ -107,20 +99,6 @@ class Session:
         return self.agreed is not None and self.answer is not None
 
     @property
-    def ended(self) -> bool:
-        """All in-neighbours have said their last."""
-        return self._ended == set(self._network.in_neighbours(self.run.party))
-
-    @property
-    def largest_message(self) -> int:
-        """No message of this run is longer, in bytes."""
-        sizes = [_MOST_ANSWER if self.run.solver is not None else 0]
-        for plan in self._plans:
-            recovery = int(plan.scheme.traffic().payload_bytes.max())
-            sizes.append(max(plan.mask_bytes, recovery) + HEADER_BYTES)
-        return max(sizes) + len(self._network) * SIGNATURE_BYTES + _OVERHEAD
-
-    @property
     def progress(self) -> RunProgress:
         """How far it is, and for whom it waits."""
         if self.complete or self.stopped is not None:
@@ -128,9 +106,9 @@ class Session:
             return RunProgress("end", self._names(missing))
         if self._digests is None:
             return RunProgress(CONNECTING, self._names(self._nonces.missing))
-        if (agent := self._sums.agent) is not None:
+        if (agent := self.sums.agent) is not None:
             where = (agent.round, agent.plan.recovery_rounds)
-            sums, waiting = len(self._plans), self._names(agent.awaited)
+            sums, waiting = len(self.plans), self._names(agent.awaited)
             return RunProgress.in_sum(len(self.totals), sums, *where, waiting)
         if self._digests.missing or self.run.solver is None:
             return RunProgress("agreement", self._names(self._digests.missing))
@@ -157,7 +135,7 @@ class Session:
     def _take(self, sender: int, received: Received) -> Ready:
         match received.content:
             case Enclosed() as enclosed:
-                return self._summed(self._sums.take(sender, enclosed))
+                return self._summed(self.sums.take(sender, enclosed))
             case Told() as told:
                 return self._hear(sender, received.frame.kind, told)
         return self._end(sender)
@@ -172,15 +150,8 @@ class Session:
     def _broadcast(
         self, kind: str, context: bytes, most: int, contradiction: Callable[[str], TitanError]
     ) -> SignedBroadcast:
-        return SignedBroadcast(
-            kind,
-            self._network,
-            self.run.party,
-            self._signer,
-            context,
-            most=most,
-            contradiction=contradiction,
-        )
+        network, party = self._network, self.run.party
+        return SignedBroadcast(kind, network, party, self._signer, context, most, contradiction)
 
     def _hear(self, sender: int, kind: str, told: Told) -> Ready:
         if kind == NONCE:
@@ -210,14 +181,8 @@ class Session:
 
     def _pass_on(self, kind: str, passed: Iterable[Passed]) -> Ready:
         """What is told to all is told once, and must be on the disk with what it follows from."""
-        frames = [self._frame(item.receiver, kind, item.told.encode(kind)) for item in passed]
+        frames = [self._frame(receiver, kind, told.encode(kind)) for receiver, told in passed]
         return Ready(frames, must_sync=bool(frames))
-
-    def _lost_journal(self, name: str) -> PeerError:
-        return PeerError(
-            f"{name} lost its journal; agree on run {self.run.number + 1}",
-            hint=f"going on would pair old masks with new ones and expose {name}",
-        )
 
     # -- sums ---------------------------------------------------------------------------------
 
@@ -227,9 +192,9 @@ class Session:
         nonces = [heard[party].content for party in range(len(self._network))]
         self._refuse_repeated(nonces)
         identity = run_identity(self.run.context, nonces)
-        self._digests = self._broadcast(AGREED, identity, _DIGEST_BYTES, _two_digests)
-        self._answers = self._broadcast(ANSWER, identity, _MOST_ANSWER, _two_answers)
-        return self._summed(self._sums.begin(identity))
+        self._digests = self._broadcast(AGREED, identity, _DIGEST_BYTES, _TWO_DIGESTS)
+        self._answers = self._broadcast(ANSWER, identity, MOST_ANSWER, _TWO_ANSWERS)
+        return self._summed(self.sums.begin(identity))
 
     def _refuse_repeated(self, nonces: Sequence[bytes]) -> None:
         """A nonce is a party's own; who says another's after it wants something, or is ill."""
@@ -246,20 +211,19 @@ class Session:
 
     def _summed(self, enclosed: Iterable[Enclosed]) -> Ready:
         """What the sums have to say needs no sync: from other sums so far follow other masks."""
-        out = Ready([self._frame_of(each) for each in enclosed])
+        frames = []
+        for each in enclosed:
+            kind, _, receiver, round_, _ = each.envelope
+            frames.append(self._frame(receiver, kind.name, each.encode(), each.number, round_))
+        out = Ready(frames)
         return out + self._announce() if self.pooled and not self._own_digest else out
-
-    def _frame_of(self, enclosed: Enclosed) -> Frame:
-        number, envelope = enclosed.number, enclosed.envelope
-        kind, body = envelope.kind.name, enclosed.encode()
-        return self._frame(envelope.receiver, kind, body, number, envelope.round)
 
     # -- agreement and end --------------------------------------------------------------------
 
     def _announce(self) -> Ready:
         """All sums are here: tell everybody their digest."""
         assert self._digests is not None  # noqa: S101 - all nonces are here
-        self._own_digest = self._sums.digest()
+        self._own_digest = self.sums.digest()
         passed = [*self._digests.tell(self._own_digest), *self._held]
         return self._pass_on(AGREED, passed) + self._compare()
 
@@ -306,13 +270,13 @@ class Session:
                 f"{names} ended the run before there was an answer",
                 hint=f"ask there why; then agree on run {self.run.number + 1}",
             )
-            self._sums.give_up()
+            self.sums.give_up()
         return NOTHING if self.stopped is None else self._last_messages()
 
     def _needed(self) -> frozenset[int]:
         """Without whom this party does not get on; who has everything leaves nobody without it."""
-        if self._sums.agent is not None:
-            return self._sums.agent.awaited
+        if self.sums.agent is not None:
+            return self.sums.agent.awaited
         if self.complete or not self._own_digest:
             return frozenset()
         return frozenset(self._network.in_neighbours(self.run.party))
@@ -325,9 +289,9 @@ class Session:
         return Frame(self._network.parties[receiver], sequence, kind, body, sum_, round_)
 
 
-def _two_digests(name: str) -> RecoveryError:
-    return RecoveryError(f"{name} signed two different digests of the sum", hint="start a new run")
+def _contradiction(what: str) -> Callable[[str], TitanError]:
+    return lambda name: RecoveryError(f"{name} {what}", hint="start a new run")
 
 
-def _two_answers(name: str) -> RecoveryError:
-    return RecoveryError(f"{name} told two different answers", hint="start a new run")
+_TWO_DIGESTS = _contradiction("signed two different digests of the sum")
+_TWO_ANSWERS = _contradiction("told two different answers")

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
-from typing import Any, Protocol, cast
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, cast
 
 import grpc
 import grpc.aio
@@ -21,6 +21,7 @@ from titan.study.certificates import SERVER_NAME
 
 _aio: Any = grpc.aio  # the stubs know it only in part
 
+CLOSING_SECONDS = 1.0  # for the other end to close its side
 METHOD = "/titan.Party/Link"
 _SERVICE, _, _NAME = METHOD[1:].partition("/")
 _PING_MS = 15_000  # a silent peer is asked whether it is still there
@@ -60,26 +61,17 @@ class StreamEndedError(Exception):
         super().__init__("the connection was lost")
 
 
-# What gRPC raises, besides AioRpcError, for a stream that is over.
-_OVER = (asyncio.InvalidStateError, _aio.BaseError)
+@contextmanager
+def _until_it_ends() -> Iterator[None]:
+    """What gRPC raises, besides AioRpcError, for a stream that is over."""
+    try:
+        yield
+    except (asyncio.InvalidStateError, _aio.BaseError):
+        raise StreamEndedError from None
 
 
-class Stream(Protocol):
-    """One end of an open stream."""
-
-    async def read(self) -> bytes | None:
-        """The next chunk; None at the end."""
-        ...
-
-    async def write(self, chunk: bytes) -> None: ...
-
-    async def finish(self) -> None:
-        """Nothing more will be written; what was, still arrives."""
-        ...
-
-
-class _End:
-    """A client's call or a server's context: both read and write.
+class Stream:
+    """One end of an open stream: a client's call or a server's context, both read and write.
 
     A read that is cancelled would take a client's whole call with it, and what was written last.
     """
@@ -89,24 +81,20 @@ class _End:
         self._finish = finish
 
     async def read(self) -> bytes | None:
-        try:
+        """The next chunk; None at the end."""
+        with _until_it_ends():
             chunk = await self._end.read()
-        except _OVER:
-            raise StreamEndedError from None
         return None if chunk is _aio.EOF else chunk
 
     async def write(self, chunk: bytes) -> None:
-        try:
+        with _until_it_ends():
             await self._end.write(chunk)
-        except _OVER:
-            raise StreamEndedError from None
 
     async def finish(self) -> None:
+        """Nothing more will be written; what was, still arrives."""
         if self._finish is not None:  # a server's stream ends with its handler
-            try:
+            with _until_it_ends():
                 await self._finish()
-            except _OVER:
-                raise StreamEndedError from None
 
 
 class Dialler:
@@ -123,7 +111,7 @@ class Dialler:
         """Open a stream and use it; raises grpc.aio.AioRpcError where that fails."""
         call = self._open()
         try:
-            await converse(_End(call, call.done_writing))
+            await converse(Stream(call, call.done_writing))
         finally:
             call.cancel()
 
@@ -194,7 +182,7 @@ class Listener:
         shown = context.auth_context().get("x509_pem_cert", [b""])[0]
         for card in self._peers:
             if card.recognises(shown):
-                await self._accept(card, _End(context))
+                await self._accept(card, Stream(context))
                 return
         await context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not expected")
 

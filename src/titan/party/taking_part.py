@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -23,24 +22,18 @@ from typing import Any
 from titan import files
 from titan.errors import DataError, FileError, InputError, TitanError
 from titan.joint import Task
-from titan.joint.task import described
-from titan.party.absence import Absentee, Reason, told_as
-from titan.party.durable_session import DurableSession
+from titan.party.attendance import Absentee, Reason, told_as
+from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
-from titan.party.finished_run import FinishedRun
-from titan.party.handshake import Handshake
-from titan.party.links import Incoming, Outgoing
 from titan.party.preparing import check_columns, prepare, rounding_notes, rows_for
-from titan.party.run import most_messages
-from titan.party.run_to_answer import Outcome, RunToAnswer, Show, receivers, senders, stay, stored
+from titan.party.run import Run
+from titan.party.run_to_answer import Outcome, RunToAnswer, Show, stay, stored
 from titan.protocol.masking import fresh_key
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
-from titan.study.journal import Journal
+from titan.study.audit import JOURNAL, TRANSCRIPT
+from titan.study.journal import Journal, RunState
 from titan.study.ledger import Ledger
-from titan.study.run_state import RunState
-
-JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"
 
 
 @dataclass(frozen=True)
@@ -87,11 +80,13 @@ class Party:
             raise
 
     async def _join(self, report: Report, show: Show, started: float) -> Outcome:
-        make_private(self.folder)
+        with files.attempt("made", self.folder):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.chmod(0o700)
         with Journal.open(self.folder / JOURNAL) as journal:
             state = journal.state
             if state is not None and state.erased:
-                return await self._serve(journal, show, started)
+                return await self._serve(journal, state, show, started)
             task, state = self._begin(journal)
             work = RunToAnswer(self, report, journal, state, task, started)
             return await work.run(show)
@@ -171,46 +166,34 @@ class Party:
         literal = host.startswith("[") or host.replace(".", "").isdecimal()
         return f"{host if literal else '0.0.0.0'}:{port}"  # noqa: S104 - to be reached is its task
 
-    def engine(
-        self, durable: DurableSession, nonce: bytes, plan: str, progress: Callable[[], Any]
-    ) -> Engine:
-        study = self.study
-        handshake = Handshake(
-            bytes.fromhex(study.digest), self.choices.run, self.identity.name, nonce, plan
-        )
-        return Engine(
-            study,
-            self.identity,
-            durable,
-            handshake,
-            listen=self.listen,
-            watch=self.watch,
-            progress=progress,
+    def run(self, state: RunState) -> Run:
+        study, network = self.study, self.study.network
+        return Run(
+            bytes.fromhex(study.digest),
+            self.choices.run,
+            network,
+            network.index(self.identity.name),
+            state.nonce,
+            None if study.solver is None else network.index(study.solver),
         )
 
-    async def _serve(self, journal: Journal, show: Show, started: float) -> Outcome:
+    def engine(self, durable: DurableSession) -> Engine:
+        return Engine(self.study, self.identity, durable, self.listen, self.watch)
+
+    async def _serve(
+        self, journal: Journal, state: RunState, show: Show, started: float
+    ) -> Outcome:
         """The run is over here: show its answer again, and give the others what they miss."""
-        state = journal.state
-        assert state is not None  # noqa: S101 - it is finished
         self._refuse_other_rows()
         results = stored(state)
         self.write_files(state)
         show(results)
-        network, me = self.study.network, self.identity.name
-        outgoing = {
-            name: Outgoing(journal.acknowledged_by(name) + 1) for name in receivers(network, me)
-        }
-        plans = self.study.plans
-        rest = FinishedRun(journal, most_messages(network, network.index(me), plans))
-        most = max(plan.cost.bytes_sent.largest for plan in plans) + (1 << 20)
-        incoming = {name: Incoming(most) for name in senders(network, me)}
-        durable = DurableSession(rest, journal, outgoing, incoming)
+        rest = FinishedRun(self.run(state), self.study.plans, journal)
+        durable = DurableSession(rest, journal)
         late: tuple[str, ...] = ()
         if durable.needed():
-            async with self.engine(
-                durable, state.nonce, described(plans), lambda: rest.progress
-            ) as e:
-                late = await stay(e, durable, self.choices.wait)
+            async with self.engine(durable) as engine:
+                late = await stay(engine, durable, self.choices.wait)
         return Outcome(results, self.folder, {}, started, 0, late)
 
     def _refuse_other_rows(self) -> None:
@@ -255,10 +238,3 @@ def checked(study: Study) -> Report:
 def run_folder(runs: Path, study: Study, run: int, name: str) -> Path:
     """Where a party keeps a run."""
     return runs / f"{study.digest[:12]}-run{run}-{name}"
-
-
-def make_private(folder: Path) -> None:
-    """A folder for its owner alone."""
-    with files.attempt("made", folder):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)

@@ -14,7 +14,8 @@ that nothing is missing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -23,7 +24,6 @@ from types import MappingProxyType
 from titan.errors import FileError, InputError
 from titan.network.names import Party
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed
-from titan.privacy.reconstruction import own_input
 from titan.privacy.view import (
     Integers,
     Message,
@@ -34,8 +34,8 @@ from titan.privacy.view import (
     integers,
     members_of,
     seen,
+    sum_of_inputs,
 )
-from titan.protocol import Envelope
 from titan.results.result_file import checked_path
 from titan.study import Study, frames
 from titan.study.audit import JOURNAL
@@ -53,7 +53,12 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
     said around the sums is in the view's `notices`.
     """
     place = checked_path(folder)
-    study = _study(place)
+    for needed in ("study.toml", "runs"):
+        if not (place / needed).exists():
+            raise FileError(
+                f'"{place}" is not the folder of a rehearsal: it has no {needed}', hint=_AGAIN
+            )
+    study = Study.load(place / "study.toml")
     network = study.network
     members = members_of(network, coalition)
     names = tuple(network.parties[i] for i in members)
@@ -73,15 +78,6 @@ def view(folder: str | PathLike[str], coalition: Iterable[Party]) -> View:
     )
 
 
-def _study(place: Path) -> Study:
-    for needed in ("study.toml", "runs"):
-        if not (place / needed).exists():
-            raise FileError(
-                f'"{place}" is not the folder of a rehearsal: it has no {needed}', hint=_AGAIN
-            )
-    return Study.load(place / "study.toml")
-
-
 def _sums(study: Study, made: int) -> tuple[PlannedSum, ...]:
     """Those that were made: an answer may come before the last that was planned."""
     planned = zip(study.meeting.sums, study.plans, strict=True)
@@ -93,7 +89,7 @@ def _sums(study: Study, made: int) -> tuple[PlannedSum, ...]:
 
 def _input(name: str, sum_: PlannedSum, messages: Iterable[Message], number: int) -> Integers:
     own = [m for m in messages if m.sum == number and name in (m.sender, m.receiver)]
-    found = own_input(sum_.plan, name, own)
+    found = sum_of_inputs(sum_.plan, [name], own)
     if sum_.ring.to_ints(found[:, -1:]) != [1]:
         raise FileError(f"the journals of {name} and its neighbours do not belong together")
     return integers(sum_.ring, found[:, :-1])
@@ -135,9 +131,9 @@ class _Frames:
             if frame.sum == number:
                 enclosed = Enclosed.decode(frame.body)
                 envelopes.append(enclosed.envelope)
-                signatures[_key(enclosed.envelope)] = bytes(enclosed.signatures)
+                signatures[enclosed.envelope[:4]] = bytes(enclosed.signatures)
         found = seen(members, envelopes, names, number, sum_.plan)
-        return [replace(m, signatures=signatures[_key(m._envelope)]) for m in found]
+        return [replace(m, signatures=signatures[m._envelope[:4]]) for m in found]
 
     @property
     def sums(self) -> int:
@@ -153,38 +149,29 @@ class _Frames:
         return tuple(sorted([*outside, *self.unheard], key=lambda n: _ORDER.index(n.kind)))
 
 
-def _key(envelope: Envelope) -> tuple[int, ...]:
-    return envelope[:4]
-
-
-def _journal(place: Path, study: Study, party: str) -> Journal:
+@contextmanager
+def _journal(place: Path, study: Study, party: str) -> Iterator[Journal]:
     """A journal of this rehearsal, come to its end and with its secrets."""
     found = sorted((place / "runs" / party).glob(f"*/{JOURNAL}"))
     if len(found) != 1:
         raise FileError(
             f'"{place}" has {len(found)} journals of {party}, and one is expected', hint=_AGAIN
         )
-    journal = Journal.open(found[0])
-    try:
-        _refuse_unfit(journal, study, party)
-    except BaseException:
-        journal.close()
-        raise
-    return journal
-
-
-def _refuse_unfit(journal: Journal, study: Study, party: str) -> None:
-    state = journal.state
-    if state is None or not state.finished:
-        raise InputError(f"{party} did not come to the end of this rehearsal", hint=_AGAIN)
-    if (state.study, state.party) != (study.digest, party):
-        raise FileError(f"the journal of {party} is not of this study", hint="was either changed?")
-    if state.erased:
-        raise InputError(
-            "the masks of this rehearsal were erased when it was over, so nobody's view can be "
-            "shown",
-            hint=_AGAIN,
-        )
+    with Journal.open(found[0]) as journal:
+        state = journal.state
+        if state is None or not state.finished:
+            raise InputError(f"{party} did not come to the end of this rehearsal", hint=_AGAIN)
+        if (state.study, state.party) != (study.digest, party):
+            raise FileError(
+                f"the journal of {party} is not of this study", hint="was either changed?"
+            )
+        if state.erased:
+            raise InputError(
+                "the masks of this rehearsal were erased when it was over, so nobody's view can "
+                "be shown",
+                hint=_AGAIN,
+            )
+        yield journal
 
 
 def _unheard(balance: Counter[frames.Message]) -> list[Notice]:

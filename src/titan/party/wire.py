@@ -20,7 +20,7 @@ travels as pieces in order, each full but the last. Decoding is strict: whatever
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -28,8 +28,6 @@ from titan.errors import MessageError
 
 VERSION = 1
 MOST_CHUNK = 1 << 20  # bytes of content
-NONCE_BYTES = 32
-STUDY_BYTES = 32
 MOST_TEXT = 4096
 MOST_REASON = 200  # bytes of why a party does not come
 MOST_SIZE = (1 << 32) - 1
@@ -40,18 +38,11 @@ _ACK = struct.Struct("<BI")
 _ABSENCE = struct.Struct("<BI64s")
 _LENGTH = struct.Struct("<H")
 _PARTY = struct.Struct("<I")
+_TAGS = range(1, 7)
+_HELLO_TAG, _PIECE_TAG, _ACK_TAG, _REFUSAL_TAG, _ABSENCE_TAG, _HERE_TAG = _TAGS
 PIECE_BYTES = MOST_CHUNK - _PIECE.size
 
 Bytes = bytes | bytearray | memoryview
-
-
-class _Tag(IntEnum):
-    HELLO = 1
-    PIECE = 2
-    ACK = 3
-    REFUSAL = 4
-    ABSENCE = 5
-    HERE = 6
 
 
 class Role(IntEnum):
@@ -137,33 +128,21 @@ def encode(chunk: Chunk) -> bytes:
     """The bytes of the protobuf message."""
     match chunk:
         case Piece(number, size, offset, content):
-            head = _PIECE.pack(_Tag.PIECE, number, size, offset)
+            head = _PIECE.pack(_PIECE_TAG, number, size, offset)
             return b"".join((_prefix(len(head) + len(content)), head, content))
         case Ack(next_):
-            content = _ACK.pack(_Tag.ACK, next_)
-        case Hello():
-            content = _encode_hello(chunk)
+            content = _ACK.pack(_ACK_TAG, next_)
+        case Hello(role, study, run, nonce, expects, name, peer, plan):
+            head = _HELLO.pack(_HELLO_TAG, VERSION, role, study, run, nonce, expects)
+            texts = [_text(text) for text in (name, peer, plan)]
+            content = head + b"".join(_LENGTH.pack(len(text)) + text for text in texts)
         case Refusal(reason, final):
-            content = bytes([_Tag.REFUSAL, final]) + _text(reason)
+            content = bytes([_REFUSAL_TAG, final]) + _text(reason)
         case Absence(party, signature, reason):
-            content = _ABSENCE.pack(_Tag.ABSENCE, party, signature) + _text(reason, MOST_REASON)
+            content = _ABSENCE.pack(_ABSENCE_TAG, party, signature) + _text(reason, MOST_REASON)
         case Here(parties):
-            content = bytes([_Tag.HERE]) + b"".join(map(_PARTY.pack, parties))
+            content = bytes([_HERE_TAG]) + b"".join(map(_PARTY.pack, parties))
     return _prefix(len(content)) + content
-
-
-def _encode_hello(hello: Hello) -> bytes:
-    head = _HELLO.pack(
-        _Tag.HELLO,
-        VERSION,
-        hello.role,
-        hello.study,
-        hello.run,
-        hello.nonce,
-        hello.expects,
-    )
-    texts = [_text(text) for text in (hello.name, hello.peer, hello.plan)]
-    return head + b"".join(_LENGTH.pack(len(text)) + text for text in texts)
 
 
 def _text(text: str, most: int = MOST_TEXT) -> bytes:
@@ -186,20 +165,9 @@ def _prefix(length: int) -> bytes:
 def decode(data: Bytes) -> Chunk:
     """The chunk that `encode` turns into exactly these bytes; MessageError if there is none."""
     content = _content(memoryview(data))
-    match content[0] if content else None:
-        case _Tag.PIECE:
-            return _piece(content)
-        case _Tag.ACK:
-            return _ack(content)
-        case _Tag.HELLO:
-            return _hello(content)
-        case _Tag.REFUSAL:
-            return _refusal(content)
-        case _Tag.ABSENCE:
-            return _absence(content)
-        case _Tag.HERE:
-            return _here(content)
-    raise MessageError("a chunk of no known kind")
+    if not content or content[0] not in _DECODERS:
+        raise MessageError("a chunk of no known kind")
+    return _DECODERS[content[0]](content)
 
 
 def _content(data: memoryview) -> memoryview:
@@ -286,3 +254,8 @@ def _read_text(content: memoryview, most: int = MOST_TEXT) -> str:
     if not text.isprintable():  # it ends on somebody's terminal
         raise MessageError("a text with something in it that does not print")
     return text
+
+
+_DECODERS: dict[int, Callable[[memoryview], Chunk]] = dict(
+    zip(_TAGS, (_hello, _piece, _ack, _refusal, _absence, _here), strict=True)
+)

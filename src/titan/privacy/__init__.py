@@ -1,1 +1,1 @@
-"""What coalitions see, what they can infer from it, and from which of them a network hides."""
+"""What coalitions see, and how few rows are too few to release."""

@@ -12,7 +12,7 @@ plans are public.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -230,16 +230,6 @@ def members_of(network: Network, coalition: Iterable[Party]) -> list[int]:
     return members
 
 
-def view_of(record: Record | None, coalition: Iterable[Party]) -> View:
-    """The view of a result that may have been recorded or not."""
-    if record is None:
-        raise InputError(
-            "nothing was recorded of this run, so nobody's view can be shown",
-            hint='run it again with record=True and engine="local"',
-        )
-    return record.view(coalition)
-
-
 def check_recordable(plan: Plan) -> None:
     """Refuse, before anything runs, to record what cannot be kept."""
     size = plan.cost.bytes_sent.total
@@ -270,3 +260,23 @@ def seen(
 def integers(ring: Ring, x: Residues) -> Integers:
     """Residues of shape (limbs, d) as whole numbers from 0 to 2^bits - 1."""
     return np.array([*ring.to_ints(x), None], object)[:-1]
+
+
+def sum_of_inputs(plan: Plan, group: Collection[str], messages: Iterable[Message]) -> Residues:
+    """What these parties put into a sum together, the carried 1s last.
+
+    `messages` has all that went between them and others. Masks between two of them cancel, so
+
+        Σ x_i = Σ x̃_i - Σ (masks into the group) + Σ (masks out of it);
+
+    how Σ x̃_i follows from what was seen is the recovery's to say: `Scheme.sum_over`.
+    """
+    members = {plan.network.index(party) for party in group}
+    shown = [message.shown for message in messages]
+    total = plan.scheme.sum_over(members, (one for one in shown if one.kind is not Kind.MASK))
+    for one in shown:
+        if one.kind is Kind.MASK and one.receiver in members:
+            plan.ring.subtract_into(total, one.residues)
+        elif one.kind is Kind.MASK and one.sender in members:
+            plan.ring.add_into(total, one.residues)
+    return total

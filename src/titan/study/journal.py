@@ -29,15 +29,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 
 from titan.errors import DataError, InputError, MessageError, PeerError, RecoveryError
 from titan.protocol.masking import SEED_BYTES, fresh_key
 from titan.study.database import explained
-from titan.study.frame_log import TABLES, FrameLog
-from titan.study.frames import Frame
-from titan.study.run_state import RunState
+from titan.study.frames import TABLES, Frame, FrameLog
 
 _SCHEMA = f"""
 CREATE TABLE journal (
@@ -48,6 +47,55 @@ CREATE TABLE parties (place INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, nonc
 CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB);
 {TABLES.strip()}
 """
+
+
+def lost_journal(peer: str, run: int) -> PeerError:
+    return PeerError(
+        f"{peer} lost its journal; agree on run {run + 1}",
+        hint=f"going on would pair old masks with new ones and expose {peer}",
+    )
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What is known of the run; its keys are gone (an empty tuple) once secrets are erased."""
+
+    study: str
+    run: int
+    party: str
+    parties: tuple[str, ...]
+    nonce: bytes
+    keys: tuple[bytes, ...] = field(repr=False)
+    nonces: Mapping[str, bytes]
+    agreed: str | None
+    result: bytes | None = field(repr=False)
+    transcript: bytes | None = field(repr=False)
+    erased: bool
+
+    @property
+    def finished(self) -> bool:
+        return self.result is not None
+
+    def refuse_another(
+        self, study: str, run: int, party: str, parties: tuple[str, ...], sums: int
+    ) -> None:
+        """InputError unless it is this run that is meant."""
+        if (self.study, self.party, self.parties) != (study, party, parties):
+            raise InputError(
+                f"the journal belongs to study {self.study[:12]} as {self.party!r}, "
+                f"not to study {study[:12]} as {party!r}",
+                hint="each study and party has a journal of its own; has the study been edited?",
+            )
+        if self.run != run:
+            raise InputError(
+                f"the journal belongs to run {self.run}, not to run {run}",
+                hint="each run has a journal of its own",
+            )
+        if not self.erased and len(self.keys) != sums:
+            raise InputError(
+                f"the run was begun with {len(self.keys)} sums, not {sums}",
+                hint="resume it with the version of titan that began it",
+            )
 
 
 class Journal(FrameLog):
@@ -127,9 +175,7 @@ class Journal(FrameLog):
                 self._do("INSERT INTO parties VALUES (?, ?, ?)", place, name, own)
             for place, key in enumerate(keys):
                 self._do("INSERT INTO sums VALUES (?, ?)", place, key)
-            stored = self.state
-        assert stored is not None  # noqa: S101 - begun just now
-        return stored
+            return self._begun
 
     def _refuse_changed(self, state: RunState, data_digest: bytes) -> None:
         (stored,) = self._one("SELECT data FROM journal")
@@ -166,6 +212,12 @@ class Journal(FrameLog):
             bool(erased),
         )
 
+    @property
+    def _begun(self) -> RunState:
+        state = self.state
+        assert state is not None  # noqa: S101 - asked for after `begin`
+        return state
+
     # -- the others ---------------------------------------------------------------------------
 
     def set_nonce(self, peer: str, nonce: bytes) -> None:
@@ -178,10 +230,7 @@ class Journal(FrameLog):
                 raise PeerError(f"a nonce came from {peer!r}, who is not in the study")
             if known[0] is not None and known[0] != nonce:
                 (run,) = self._one("SELECT run FROM journal")
-                raise PeerError(
-                    f"{peer} lost its journal; agree on run {run + 1}",
-                    hint=f"going on would pair old masks with new ones and expose {peer}",
-                )
+                raise lost_journal(peer, run)
             self._do("UPDATE parties SET nonce = ? WHERE name = ?", nonce, peer)
 
     # -- the end ------------------------------------------------------------------------------
@@ -194,13 +243,14 @@ class Journal(FrameLog):
                 raise RecoveryError("the pooled sum is not the one found before the restart")
             self._do("UPDATE journal SET agreed = ?", digest_of_sum)
 
-    def finish(self, result: bytes, transcript: bytes) -> None:
+    def finish(self, result: bytes, transcript: bytes) -> RunState:
         """Keep what was learned and the signed transcript; the first ones stay."""
         with self.batch():
             self._do(
                 "UPDATE journal SET result = ?, transcript = ? WHERE result IS NULL",
                 result, transcript,
             )  # fmt: skip
+            return self._begun
 
     def erase_secrets(self, to_serve: Iterable[Frame] = ()) -> None:
         """Forget keys, masks and the data's digest; the run must be finished.

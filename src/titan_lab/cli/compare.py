@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from titan import files
 from titan.cli import networks, options
-from titan.cli.output import check_writable, progress_bar, show_json, show_rows, write_text
+from titan.cli.output import check_writable, show_rows
 from titan.errors import InputError
+from titan_lab.cli.output import progress_bar, show_json
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -81,7 +83,7 @@ def command(
             progress=progress,
         )
     if csv is not None:
-        write_text(csv, results.to_csv())
+        files.write(csv, results.to_csv().encode(), force=True)
     if json:
         show_json({"records": results.rows(), "network": network})
     else:

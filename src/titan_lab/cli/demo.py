@@ -11,9 +11,10 @@ import numpy as np
 import typer
 
 from titan.cli import options
-from titan.cli.output import check_writable, refuse_overwriting, show_json, show_pairs, show_rows
+from titan.cli.output import check_writable, refuse_overwriting, show_pairs, show_rows
 from titan.joint.equations import WIDE
 from titan.leastsquares.balls import at_most
+from titan_lab.cli.output import show_json
 
 if TYPE_CHECKING:
     from titan.leastsquares import Regression

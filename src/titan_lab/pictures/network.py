@@ -17,7 +17,7 @@ from titan.listing import listing
 
 if TYPE_CHECKING:
     from titan.network import Network
-    from titan.privacy.audit import Inference
+    from titan_lab.privacy.audit import Inference
 
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 _MARKERS = ("o", "^", "D", "v", "p", "h")

@@ -18,7 +18,7 @@ from titan.errors import MessageError
 from titan.party import streams
 from titan.party.durable_session import DurableSession
 from titan.party.messages import AGREED, Told
-from titan.party.ready import Ready
+from titan.party.run import Ready
 from titan.party.session import Session
 from titan.study.journal import Journal
 
@@ -30,7 +30,7 @@ Write = Callable[[Any, bytes], Awaitable[None]]
 
 def make_noise(seed: int, notes: str, duplicate: float, delay: float, swap: float) -> None:
     """Patch the one class through which chunks leave."""
-    rng, write = Random(seed), streams._End.write
+    rng, write = Random(seed), streams.Stream.write
     held: dict[int, asyncio.Task[None]] = {}
 
     async def noisy(end: Any, chunk: bytes) -> None:
@@ -49,7 +49,7 @@ def make_noise(seed: int, notes: str, duplicate: float, delay: float, swap: floa
         if waiting is not None:
             await waiting
 
-    streams._End.write = noisy  # type: ignore[method-assign, assignment]
+    streams.Stream.write = noisy  # type: ignore[method-assign, assignment]
 
 
 async def _later(write: Write, end: Any, chunk: bytes) -> None:
@@ -73,7 +73,7 @@ def kill_around_commit(count: int, before: bool) -> None:
 
 
 def kill_around_write(count: int, before: bool) -> None:
-    write, left = streams._End.write, count
+    write, left = streams.Stream.write, count
 
     async def counted(end: Any, chunk: bytes) -> None:
         nonlocal left
@@ -84,7 +84,7 @@ def kill_around_write(count: int, before: bool) -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    streams._End.write = counted  # type: ignore[method-assign, assignment]
+    streams.Stream.write = counted  # type: ignore[method-assign, assignment]
 
 
 def kill_before_agreement(count: int, before: bool) -> None:

@@ -7,7 +7,7 @@ file and the command line know it then.
 from typing import Literal
 
 from titan.protocol.recovery.flood import Flood
-from titan.protocol.recovery.interface import Recovery, Scheme, Traffic
+from titan.protocol.recovery.interface import Scheme
 from titan.protocol.recovery.topk import TopK
 from titan.protocol.recovery.tree import Tree
 
@@ -19,16 +19,3 @@ RECOVERIES: dict[str, type[Scheme]] = {scheme.name: scheme for scheme in (TopK, 
 def recovery_names() -> tuple[str, ...]:
     """What may be asked for."""
     return ("auto", *RECOVERIES)
-
-
-__all__ = [
-    "RECOVERIES",
-    "Flood",
-    "Recovery",
-    "RecoveryName",
-    "Scheme",
-    "TopK",
-    "Traffic",
-    "Tree",
-    "recovery_names",
-]

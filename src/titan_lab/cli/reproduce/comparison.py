@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from titan.cli import options
-from titan.cli.output import progress_bar, show_rows
+from titan.cli.output import show_rows
+from titan_lab.cli.output import progress_bar
 from titan_lab.cli.reproduce.output import Out, finish, prepare
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from titan.cli import options
-from titan.cli.output import progress_bar, show_rows
+from titan.cli.output import show_rows
 from titan.errors import TitanError
+from titan_lab.cli.output import progress_bar
 from titan_lab.cli.reproduce.output import Out, Seed, finish, prepare
 
 if TYPE_CHECKING:

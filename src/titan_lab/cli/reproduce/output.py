@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from titan.cli.output import show_json
+from titan_lab.cli.output import show_json
 
 if TYPE_CHECKING:
     from titan_lab.experiments.report import Report

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from titan.cli import options
-from titan.cli.output import progress_bar, show_rows
+from titan.cli.output import show_rows
 from titan.errors import TitanError
+from titan_lab.cli.output import progress_bar
 from titan_lab.cli.reproduce.output import Out, Seed, finish, prepare
 
 if TYPE_CHECKING:

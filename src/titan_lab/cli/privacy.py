@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from titan.cli import networks, options
-from titan.cli.added_commands import added
 from titan.cli.output import check_writable, give, refuse_overwriting
 from titan.errors import InputError
 from titan.listing import listing
 
 if TYPE_CHECKING:
     from titan.network import Network
-    from titan.privacy.audit import Audit, Inference
+    from titan_lab.privacy.audit import Audit, Inference
 
 _NAMED = 12  # parties of a group that are named in text
 
@@ -43,17 +42,16 @@ def command(
       titan privacy cycle:6 --tau 2
       titan privacy links.csv --coalition north,east --plot network.png
     """
-    from titan.privacy.audit import audit, infer
+    from titan_lab.pictures.network import draw
+    from titan_lab.privacy.audit import audit, infer
 
     net = networks.sized(network)
-    draw = None
     if plot is not None:
         refuse_overwriting(plot, force)
         check_writable(plot)
-        draw = added("draw_network", "--plot")
     learned = None if coalition is None else infer(net, _members(net, coalition))
     audited = audit(net, tau, limit=limit) if coalition is None or tau is not None else None
-    if draw is not None:
+    if plot is not None:
         worst = audited.dangerous[0] if audited is not None and audited.dangerous else None
         draw(net, learned or worst, plot)
 

@@ -17,9 +17,9 @@ from titan.errors import NetworkError, PlanError
 from titan.network import Network
 from titan.network.names import Party
 from titan.network.refusals import checked_tau
-from titan.privacy.cuts import minimal_cuts, neighbours
 from titan.privacy.view import members_of
 from titan.ring.whole import whole_number
+from titan_lab.privacy.cuts import minimal_cuts, neighbours
 
 
 @dataclass(frozen=True)
