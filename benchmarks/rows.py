@@ -1,7 +1,7 @@
 """What `titan join` reads before it connects, beside `titan moments`: 250,000 × 20 of CSV.
 
-Both read the same file: the one for exact moments and for the ledger's digests of whole records and
-of used values, the other for the moments alone. And a source that must not change, beside one that
+Both read the same file: the one for exact moments and for the ledger's digests of what they read,
+the other for the moments alone. And a source that must not change, beside one that
 may. They take turns, and the shortest of their times counts.
 """
 
@@ -24,10 +24,10 @@ from titan.moments.collecting import CollectMoments
 from titan.moments.reading import read, read_all
 from titan.moments.rows import ModelRows
 from titan.moments.same_rows import SameRows
-from titan.study.row_digests import DigestRows
+from titan.study.row_digests import DigestRows, RowKey
 
 ROWS, COLUMNS = 250_000, 20
-KEY = bytes(range(32))
+KEY = RowKey(bytes(range(32)))
 _REPEATS = 5
 
 
@@ -73,9 +73,9 @@ def measure(case: Case, file: Path) -> list[Row]:
 
 def _with_digests(file: Path, wanted: ModelRows) -> tuple[Any, ...]:
     source = open_source(file)
-    digests = DigestRows(wanted, source.column_names, KEY)
+    digests = DigestRows({"q1": wanted}, {name: {} for name in source.column_names}, KEY)
     return read_all(source, [CollectMoments(wanted), digests])
 
 
 def _unchanged(file: Path, wanted: ModelRows) -> object:
-    return read(SameRows(open_source(file), KEY), CollectMoments(wanted))
+    return read(SameRows(open_source(file), KEY.secret), CollectMoments(wanted))

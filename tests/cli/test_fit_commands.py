@@ -329,11 +329,11 @@ def test_too_few_rows_are_refused_unless_allowed(parties: Path) -> None:
 
 
 def test_too_many_parameters_are_refused_unless_allowed(parties: Path) -> None:
-    ten, eleven = ("thalach ~ " + " + ".join(["age", f"poly(chol, {d}, raw=True)"]) for d in (8, 9))
+    eleven = "thalach ~ age + poly(chol, 9, raw=True)"
     for at, name in enumerate(FILES):
         lines = [f"{i * i % 17 + at},{i + 11 * at},{(7 * i + at) % 13}" for i in range(10)]
         (parties / name).write_text("age,chol,thalach\n" + "\n".join(lines) + "\n")
-    assert answer("fit", *FILES, "--formula", ten, cwd=parties)["nobs"] == 30
+    assert answer("fit", *FILES, "--formula", "thalach ~ age + chol", cwd=parties)["nobs"] == 30
     done = titan("fit", *FILES, "--formula", eleven, cwd=parties)
     assert (done.returncode, done.stdout) == (3, "")
     assert "30 rows in all for 11 parameters, where at least 33 are needed, 3 for each" in (

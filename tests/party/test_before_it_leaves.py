@@ -20,6 +20,7 @@ from titan.network import Network
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
 from titan.party.run import Ready
+from titan.release import Dictionary, Number
 from titan.study import Link
 from titan.study.frames import CONTROL
 from titan.study.journal import Journal
@@ -30,7 +31,7 @@ LEVELS = "y ~ x + C(g, levels=['u', 'v', 'w'])"
 
 def entries(path: Path) -> list[str]:
     with Ledger.open(path) as ledger:
-        return [entry.study for entry in ledger._entries()]
+        return [run.study for run in ledger.recorded()]
 
 
 def sums_begun(folder: Path) -> set[int | None]:
@@ -119,6 +120,23 @@ def test_what_the_journal_refuses_is_not_in_the_ledger(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="changed since the run began"):
         run(g.join("north"))
     assert entries(tmp_path / "north.ledger") == [g.study.digest]
+
+
+def test_digits_that_only_the_study_sees_are_the_data_too(tmp_path: Path) -> None:
+    """An earlier study had coarser steps, on which the ledger compares rows for good."""
+    names = ("x", "y", "z")
+
+    def stated(step: str) -> Dictionary:
+        return Dictionary.of({name: Number.read("0", "1000", step) for name in names})
+
+    g = Gathering(tmp_path, changes={"columns": stated("1")})
+    with pytest.raises(PeerError, match="nothing came"):
+        run(g.join("north", wait=0.1))
+    finer, rows = replace(g.study, columns=stated("0.1")), (tmp_path / "north.csv").read_text()
+    for text, error in ((rows, PeerError), (rows.replace("\n", ".1\n", 2), DataError)):
+        g.write("north", text.replace(".1", "", 1))  # the first is the header's
+        with pytest.raises(error):
+            run(g.join("north", finer, run=2, wait=0.1))
 
 
 # -- counts -----------------------------------------------------------------------------------

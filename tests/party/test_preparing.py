@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -24,20 +24,17 @@ from titan.errors import DataError, InputError
 from titan.joint.kinds import Question
 from titan.moments import Column, collect, open_source
 from titan.moments.cell_digests import CellDigests
-from titan.moments.reading import read
 from titan.moments.rows import ModelRows
-from titan.party import preparing
-from titan.party.preparing import RECORD, prepare
+from titan.party.preparing import prepare
 from titan.release import Dictionary, Number
 from titan.study import Study, row_digests
-from titan.study.ledger import Entry, Ledger
-from titan.study.row_digests import DigestRows
+from titan.study.differencing import Entry
+from titan.study.ledger import Ledger
 
 HEADER = "id,y,age,sex,note"
 ROWS = [f"{i},{i % 7}.50,{20 + i % 50},{'fm'[i % 2]},note {i % 3}" for i in range(60)]
 COLUMNS = Dictionary.of({"age": Number.read("0", "120", "1"), "y": Number.read("0", "10", "0.5")})
 STUDY = study(columns=COLUMNS)
-USED = 'columns ["age", "sex", "y"]'
 
 
 @pytest.fixture
@@ -53,12 +50,8 @@ def of(tmp_path: Path, ledger: Ledger, rows: Sequence[str], it: Study = STUDY) -
 
 
 def entered(it: Study, data: Any, ledger: Ledger) -> Entry:
-    """By the digests alone: what `collect` would refuse, they refuse too."""
-    source = open_source(data)
-    rows = replace(model_rows(it), check=None)
-    source.check(rows.model.columns_needed)
-    used = read(source, DigestRows(rows, source.column_names, ledger.row_key))
-    return preparing._entry(it, 1, "q1", used)
+    (entry,) = prepare(it, 1, open_source(data), ledger.row_key)[1]
+    return entry
 
 
 def model_rows(it: Study) -> ModelRows:
@@ -67,20 +60,23 @@ def model_rows(it: Study) -> ModelRows:
     return found
 
 
-def changes(one: Entry, other: Entry) -> list[int]:
-    """How many rows differ: in whole records, and in the used columns."""
-    return [one.rows[view].change(other.rows[view]) for view in (RECORD, USED)]
+def change(one: Entry, other: Entry) -> int:
+    """How many rows differ: the more of those only here, those only there."""
+    here, there = (Counter(it.rows.digests.tolist()) for it in (one, other))
+    return max((here - there).total(), (there - here).total())
 
 
 def test_an_entry_says_what_the_study_says(tmp_path: Path, ledger: Ledger) -> None:
     it = of(tmp_path, ledger, ROWS)
     assert (it.study, it.title, it.run, it.tau) == (STUDY.digest, STUDY.title, 1, 1)
     assert it.parties == {card.name: card.fingerprint for card in STUDY.parties}
-    assert it.minimum == STUDY.min_rows_party
-    assert it.columns == {"y", "age", "sex"}
+    assert it.minimum == 9, "three rows for each of three parameters"
+    assert dict(it.columns) == {
+        "y": {}, "age": {"kind": "number", "range": ["0", "120"]}, "sex": {}
+    }  # fmt: skip
     assert it.model == str(STUDY.questions[0]) == f"regression: {model_rows(STUDY).model}"
-    assert set(it.rows) == {RECORD, 'columns ["age", "sex", "y"]'}
-    assert [len(rows) for rows in it.rows.values()] == [60, 60]
+    assert it.rows.columns == ("age", "sex", "y")
+    assert len(it.rows) == 60
 
 
 def test_moments_and_digests_come_of_one_pass(tmp_path: Path, ledger: Ledger) -> None:
@@ -88,8 +84,8 @@ def test_moments_and_digests_come_of_one_pass(tmp_path: Path, ledger: Ledger) ->
     apart = of(tmp_path, ledger, [*ROWS, "99,1,NA,f,note"], it)
     source = Counted(open_source(tmp_path / "north.csv"))
     parts, (entry,) = prepare(it, 1, source, ledger.row_key)
-    assert source.passes == [set(HEADER.split(","))]
-    assert changes(entry, apart) == [0, 0]
+    assert source.passes == [{"y", "age", "sex"}], "and of what is used alone"
+    assert change(entry, apart) == 0
     found = collect(tmp_path / "north.csv", model_rows(it).model, missing="drop")
     assert (parts["q1"].moments, parts["q1"].dropped) == (found.moments, found.dropped)
     assert (found.moments.rows, found.dropped) == (60, 1)
@@ -112,23 +108,23 @@ def test_order_and_batches_do_not_matter(
     tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = of(tmp_path, ledger, ROWS)
-    assert changes(whole, of(tmp_path, ledger, ROWS[::-1])) == [0, 0]
+    assert change(whole, of(tmp_path, ledger, ROWS[::-1])) == 0
     monkeypatch.setattr(row_digests, "BATCH_ROWS", 7)
     monkeypatch.setattr(row_digests, "_LEAST_ROWS", 1)
-    assert changes(whole, of(tmp_path, ledger, ROWS)) == [0, 0]
+    assert change(whole, of(tmp_path, ledger, ROWS)) == 0
 
 
 def test_a_single_cell_makes_another_row(tmp_path: Path, ledger: Ledger) -> None:
     whole = of(tmp_path, ledger, ROWS)
     for old, new, expected in (
-        ("5,5.50,25,m,note 2", "5,5.51,25,m,note 2", [1, 1]),
-        ("5,5.50,25,m,note 2", "5,5.50,25,f,note 2", [1, 1]),
-        ("5,5.50,25,m,note 2", "5,5.50,25,m,note 3", [1, 0]),  # a column that no one uses
-        ("5,5.50,25,m,note 2", "5,5.5,25,m,note 2", [1, 0]),  # the same number
+        ("5,5.50,25,m,note 2", "5,5.51,25,m,note 2", 1),
+        ("5,5.50,25,m,note 2", "5,5.50,25,f,note 2", 1),
+        ("5,5.50,25,m,note 2", "5,5.50,25,m,note 3", 0),  # a column that no one uses
+        ("5,5.50,25,m,note 2", "5,5.5,25,m,note 2", 0),  # the same number
     ):
         assert old in ROWS
         edited = [new if row == old else row for row in ROWS]
-        assert changes(whole, of(tmp_path, ledger, edited)) == expected, new
+        assert change(whole, of(tmp_path, ledger, edited)) == expected, new
 
 
 def test_columns_are_told_apart(tmp_path: Path, ledger: Ledger) -> None:
@@ -137,11 +133,11 @@ def test_columns_are_told_apart(tmp_path: Path, ledger: Ledger) -> None:
         return entered(STUDY, tmp_path / "north.csv", ledger)
 
     one = entry("1,23,f,x,")
-    assert changes(one, entry("12,3,f,x,")) == [1, 1]
-    assert changes(one, entry("1,23,f,,x")) == [1, 0]
-    assert changes(one, entry("1,23,f,x,", header="y,age,sex,a,c")) == [1, 0], "renamed"
-    assert changes(one, entry("f,,1,x,23", header="sex,b,y,a,age")) == [0, 0], "columns moved"
-    assert changes(entry('1,2,f,":1:b",x'), entry('1,2,f,"","1:b:x"')) == [1, 0]
+    assert change(one, entry("12,3,f,x,")) == 1
+    assert change(one, entry("1,23,f,,x")) == 0
+    assert change(one, entry("1,23,f,x,", header="y,age,sex,a,c")) == 0, "unused"
+    assert change(one, entry("f,,1,x,23", header="sex,b,y,a,age")) == 0, "columns moved"
+    assert change(entry("1,23,f,x,"), entry("23,1,f,x,")) == 1, "values moved"
 
 
 def test_the_used_numbers_are_the_same_from_every_kind_of_source(
@@ -159,7 +155,7 @@ def test_the_used_numbers_are_the_same_from_every_kind_of_source(
         tmp_path / "north.parquet", pa.table(columns), pd.DataFrame(columns), pl.DataFrame(columns),
         columns, exact, pa.table({**columns, "sex": pa.array(columns["sex"]).dictionary_encode()}),
     ):  # fmt: skip
-        assert entered(STUDY, source, ledger).rows[USED].change(text.rows[USED]) == 0
+        assert change(entered(STUDY, source, ledger), text) == 0
 
 
 def test_any_column_may_stand_beside_the_used_ones(ledger: Ledger) -> None:
@@ -170,21 +166,21 @@ def test_any_column_may_stand_beside_the_used_ones(ledger: Ledger) -> None:
         "wide": pa.array([Decimal("1.5"), None]),
     }  # fmt: skip
     table = pa.table({**used, **beside})
-    assert len(entered(STUDY, table, ledger).rows[RECORD]) == 2
+    assert len(entered(STUDY, table, ledger).rows) == 2
     frame = pd.DataFrame({**used, "objects": [pd.NA, (1, 2)], "when": pd.to_datetime(["2024"] * 2)})
-    assert len(entered(STUDY, frame, ledger).rows[RECORD]) == 2
+    assert len(entered(STUDY, frame, ledger).rows) == 2
 
 
 def test_rows_with_gaps_are_not_used(tmp_path: Path, ledger: Ledger) -> None:
     dropping = study(missing="drop")
     whole = of(tmp_path, ledger, ROWS, dropping)
     gap = "99,1,NA,f,note"
-    assert changes(whole, of(tmp_path, ledger, [*ROWS[:9], gap, *ROWS[9:]], dropping)) == [0, 0]
+    assert change(whole, of(tmp_path, ledger, [*ROWS[:9], gap, *ROWS[9:]], dropping)) == 0
     one_less = [",".join([*ROWS[0].split(",")[:2], "", "f", "note 0"]), *ROWS[1:]]
-    assert changes(whole, of(tmp_path, ledger, one_less, dropping)) == [1, 1]
+    assert change(whole, of(tmp_path, ledger, one_less, dropping)) == 1
     with pytest.raises(DataError, match='1 missing in "age"'):
         of(tmp_path, ledger, [*ROWS, gap])
-    with pytest.raises(DataError, match="no rows"):
+    with pytest.raises(DataError, match="no complete rows"):
         of(tmp_path, ledger, [gap], dropping)
     with pytest.raises(DataError, match="no rows"):
         of(tmp_path, ledger, [])
@@ -206,15 +202,15 @@ def test_a_model_that_leaves_one_row_more_out_is_refused(
     """Both release the sums of y and age; their difference would be that row."""
     rows = [f"{row}" for row in ROWS[:-1]] + [ROWS[-1].replace(",m,", ",,")]
     smaller = study(missing="drop", formula="y ~ age")
-    ledger.record(of(tmp_path, ledger, rows, smaller))
+    ledger.record([of(tmp_path, ledger, rows, smaller)])
     larger = of(tmp_path, ledger, rows, study(missing="drop"))
     with pytest.raises(InputError, match="only a few of this party's rows differ") as refused:
-        ledger.record(larger)
+        ledger.record([larger])
     assert "allow_differencing=True" in refused.value.hint
     monkeypatch.setattr("sys.argv", ["titan", "join"])
     show_error(refused.value)
     assert "say so: --allow-differencing\n" in capsys.readouterr().err, "as it is typed"
-    ledger.record(larger, allow_differencing=True)
+    ledger.record([larger], allow_differencing=True)
 
 
 numbers = st.integers(-(10**40), 10**40) | st.integers(-(2**62), 2**62) | st.integers(-9, 9)
@@ -243,6 +239,32 @@ def of_numbers(column: Column) -> list[tuple[int, ...]]:
     return list(map(tuple, CellDigests(bytes(32)).numbers("x", column).tolist()))
 
 
+AGES = [f"{20 + i % 50}.{i % 10}" for i in range(60)]
+
+
+@pytest.mark.parametrize("later", [("0", "120", "0.1"), ("-40", "120", "0.5")])
+def test_values_are_compared_on_the_grid_of_first_use(
+    ledger: Ledger, later: tuple[str, ...]
+) -> None:
+    """Whoever states a column more finely does not make other rows of the same ones."""
+
+    def prepared(ages: Sequence[Any], *grid: str, title: str = "Later") -> list[Entry]:
+        columns = Dictionary.of({"age": Number.read(*grid)})
+        asked = (Question("describe", "", (("columns", ("age",)),)),)
+        it = study(questions=asked, columns=columns, title=title)
+        return prepare(it, 1, open_source({"age": ages}), ledger.row_key)[1]
+
+    (first,) = prepared(AGES, "0", "120", "1", title="First")
+    ledger.record([first])
+    (again,) = prepared(AGES, *later)
+    assert change(first, again) == 0
+    (binary,) = prepared([float(age) for age in AGES], *later)
+    assert change(first, binary) == 0
+    ledger.record([again])
+    with pytest.raises(InputError, match="only a few of this party's rows differ"):
+        ledger.record(prepared(AGES[1:], *later, title="Last"))
+
+
 def test_every_question_of_a_study_is_remembered(tmp_path: Path, ledger: Ledger) -> None:
     """The second of two tables on the same rows counts as much as the first."""
 
@@ -258,12 +280,10 @@ def test_every_question_of_a_study_is_remembered(tmp_path: Path, ledger: Ledger)
         file.write_text("\n".join([header, *lines]) + "\n")
         return prepare(it, 1, open_source(file), ledger.row_key)[1]
 
-    for entry in prepared(described("age", "y"), ROWS):
-        ledger.record(entry)
+    ledger.record(prepared(described("age", "y"), ROWS))
     for entry in prepared(described("age", "y"), ROWS):
         assert ledger.has_rows_of(entry), "and is the same after a restart"
     fewer, wider = ROWS[:-1], [f"{row},1" for row in ROWS[:-1]]
     for lines, header in ((fewer, HEADER), (wider, f"{HEADER},unused")):
-        (entry,) = prepared(described("y"), lines, header)
         with pytest.raises(InputError, match="only a few of this party's rows differ"):
-            ledger.record(entry)
+            ledger.record(prepared(described("y"), lines, header))

@@ -24,7 +24,6 @@ from titan.moments import Column, cell_digests
 from titan.moments.canonical_numbers import canonical
 from titan.moments.cell_digests import CellDigests
 from titan.moments.cells import ArrowCells, Cells, ObjectCells
-from titan.moments.terms import Level
 
 KEY = hashlib.sha256(b"a key").digest()
 DIGESTS = CellDigests(KEY)
@@ -178,14 +177,6 @@ def test_numbers_longer_than_two_words_are_told_apart() -> None:
     assert len(set(found)) == len(some)
     alone = [pairs(DIGESTS.numbers("x", Column.of_integers([n])))[0] for n in some]
     assert found == alone
-
-
-def test_levels_go_by_name() -> None:
-    u, v = Level("u", "u"), Level("v", "v")
-    one = DIGESTS.levels("g", [u, v], np.array([0, 1, 1]))
-    other = DIGESTS.levels("g", [v, u], np.array([1, 0, 0]))
-    assert pairs(one) == pairs(other)
-    assert len({*pairs(one), *held(["u", "v"], "g")}) == 4, "a level is not a text"
 
 
 # -- a source that is read again --------------------------------------------------------------

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from titan.moments.cell_digests import CellDigests
-from titan.study.row_digests import RowDigests
+from titan.study.row_digests import Mask, OwnRows, RowKey, Words
+
+QUESTION = "q1"
 
 
-def row_digests(rows: Iterable[bytes], key: bytes) -> RowDigests:
-    digests, array = CellDigests(key), pa.array(list(rows), pa.binary())
-    return RowDigests.of([digests.rows([digests.texts("text", "row", array)])[:, 0]])
+def cells(values: Iterable[bytes], key: RowKey) -> Words:
+    found = CellDigests(key.secret).texts("value", "", pa.array(list(values), pa.binary()))
+    return np.ascontiguousarray(found[:, 0])
+
+
+def own_rows(
+    rows: Sequence[bytes],
+    key: RowKey,
+    columns: Iterable[str] = ("row",),
+    used: Mapping[str, Mask] | None = None,
+) -> OwnRows:
+    """Every column has other values, by which each row is known."""
+    found = {name: cells([name.encode() + row for row in rows], key) for name in columns}
+    return OwnRows(key, found, used or {QUESTION: np.ones(len(rows), bool)})

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.study.digests import row_digests
+from tests.study.digests import own_rows
 from tests.study.signing import certificate
 from titan import Network
 from titan.errors import TitanError
@@ -30,9 +30,10 @@ from titan.protocol import IN_ONE_PROCESS, Agent, Envelope, Kind, Plan, Recovery
 from titan.protocol.masking import KeyStream, fresh_key
 from titan.ring import Residues, Ring
 from titan.study.audit import of_journal
+from titan.study.differencing import Entry
 from titan.study.frames import Frame
 from titan.study.journal import Journal
-from titan.study.ledger import Entry, Ledger
+from titan.study.ledger import Ledger
 from titan.study.transcript import Facts, NetworkFacts, from_journal
 
 NAMES = ("north", "east", "south", "west")
@@ -139,9 +140,10 @@ def _begin(journal: Journal, ledger: Ledger, rows: bytes, keys: list[bytes]) -> 
         )  # fmt: skip
 
     def record(study: str, some: list[bytes]) -> None:
-        digests = {"record": row_digests(some, ledger.row_key)}
-        columns = frozenset({"age"})
-        ledger.record(Entry(study, "Heart", 1, mine, 1, 5, columns, "y ~ age", digests))
+        own = own_rows(some, ledger.row_key, ["age"])
+        columns: dict[str, dict[str, str]] = {"age": {}}
+        asked = Entry(study, "Heart", 1, mine, 1, "q1", "y ~ age", 5, columns, own)
+        ledger.record([asked])
 
     begin(rows)
     record("ab" * 32, rows.split(b","))

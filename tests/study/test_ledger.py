@@ -10,14 +10,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.study.digests import row_digests
-from titan.errors import FileError, InputError
-from titan.study.ledger import Conflict, Entry, Ledger
-from titan.study.row_digests import RowDigests
+from tests.study.digests import QUESTION, own_rows
+from titan.errors import FileError, InputError, ReleaseError
+from titan.study.differencing import Conflict, Entry
+from titan.study.ledger import Ledger
+from titan.study.row_classes import (
+    Class,
+    Rows,
+    Span,
+    exposed_parties,
+    exposed_rows,
+    found_at,
+    keys_of,
+)
+from titan.study.row_digests import OwnRows
 
 ROWS = [b"row %d" % i for i in range(100)]
 EVERYONE = ("north", "east", "south", "west", "centre")
@@ -27,19 +38,25 @@ def fingerprints(names: Sequence[str]) -> dict[str, str]:
     return {name: f"certificate of {name}" for name in names}
 
 
-def entry(ledger: Ledger, rows: Sequence[bytes] = ROWS, **changed: Any) -> Entry:
+def entry(
+    ledger: Ledger,
+    rows: Sequence[bytes] = ROWS,
+    columns: Sequence[str] = ("age", "sex"),
+    **but: Any,
+) -> Entry:
     values: dict[str, Any] = {
         "study": "ab" * 32,
         "title": "Heart",
         "run": 1,
         "parties": fingerprints(EVERYONE),
         "tau": 1,
-        "minimum": 5,
-        "columns": frozenset({"age", "sex"}),
+        "question": QUESTION,
         "model": "thalach ~ age + sex",
-        "rows": {"record": row_digests(rows, ledger.row_key)},
+        "minimum": 5,
+        "columns": {name: {} for name in columns},
     }
-    return Entry(**(values | changed))
+    own = but.pop("own", None) or own_rows(rows, ledger.row_key, columns)
+    return Entry(**(values | but), own=own)
 
 
 @pytest.fixture
@@ -51,12 +68,12 @@ def ledger(tmp_path: Path) -> Any:
 @pytest.fixture
 def used(ledger: Ledger) -> Ledger:
     """A ledger that has one study in it."""
-    ledger.record(entry(ledger))
+    ledger.record([entry(ledger)])
     return ledger
 
 
 def reasons(ledger: Ledger, other: Entry) -> list[str]:
-    return [conflict.reason for conflict in ledger.check(other)]
+    return [conflict.reason for conflict in ledger.check([other])]
 
 
 # -- what is allowed --------------------------------------------------------------------------
@@ -64,22 +81,22 @@ def reasons(ledger: Ledger, other: Entry) -> list[str]:
 
 def test_the_same_again_is_no_difference(used: Ledger) -> None:
     for run in (1, 2):
-        used.record(entry(used, run=run))
-    used.record(entry(used, study="cd" * 32, model="thalach ~ age"))
-    used.record(entry(used, rows=ROWS[::-1], study="ef" * 32))
+        used.record([entry(used, run=run)])
+    used.record([entry(used, study="cd" * 32, model="thalach ~ age")])
+    used.record([entry(used, rows=ROWS[::-1], study="ef" * 32)])
 
 
 def test_a_run_is_written_down_once_with_its_rows_stored_once(used: Ledger) -> None:
     for run in (1, 1, 2):
-        used.record(entry(used, run=run))
+        used.record([entry(used, run=run)])
     assert used._one("SELECT count(*) FROM entries") == (2,)
     assert used._one("SELECT count(*) FROM row_sets") == (1,)
 
 
 def test_other_columns_cannot_be_subtracted(used: Ledger) -> None:
-    other = entry(used, rows=ROWS[1:], columns=frozenset({"height"}))
-    assert used.check(other) == []
-    assert reasons(used, entry(used, rows=ROWS[1:], columns=frozenset({"height", "sex"})))
+    other = entry(used, rows=ROWS[1:], columns=["height"])
+    assert used.check([other]) == []
+    assert reasons(used, entry(used, rows=ROWS[1:], columns=["height", "sex"]))
 
 
 # -- parties ----------------------------------------------------------------------------------
@@ -90,34 +107,36 @@ def test_other_columns_cannot_be_subtracted(used: Ledger) -> None:
     [
         (1, EVERYONE[:4], ["centre"]),
         (1, EVERYONE[:3], ["centre", "west"]),
-        (1, EVERYONE[:2], []),
+        (1, EVERYONE[:2], ["east", "north"]),  # two are left, and one of them may collude
         (2, EVERYONE[:2], ["centre", "south", "west"]),
         (1, (*EVERYONE[:4], "new"), ["centre", "new"]),
         (0, (*EVERYONE, "new"), ["new"]),
         (1, (*EVERYONE, "new", "newer", "newest"), []),
+        (1, (*EVERYONE[:4], "new", "newer"), ["centre", "new", "newer"]),  # each class is small
+        (1, ("north", "a", "b", "c"), []),  # who is in both is hidden by either of the others
     ],
 )
 def test_one_to_tau_plus_one_parties_make_a_difference(
     ledger: Ledger, tau: int, parties: tuple[str, ...], differing: list[str]
 ) -> None:
-    ledger.record(entry(ledger, tau=0))
+    ledger.record([entry(ledger, tau=0)])
     other = entry(ledger, study="cd" * 32, tau=tau, parties=fingerprints(parties))
-    assert [list(c.parties) for c in ledger.check(other)] == ([differing] if differing else [])
+    assert [list(c.parties) for c in ledger.check([other])] == ([differing] if differing else [])
 
 
 def test_the_larger_tau_of_the_two_counts(ledger: Ledger) -> None:
-    ledger.record(entry(ledger, tau=2))
+    ledger.record([entry(ledger, tau=2)])
     fewer = fingerprints(EVERYONE[:2])
-    (conflict,) = ledger.check(entry(ledger, tau=0, parties=fewer))
+    (conflict,) = ledger.check([entry(ledger, tau=0, parties=fewer)])
     assert conflict.parties == ("centre", "south", "west")
 
 
 def test_new_names_and_new_certificates_hide_no_difference(used: Ledger) -> None:
     renamed = {f"{name} ltd": its for name, its in fingerprints(EVERYONE[:2]).items()}
     renewed = {name: f"{its}, renewed" for name, its in fingerprints(EVERYONE[2:4]).items()}
-    (conflict,) = used.check(entry(used, parties=renamed | renewed))
+    (conflict,) = used.check([entry(used, parties=renamed | renewed)])
     assert conflict.parties == ("centre",)
-    assert used.check(entry(used, parties=renamed | renewed | fingerprints(["centre"]))) == []
+    assert used.check([entry(used, parties=renamed | renewed | fingerprints(["centre"]))]) == []
 
 
 # -- rows -------------------------------------------------------------------------------------
@@ -133,7 +152,8 @@ def test_new_names_and_new_certificates_hide_no_difference(used: Ledger) -> None
         ([*ROWS, ROWS[0]], True),
         ([*ROWS[4:], b"1", b"2", b"3", b"4"], True),
         ([*ROWS[5:], b"1", b"2", b"3", b"4", b"5"], False),
-        ([*ROWS[1:], *(b"%d" % i for i in range(50))], False),
+        ([*ROWS[1:], *(b"%d" % i for i in range(50))], True),  # the one that went is a class
+        ([*ROWS[:3], *(b"%d" % i for i in range(50))], False),  # in both: in no difference
         ([], False),
     ],
 )
@@ -146,38 +166,137 @@ def test_fewer_rows_than_the_minimum_make_a_difference(
 def test_the_larger_minimum_counts_and_every_earlier_study(used: Ledger) -> None:
     assert reasons(used, entry(used, rows=ROWS[10:], minimum=11)) == ["rows"]
     assert reasons(used, entry(used, rows=ROWS[4:], minimum=2)) == ["rows"]
-    used.record(entry(used, rows=ROWS[10:], study="cd" * 32, title="Lungs"))
-    conflicts = used.check(entry(used, rows=ROWS[9:], study="ef" * 32))
+    used.record([entry(used, rows=ROWS[10:], study="cd" * 32, title="Lungs")])
+    conflicts = used.check([entry(used, rows=ROWS[9:], study="ef" * 32)])
     assert [(c.title, c.reason) for c in conflicts] == [("Lungs", "rows")]
 
 
-def test_any_view_of_the_rows_may_tell(ledger: Ledger) -> None:
-    """The file's unused columns were edited, and one row left out."""
-    view = "columns age, sex"
-    ledger.record(_two(ledger, view, ROWS, ROWS))
-    edited = [row + b", edited" for row in ROWS[1:]]
-    assert reasons(ledger, _two(ledger, view, edited, ROWS[1:])) == ["rows"]
-    assert reasons(ledger, _two(ledger, view, edited, ROWS)) == []
-    assert reasons(ledger, _two(ledger, "columns age", ROWS[1:], edited)) == ["rows"]
+def test_files_may_have_other_columns_besides(ledger: Ledger) -> None:
+    ledger.record([entry(ledger)])
+    for columns in (["age", "sex", "note"], ["sex", "id", "age"]):
+        own = own_rows(ROWS[1:], ledger.row_key, columns)
+        assert reasons(ledger, entry(ledger, own=own, study="cd" * 32)) == ["rows"]
+        own = own_rows(ROWS, ledger.row_key, columns)
+        assert reasons(ledger, entry(ledger, own=own, study="cd" * 32)) == []
 
 
-def _two(ledger: Ledger, view: str, records: list[bytes], columns: list[bytes]) -> Entry:
-    key = ledger.row_key
-    rows = {"record": row_digests(records, key), view: row_digests(columns, key)}
-    return replace(entry(ledger), rows=rows)
+def renamed(own: OwnRows, **names: str) -> OwnRows:
+    return replace(own, cells={names.get(name, name): its for name, its in own.cells.items()})
 
 
-@given(
-    st.lists(st.integers(0, 12), max_size=30),
-    st.lists(st.integers(0, 12), max_size=30),
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (["age", "sex", "y"], ["age", "y", "bmi"]),  # sex is not even in the file
+        (["age", "sex", "y"], ["y"]),
+        (["y"], ["age", "y"]),
+    ],
 )
-def test_change_is_that_of_multisets(a: list[int], b: list[int]) -> None:
-    def of(numbers: list[int]) -> RowDigests:
-        return row_digests((b"%d" % n for n in numbers), b"key")
+@pytest.mark.parametrize("names", [{}, {"y": "outcome", "age": "years"}])
+def test_other_models_on_the_same_people(
+    ledger: Ledger, before: list[str], now: list[str], names: dict[str, str]
+) -> None:
+    """One fewer is seen by the columns in common, whatever these are called."""
+    ledger.record([entry(ledger, columns=before)])
 
-    left, right = Counter(a) - Counter(b), Counter(b) - Counter(a)
-    assert of(a).change(of(b)) == max(left.total(), right.total())
-    assert RowDigests.decode(of(a).encode()).change(of(a)) == 0
+    def again(rows: list[bytes]) -> list[str]:
+        own = renamed(own_rows(rows, ledger.row_key, now), **names)
+        columns = [names.get(name, name) for name in now]
+        return reasons(ledger, entry(ledger, columns=columns, own=own, study="cd" * 32))
+
+    assert again(ROWS) == []
+    assert again(ROWS[1:]) == ["rows"]
+    assert again(ROWS[5:]) == []
+    assert again([b"other" + row for row in ROWS]) == []
+
+
+def test_a_party_that_left_is_seen_under_other_names_of_columns(used: Ledger) -> None:
+    for names in ({}, {"age": "years", "sex": "gender"}):
+        own = renamed(own_rows(ROWS, used.row_key, ["age", "sex"]), **names)
+        fewer = fingerprints(EVERYONE[:4])
+        other = entry(used, columns=list(own.cells), own=own, study="cd" * 32, parties=fewer)
+        assert [c.parties for c in used.check([other])] == [("centre",)]
+
+
+def test_three_studies_together(ledger: Ledger) -> None:
+    """Each two differ by many; the sums of two less that of the third show one row."""
+    base, one, two = ROWS[:50], ROWS[50:70], ROWS[70:90]
+    ledger.record([entry(ledger, rows=[*base, *one, ROWS[99]], study="ab" * 32)])
+    ledger.record([entry(ledger, rows=[*base, *two], study="cd" * 32)])
+    third = entry(ledger, rows=[*base, *one, *two], study="ef" * 32)
+    assert [c.study[:2] for c in ledger.check([third])] == ["ab"]
+
+
+def test_questions_of_one_study_are_compared_at_once(ledger: Ledger) -> None:
+    def asked(gaps: int, *columns: str) -> list[Entry]:
+        used = {"q1": np.ones(100, bool), "q2": np.arange(100) >= gaps}
+        own = own_rows(ROWS, ledger.row_key, ["age", "bmi"], used)
+        first = entry(ledger, columns=["age"], own=own)
+        return [first, entry(ledger, columns=columns, own=own, question="q2", model="other")]
+
+    for gaps, columns, refused in (
+        (1, ("age", "bmi"), True),
+        (5, ("age", "bmi"), False),
+        (0, ("age", "bmi"), False),
+        (1, ("bmi",), False),  # nothing in common
+    ):
+        assert bool(ledger.check(asked(gaps, *columns))) is refused
+    with pytest.raises(ReleaseError, match="two questions of this study use rows"):
+        ledger.record(asked(1, "age", "bmi"))
+
+
+def test_people_who_agree_by_chance_are_others(ledger: Ledger) -> None:
+    """Of two years' patients a few are alike in all columns; so are some within one year."""
+    rng = random.Random(3)
+
+    def year(count: int) -> list[bytes]:
+        return [b"%d" % rng.randrange(5000) for _ in range(count)]
+
+    for at in range(4):
+        ledger.record([entry(ledger, rows=year(300), study=f"{at:064}", columns=["age"])])
+    rows = year(300)
+    ledger.record([entry(ledger, rows=rows, study="cd" * 32, columns=["age"])])
+    fewer = entry(ledger, rows=rows[1:], study="ef" * 32, columns=["age"])
+    assert "cd" in [c.study[:2] for c in ledger.check([fewer])]
+
+
+# -- classes ----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.integers(0, 12), max_size=20), min_size=2, max_size=4))
+def test_classes_are_those_of_multisets(held: list[list[int]]) -> None:
+    """The nth of equal rows is in those questions that hold at least n of them."""
+    expected: Counter[tuple[bool, ...]] = Counter()
+    for value in range(13):
+        times = [rows.count(value) for rows in held]
+        for n in range(max(times)):
+            expected[tuple(n < each for each in times)] += 1
+    digests = [np.array(rows, np.uint64) * np.uint64(0xABCDEF0123456789) for rows in held]
+    keys, places, _ = keys_of(digests[0])
+    earlier = [keys_of(each)[0] for each in digests[1:]]
+    at = [found_at(keys, places, each) for each in earlier]
+    found = Rows([np.ones(len(held[0]), bool)], at, earlier).classes()
+    assert {c.pattern: c.size for c in found if c.size} == dict(expected)
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), max_size=5), st.data())
+def test_the_span_is_that_of_linear_algebra(given: list[list[bool]], data: Any) -> None:
+    wanted = tuple(data.draw(st.lists(st.booleans(), min_size=4, max_size=4)))
+    rank = np.linalg.matrix_rank
+    before, after = np.array([*given, [False] * 4]), np.array([*given, wanted])
+    inside = rank(before.astype(float)) == rank(after.astype(float))
+    assert (wanted in Span(map(tuple, given))) is bool(inside)
+
+
+def test_what_no_combination_shows_is_hidden() -> None:
+    few = Class((True, True, False), 2)
+    large = [Class((True, False, False), 50), Class((False, True, False), 50)]
+    assert exposed_rows([few, *large], 5, 1, certain=False) == []
+    assert exposed_rows([few, *large], 5, 1, certain=True) == [few]
+    assert exposed_rows([few, large[0]], 5, 1, certain=False) == [few]
+    alone = Class((True, True), 1)
+    assert exposed_parties([alone, Class((True, False), 3)], 3) == [alone]
+    assert exposed_parties([alone, Class((True, False), 3), Class((False, True), 3)], 3) == []
 
 
 # -- refusing and recording -------------------------------------------------------------------
@@ -186,7 +305,7 @@ def test_change_is_that_of_multisets(a: list[int], b: list[int]) -> None:
 def test_a_refusal_names_studies_and_parties_and_no_rows(used: Ledger) -> None:
     other = entry(used, rows=ROWS[3:], study="cd" * 32, parties=fingerprints(EVERYONE[:4]))
     with pytest.raises(InputError) as refused:
-        used.record(other)
+        used.record([other])
     text = str(refused.value)
     assert "'Heart' (abababababab, run 1)" in text
     assert "only by centre" in text
@@ -197,23 +316,23 @@ def test_a_refusal_names_studies_and_parties_and_no_rows(used: Ledger) -> None:
 
 
 def test_told_in_so_many_words_it_is_recorded_and_counts_later(used: Ledger) -> None:
-    used.record(entry(used, rows=ROWS[3:], study="cd" * 32), allow_differencing=True)
-    assert used._all("SELECT allowed FROM entries") == [(0,), (1,)]
-    conflicts = used.check(entry(used, rows=ROWS[2:], study="ef" * 32))
+    used.record([entry(used, rows=ROWS[3:], study="cd" * 32)], allow_differencing=True)
+    assert used._all("SELECT allowed FROM runs") == [(0,), (1,)]
+    conflicts = used.check([entry(used, rows=ROWS[2:], study="ef" * 32)])
     assert [c.study[:2] for c in conflicts] == ["ab", "cd"]
 
 
 def test_an_aborted_run_counts(tmp_path: Path) -> None:
     """Recorded, then nothing more: the process may die at once."""
     with Ledger.open(tmp_path / "l") as ledger:
-        ledger.record(entry(ledger))
+        ledger.record([entry(ledger)])
     with Ledger.open(tmp_path / "l") as ledger:
         assert reasons(ledger, entry(ledger, rows=ROWS[1:])) == ["rows"]
 
 
 def test_two_processes_take_turns(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "l") as one, Ledger.open(tmp_path / "l") as two:
-        one.record(entry(one))
+        one.record([entry(one)])
         assert reasons(two, entry(two, rows=ROWS[1:])) == ["rows"]
 
 
@@ -222,7 +341,7 @@ def test_nobody_can_write_between_the_check_and_the_entry(
 ) -> None:
     checked = []
 
-    def check(ledger: Ledger, _: Entry) -> list[Conflict]:
+    def check(ledger: Ledger, _: Sequence[Entry]) -> list[Conflict]:
         with sqlite3.connect(ledger.path, timeout=0) as other:
             with pytest.raises(sqlite3.OperationalError, match="locked"):
                 other.execute("BEGIN IMMEDIATE")
@@ -231,7 +350,7 @@ def test_nobody_can_write_between_the_check_and_the_entry(
         return []
 
     monkeypatch.setattr(Ledger, "check", check)
-    used.record(entry(used, run=2))
+    used.record([entry(used, run=2)])
     assert checked
 
 
@@ -241,13 +360,13 @@ def test_the_ledger_holds_no_rows_and_is_for_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "l"
     rows = [b"patient %d, 53, f" % i for i in random.Random(1).sample(range(10**9), 50)]
     with Ledger.open(path) as ledger:
-        ledger.record(entry(ledger, rows=rows))
+        ledger.record([entry(ledger, rows=rows)])
     data = path.read_bytes()
     assert path.stat().st_mode & 0o777 == 0o600
     assert not any(row in data or hashlib.sha256(row).digest()[:8] in data for row in rows)
     with Ledger.open(tmp_path / "other") as other, Ledger.open(path) as ledger:
-        here, there = (row_digests(rows, it.row_key) for it in (ledger, other))
-        assert here.change(there) == 50, "keys differ"
+        here, there = (entry(it, rows=rows).rows for it in (ledger, other))
+        assert np.intersect1d(here.digests, there.digests).size == 0, "keys differ"
         assert "53" not in repr(there)
 
 
@@ -276,11 +395,53 @@ def test_digests_under_the_key_of_another_ledger_are_not_taken(tmp_path: Path) -
     assert "the same command again" in caught.value.hint
 
 
-def test_a_ledger_with_digests_of_an_earlier_kind_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 2, 4])
+def test_a_ledger_of_another_version_is_refused(tmp_path: Path, version: int) -> None:
     """All its rows would seem to be others than today's, and nothing would be refused."""
     Ledger.open(tmp_path / "l").close()
     with sqlite3.connect(tmp_path / "l") as old:
-        old.execute(f"PRAGMA application_id = {0x54_4C_00_01}")
+        old.execute(f"PRAGMA application_id = {0x54_4C_00_00 + version}")
     old.close()
-    with pytest.raises(FileError, match="of another version"):
+    with pytest.raises(FileError, match=rf"of another version \({version}, where 3") as refused:
         Ledger.open(tmp_path / "l")
+    assert "--ledger" in refused.value.hint
+
+
+# -- vetoes, and runs that never were ---------------------------------------------------------
+
+
+def test_three_vetoes_on_the_same_rows_end_a_question(ledger: Ledger) -> None:
+    for run in (1, 2, 3):
+        ledger.record([entry(ledger, run=run)])
+        ledger.mark_vetoed("ab" * 32, run)
+        ledger.mark_vetoed("ab" * 32, run)
+    ledger.record([entry(ledger, run=3)])  # the same run again, after a crash
+    for study in ("ab" * 32, "cd" * 32):
+        with pytest.raises(ReleaseError, match="stopped by a veto 3 times on these rows"):
+            ledger.record([entry(ledger, run=4, study=study)], allow_differencing=True)
+    ledger.record([entry(ledger, run=4, model="another question")])
+    ledger.record([entry(ledger, run=5, rows=ROWS[:50])])
+    assert [it.vetoed for it in ledger.recorded()] == [True] * 3 + [False] * 2
+
+
+def test_a_withdrawn_run_counts_no_more(ledger: Ledger) -> None:
+    ledger.record([entry(ledger)], nonce=b"one", date="2026-01-31")
+    ledger.record([entry(ledger, study="cd" * 32, rows=ROWS[50:])], nonce=b"two")
+    fewer = entry(ledger, study="ef" * 32, rows=ROWS[49:])
+    assert len(ledger.check([fewer])) == 1
+    with pytest.raises(ReleaseError, match="begun more than once"):
+        ledger.withdraw("cd" * 32, 1, b"other")
+    ledger.withdraw("cd" * 32, 1, b"two")
+    assert ledger.check([fewer]) == []
+    assert [(it.title, it.run, it.date) for it in ledger.recorded()] == [("Heart", 1, "2026-01-31")]
+    assert ledger._one("SELECT count(*) FROM row_sets") == (1,)
+    with pytest.raises(FileError, match="does not know run 1"):
+        ledger.withdraw("cd" * 32, 1, b"two")
+
+
+def test_a_run_that_was_begun_twice_is_not_withdrawn(used: Ledger) -> None:
+    for nonce in (b"one", b"two"):
+        used.record([entry(used, run=2)], nonce=nonce)
+    for nonce in (b"one", b"two"):
+        with pytest.raises(ReleaseError, match="begun more than once"):
+            used.withdraw("ab" * 32, 2, nonce)

@@ -11,6 +11,7 @@ from titan.cli import (
     fit,
     join,
     keys,
+    ledger,
     moments,
     network,
     rehearse,
@@ -41,6 +42,7 @@ app.command("show")(runs.show)
 app.command("solve")(solve.command)
 app.command("verify")(runs.verify)
 app.add_typer(keys.app, name="keys")
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(network.app, name="network")
 app.add_typer(study.app, name="study")
 

@@ -42,7 +42,6 @@ from titan.moments.arrow import kinds, pa
 from titan.moments.canonical_numbers import canonical
 from titan.moments.cells import ArrowCells, Cells, ObjectCells, is_pandas_gap
 from titan.moments.columns import Column
-from titan.moments.terms import Level
 
 Digests = npt.NDArray[np.uint64]
 """Of shape (cells or rows, 2)."""
@@ -86,11 +85,6 @@ class CellDigests:
             texts = [f"{n:x} {it.exponents[row]}" for row, n in it.longer.items()]
             found[list(it.longer)] = self.texts("longer", name, pa.array(texts, pa.string()))
         return found
-
-    def levels(self, name: str, levels: Sequence[Level], codes: npt.NDArray[Any]) -> Digests:
-        """Of each cell's level by its name: their order is the model's affair."""
-        texts = pa.array([level.text for level in levels], pa.string())
-        return self.texts("level", name, texts).take(codes, axis=0)
 
     def rows(self, cells: Iterable[Digests]) -> Digests:
         """Of whole rows, from those of their cells."""

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,23 +15,23 @@ from titan.joint.meeting import Parts
 from titan.listing import listing
 from titan.moments import Source, open_source
 from titan.moments.reading import Reading
-from titan.study.ledger import Entry
+from titan.release.policy import DEFAULT
+from titan.study.differencing import Entry
 from titan.study.manifest import Study
-from titan.study.row_digests import DigestRows, UsedRows
-
-RECORD = "record"
+from titan.study.row_digests import DigestRows, OwnRows, RowKey
 
 
 def prepare(
-    study: Study, run: int, rows: Source | Mapping[str, Source], key: bytes
+    study: Study, run: int, rows: Source | Mapping[str, Source], key: RowKey
 ) -> tuple[Parts, list[Entry]]:
     """The parts, and an entry of the ledger for every question; `key` is the ledger's."""
 
     def digests(source: Source, names: Sequence[str]) -> list[Reading[Any, Any]]:
-        return [_digests(study, name, source, key) for name in names]
+        return [_digests(study, names, source, key)]
 
     parts, found = study.meeting.prepare_beside(rows, digests)
-    return parts, [_entry(study, run, name, found[name]) for name in parts]
+    own = {name: rows for rows in found.values() for name in rows.used}
+    return parts, [_entry(study, run, name, own[name]) for name in parts]
 
 
 def rounding_notes(study: Study, parts: Parts) -> list[str]:
@@ -43,33 +42,46 @@ def rounding_notes(study: Study, parts: Parts) -> list[str]:
     return study.columns.rounding_notes(rounded)
 
 
-def _digests(study: Study, name: str, source: Source, key: bytes) -> Reading[Any, Any]:
-    """Of the rows that a question uses: those of a model, or all of them."""
-    used = getattr(study.meeting.computation(name), "rows", None)
-    if used is None:
-        used = tuple(_columns(study, name) or source.column_names)
-    return DigestRows(used, tuple(source.column_names), key)
+def _digests(study: Study, names: Sequence[str], source: Source, key: RowKey) -> Reading[Any, Any]:
+    """Of the cells that these questions read, and of columns that earlier ones read."""
+    used = [column for name in names for column in _columns(study, name) or source.column_names]
+    known = {c: key.columns[c] for c in source.column_names if c in key.columns}
+    models = {name: getattr(study.meeting.computation(name), "rows", None) for name in names}
+    dictionary = study.columns.content()
+    stated = {column: dictionary.get(column, {}) for column in used}
+    return DigestRows(models, {**known, **stated}, key)
 
 
-def _columns(study: Study, name: str) -> Sequence[str]:
+def _columns(study: Study, name: str) -> tuple[str, ...]:
     return explained(study.meeting.computation(name)).columns or ()
 
 
-def _entry(study: Study, run: int, name: str, rows: UsedRows) -> Entry:
+def _entry(study: Study, run: int, name: str, own: OwnRows) -> Entry:
     """One question as the ledger of the party with these rows sees it."""
-    columns = _columns(study, name)
-    used = f"columns {json.dumps(sorted(columns), ensure_ascii=False)}"
+    dictionary = study.columns.content()
+    columns = [c for c in _columns(study, name) or own.cells if c in own.cells]
     return Entry(
         study=study.digest,
         title=study.title,
         run=run,
         parties={card.name: card.fingerprint for card in study.parties},
         tau=study.tau,
-        minimum=study.min_rows_party,
-        columns=frozenset(columns),
+        question=name,
         model=str(study.question(name)),
-        rows={RECORD: rows.records, used: rows.values},
+        minimum=_least_rows(study, name),
+        columns={column: dictionary.get(column, {}) for column in columns},
+        own=own,
     )
+
+
+def _least_rows(study: Study, name: str) -> int:
+    """How many rows may stand out between answers; a study may ask for more than usual, not fewer.
+
+    Whoever states a study must not lower what an earlier one was promised.
+    """
+    cell = max(study.release.rows_per_cell, DEFAULT.rows_per_cell)
+    each = max(study.release.rows_per_parameter, DEFAULT.rows_per_parameter)
+    return max(cell, each * (explained(study.meeting.computation(name)).parameters or 1))
 
 
 # -- what was handed in -----------------------------------------------------------------------

@@ -31,6 +31,7 @@ from titan.release.evidence import with_refusal
 from titan.results import Results, decode, encode
 from titan.study import Identity, Report, Study
 from titan.study.journal import Journal, RunState
+from titan.study.ledger import Ledger
 from titan.study.transcript import NetworkFacts, from_journal
 
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ class RunToAnswer:
         """No restart would get any further. What others may still need is served as it is."""
         refused = self._at_home(error)
         self._write_evidence(refused if isinstance(refused, ReleaseError) else None)
+        if isinstance(error, VetoError) and self.party.ledger.exists():
+            with Ledger.open(self.party.ledger) as ledger:
+                ledger.mark_vetoed(self.party.study.digest, self.party.choices.run)
         kept = self._encoded(dict.fromkeys(self._names, error))
         self.party.write_files(self.journal.finish(kept, b""))
         self._forget()

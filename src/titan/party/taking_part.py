@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -27,15 +26,17 @@ from titan.joint.meeting import Refused
 from titan.party.attendance import Absentee, Reason, told_as
 from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
-from titan.party.preparing import RECORD, check_columns, prepare, rounding_notes, rows_for
+from titan.party.preparing import check_columns, prepare, rounding_notes, rows_for
 from titan.party.run import Run
 from titan.party.run_to_answer import Outcome, RunToAnswer, Show, stay, stored
 from titan.protocol.masking import fresh_key
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.audit import JOURNAL, TRANSCRIPT
+from titan.study.differencing import Entry
 from titan.study.journal import Journal, RunState
-from titan.study.ledger import Entry, Ledger
+from titan.study.ledger import Ledger
+from titan.study.row_digests import RowKey
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Party:
         study, run = self.study, self.choices.run
         key = Ledger.key_for(self.ledger)
         task, entries = self._prepared(key)
-        digests = [rows.encode() for entry in entries for rows in entry.rows.values()]
+        digests = [d for each in entries for d in (each.rows.encoded, b"%d" % each.own.finer)]
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             state = journal.begin(
                 study=study.digest,
@@ -145,11 +146,15 @@ class Party:
                 data_digest=journal.keyed_digest(digests),
             )
             with told_as(Reason.LEDGER):
-                for entry in entries:
-                    ledger.record(entry, allow_differencing=self.choices.allow_differencing)
+                ledger.record(
+                    entries,
+                    allow_differencing=self.choices.allow_differencing,
+                    nonce=state.nonce,
+                    date=datetime.now(UTC).date().isoformat(),
+                )
         return task, state
 
-    def _prepared(self, key: bytes) -> tuple[Task, list[Entry]]:
+    def _prepared(self, key: RowKey) -> tuple[Task, list[Entry]]:
         """From the own rows; where a rule of release forbids to use them, all that is left is a
         veto, from which others do not learn whose it is."""
         study, parts, entries = self.study, None, list[Entry]()
@@ -217,7 +222,8 @@ class Party:
             with Ledger.open(self.ledger) as ledger, suppress(DataError):
                 same = False  # also rows that cannot be used
                 _, entries = prepare(self.study, run, self.rows, ledger.row_key)
-                same = _all_known(ledger, entries)
+                found = [ledger.has_rows_of(entry) for entry in entries]
+                same = None if None in found else all(found)
         if same is None:
             self.watch.tell("the ledger does not know this run: its rows may have been others")
         elif not same:
@@ -233,15 +239,6 @@ class Party:
             path = self.folder / name
             if content and not (path.exists() and path.read_bytes() == content):
                 files.write(path, content, mode=0o600, force=True)
-
-
-def _all_known(ledger: Ledger, entries: Sequence[Entry]) -> bool | None:
-    """Whether the run was recorded with just these rows; of what a model reads, if there is one."""
-    found = []
-    for entry in entries:
-        used = {view: rows for view, rows in entry.rows.items() if view != RECORD}
-        found.append(ledger.has_rows_of(replace(entry, rows=used or entry.rows)))
-    return None if None in found else all(found)
 
 
 def checked(study: Study) -> Report:

@@ -84,7 +84,7 @@ class Grid:
         first, stride, two, five = self._units
         most = abs(first) + stride * self.steps
         if most >= _QUICK or five < -_LAST_EXACT_FIVE or two < -_MOST_TWO:
-            whole, rounded = self._steps_of_integers(_shortest_decimals(column))
+            whole, rounded = self._steps_of_integers(shortest_decimals(column))
             return np.clip(whole, 0, self.steps), rounded  # an end of more digits than a double's
         quotient = (column.numbers - float(self.low)) / float(self.step)
         nearest = np.rint(quotient)
@@ -92,14 +92,14 @@ class Grid:
         whole = np.clip(nearest, 0, self.steps).astype(np.int64)
         doubtful = np.flatnonzero(np.abs(quotient - nearest) >= 0.5 - error)
         if len(doubtful):
-            few = _shortest_decimals(column.take(doubtful))
+            few = shortest_decimals(column.take(doubtful))
             whole[doubtful] = self._steps_of_integers(few)[0]
         points = (first + whole * stride).astype(np.float64)
         doubles = np.ldexp(points / 5.0**-five, two)
         return whole, int(np.count_nonzero(doubles != column.numbers))
 
 
-def _shortest_decimals(column: Column) -> Column:
+def shortest_decimals(column: Column) -> Column:
     import pyarrow as pa
 
     return decimal_text.parse(pa.array(column.numbers).cast(pa.string()))[0]

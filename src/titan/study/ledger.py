@@ -1,18 +1,36 @@
 """The ledger: what a party has taken part in, so that two studies do not expose what one hides.
 
-A sum hides each party among the others. The difference of two sums does not: where the studies
-differ by one party, it is that party's part; where they differ by a few rows of one party, it is
-those rows. With τ parties colluding, who can take out their own parts, a difference of up to τ+1
-parties leaves one exposed. So a study is refused if, against any earlier one on overlapping
-columns,
+A sum hides each party among the others, and each row among the rows. Differences of sums do not:
+where two studies differ by one party, it is that party's part; where they differ by a few rows of
+one party, it is those rows; and what no two answers show, a combination of many may. So before
+anything of a study leaves, own rows are grouped by the set of questions, of this study and of
+earlier ones on some of the same columns, that used them, and parties by the studies that they took
+part in (`titan.study.row_classes`). Refused is a study that makes
 
-    the parties differ by 1 to τ+1 (who joined and who left, counted together), or
-    this party's own rows differ by at least one, but fewer than the minimum number of rows
-    were taken away and fewer than that added.
+    a class of own rows of fewer than max(k, rows per parameter × parameters), the largest of the
+    questions compared, unless all of these used it: then no combination shows it alone; or
+    a class of parties of fewer than τ + 2, since τ who collude can take out their own.
 
-The same rows with the same parties are no difference. Everything that was recorded counts, also
-runs that came to nothing: masked vectors may have left. The digests of rows are keyed, and the key
-is in the file. What a ledger cannot see, docs/privacy.md says.
+Everything that was recorded counts, also runs that came to nothing: masked vectors may have left.
+A run that all parties' rules stopped by a veto counts as one: after three vetoes of a question on
+the same rows it is not asked again.
+
+How rows are recognised (`titan.study.row_digests`). Two rows are the same if they agree on all
+columns that the earlier question used, as values on the grid that this ledger fixed when a column
+was first used. Those columns are looked up in today's file, used or not; one that is not there by
+name is looked for by its values among the columns that are new. So it does not matter whether a
+file is CSV or Parquet, in which order its rows and columns stand, which unused columns it has, how
+columns are called, or how finely a study states them. Where a column of the earlier question is
+nowhere in today's file, rows cannot be matched: then the common columns are compared one by one,
+and the most by which one of them differs counts.
+
+What it does not see: a value that was edited makes another row; renamed columns of few values (a
+flag) have nothing to be recognised by; renamed columns whose rows have changed by as many as a
+class needs, or that were stated more finely at once, are other columns; where a file lacks earlier
+columns, studies are compared in pairs only; other machines' ledgers; what others did with their
+rows. What it refuses without need: different people who agree in all that can be compared, where
+that is little (the numbers of men and women in two years). The digests of rows are keyed, and the
+key is in the file.
 """
 
 # Rule 1: a study is in the ledger before its first masked vector leaves, in the transaction that
@@ -23,259 +41,286 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Any
+
+import numpy as np
 
 from titan.errors import FileError, ReleaseError
 from titan.protocol.masking import fresh_key
 from titan.study.database import Database
-from titan.study.row_digests import RowDigests
+from titan.study.differencing import Conflict, Earlier, Entry, conflicts
+from titan.study.row_digests import Counts, RowKey, RowSet, Words, decode_digests
 
 _SCHEMA = """
 CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), row_key BLOB NOT NULL);
-CREATE TABLE entries (
+CREATE TABLE columns (name TEXT PRIMARY KEY, content TEXT NOT NULL);
+CREATE TABLE runs (
     place INTEGER PRIMARY KEY, study TEXT NOT NULL, title TEXT NOT NULL, run INTEGER NOT NULL,
-    parties TEXT NOT NULL, tau INTEGER NOT NULL, minimum INTEGER NOT NULL, columns TEXT NOT NULL,
-    model TEXT NOT NULL, allowed INTEGER NOT NULL);
+    parties TEXT NOT NULL, tau INTEGER NOT NULL, date TEXT NOT NULL,
+    allowed INTEGER NOT NULL, vetoed INTEGER NOT NULL, UNIQUE (study, run));
+CREATE TABLE journals (run INTEGER NOT NULL, nonce BLOB NOT NULL, PRIMARY KEY (run, nonce));
+CREATE TABLE entries (
+    place INTEGER PRIMARY KEY, run INTEGER NOT NULL, question TEXT NOT NULL, model TEXT NOT NULL,
+    minimum INTEGER NOT NULL, row_set INTEGER NOT NULL);
 CREATE TABLE row_sets (
-    place INTEGER PRIMARY KEY, sha256 BLOB UNIQUE NOT NULL, count INTEGER NOT NULL,
+    place INTEGER PRIMARY KEY, sha256 BLOB UNIQUE NOT NULL, columns TEXT NOT NULL,
     digests BLOB NOT NULL);
-CREATE TABLE entry_rows (
-    entry INTEGER NOT NULL, view TEXT NOT NULL, row_set INTEGER NOT NULL,
-    PRIMARY KEY (entry, view))
+CREATE TABLE parts (
+    row_set INTEGER NOT NULL, name TEXT NOT NULL, counts BLOB NOT NULL,
+    PRIMARY KEY (row_set, name))
 """
-_SHOWN = 12  # hex digits of a study's digest
+_VERSION = 3
+_MOST_VETOES = 3
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One run of one study, as the ledger sees it.
-
-    `parties` maps names to certificate fingerprints. `columns` are those of the data that the
-    model uses. `rows` maps a way of looking at rows to their digests: whole records ("record")
-    catch another model on nearly the same rows, the used columns alone (under a name that lists
-    them) catch the same model after other columns were edited. Views of one name are compared.
-    """
+class Recorded:
+    """A run as its owner may look at it: no rows and no digests."""
 
     study: str
     title: str
     run: int
-    parties: Mapping[str, str]
+    date: str
+    parties: tuple[str, ...]
     tau: int
-    minimum: int
-    columns: frozenset[str]
-    model: str
-    rows: Mapping[str, RowDigests]
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """An earlier study whose difference from this one would expose somebody."""
-
-    study: str
-    title: str
-    run: int
-    reason: Literal["parties", "rows"]
-    parties: tuple[str, ...] = ()  # who is in one of the two only
-
-    def __str__(self) -> str:
-        earlier = f"study {self.title!r} ({self.study[:_SHOWN]}, run {self.run})"
-        if self.reason == "rows":
-            return f"only a few of this party's rows differ from those it used in {earlier}"
-        return f"its parties differ from those of {earlier} only by {', '.join(self.parties)}"
-
-
-@dataclass(frozen=True)
-class _Earlier:
-    """An entry as stored; its rows are read when needed."""
-
-    parties: dict[str, str]
-    columns: frozenset[str]
-    place: int
-    study: str
-    title: str
-    run: int
-    tau: int
-    minimum: int
-    model: str
+    questions: tuple[tuple[str, str], ...]
+    allowed: bool
+    vetoed: bool
 
 
 class Ledger(Database):
     """One party's ledger, across studies; processes take turns."""
 
     what = "ledger"
-    identity = 0x54_4C_00_02  # "TL", version 2
+    identity = 0x54_4C_00_00 + _VERSION  # "TL"
     schema = _SCHEMA
 
-    def __init__(self, path: str | PathLike[str], row_key: bytes | None = None) -> None:
-        self._new_key = row_key or fresh_key()
+    def __init__(self, path: str | PathLike[str], row_key: RowKey | None = None) -> None:
+        self._new_key = row_key.secret if row_key else fresh_key()
         super().__init__(path, exclusive=False)
 
     @classmethod
-    def open(cls, path: str | PathLike[str], row_key: bytes | None = None) -> Ledger:
+    def open(cls, path: str | PathLike[str], row_key: RowKey | None = None) -> Ledger:
         """Open or create the file; FileError if it is not a ledger.
 
-        With a key that `key_for` gave, it must be the one under which rows are digested here.
+        With what `key_for` gave, rows must be looked at in that way here.
         """
         ledger = cls(path, row_key)
         if row_key is not None and ledger.row_key != row_key:
+            done = "made" if ledger.row_key.secret != row_key.secret else "written"
             ledger.close()
             raise FileError(
-                f'the ledger "{path}" was made by another process just now',
+                f'the ledger "{path}" was {done} by another process just now',
                 hint="give the same command again",
             )
         return ledger
 
     @classmethod
-    def key_for(cls, path: str | PathLike[str]) -> bytes:
-        """The key of the ledger there, or one for a ledger that is made only if rows are used."""
+    def key_for(cls, path: str | PathLike[str]) -> RowKey:
+        """How the ledger there looks at rows, or one that is made only if rows are used will."""
         if not Path(path).exists():
-            return fresh_key()
+            return RowKey(fresh_key())
         with cls.open(path) as ledger:
             return ledger.row_key
 
     def _lay_out(self) -> None:
+        (found,) = self._one("PRAGMA application_id")
+        if found >> 16 == self.identity >> 16 and found != self.identity:
+            raise FileError(
+                f'the ledger "{self.path}" is of another version ({found & 0xFFFF}, where '
+                f"{_VERSION} was expected)",
+                hint="its rows cannot be compared with today's: keep it, and name a new one with "
+                "--ledger; of the studies in the old one you have to know yourself",
+            )
         super()._lay_out()
         if self._one("SELECT 1 FROM ledger") is None:
             self._do("INSERT INTO ledger VALUES (1, ?)", self._new_key)
 
     @property
-    def row_key(self) -> bytes:
-        """The secret under which the digests of rows in this ledger are made."""
+    def row_key(self) -> RowKey:
+        """The secret under which rows are digested here, and what each column was at first."""
         (key,) = self._one("SELECT row_key FROM ledger")
-        return bytes(key)
+        columns = self._all("SELECT name, content FROM columns")
+        return RowKey(bytes(key), {name: json.loads(content) for name, content in columns})
 
-    def check(self, entry: Entry) -> list[Conflict]:
-        """All conflicts with earlier studies; an empty list if there are none."""
-        return [
-            conflict
-            for earlier in self._entries()
-            if not earlier.columns.isdisjoint(entry.columns)
-            for conflict in self._conflicts(earlier, entry)
-        ]
+    # -- studies ------------------------------------------------------------------------------
 
-    def record(self, entry: Entry, *, allow_differencing: bool = False) -> None:
-        """Write the study down, or refuse it: call this before the first masked vector leaves.
+    def check(self, entries: Sequence[Entry]) -> list[Conflict]:
+        """All conflicts of a study's questions, with earlier ones and among each other."""
+        own = {
+            (each.study, each.run, each.model, _fingerprint(each.rows), _json(each.parties))
+            for each in entries
+        }
+        earlier = []
+        for model, digest, columns, parties, study, title, run, tau, minimum, at in self._all(
+            "SELECT model, sha256, columns, parties, study, title, runs.run, tau, minimum, row_set "
+            "FROM entries JOIN runs ON entries.run = runs.place "
+            "JOIN row_sets ON row_set = row_sets.place ORDER BY entries.place"
+        ):
+            if (study, run, model, digest, parties) not in own:
+                who, names = json.loads(parties), tuple(json.loads(columns))
+                rows = partial(self._digests, at), partial(self._parts, at)
+                earlier.append(Earlier(study, title, run, who, tau, minimum, names, at, *rows))
+        return conflicts(entries, earlier)
+
+    def record(
+        self,
+        entries: Sequence[Entry],
+        *,
+        allow_differencing: bool = False,
+        nonce: bytes = b"",
+        date: str = "",
+    ) -> None:
+        """Write a study down, or refuse it: call this before the first masked vector leaves.
 
         With `allow_differencing` it is written down whatever the conflicts. A run that is in the
-        ledger with the same rows (resumed after a crash) is left as it is.
+        ledger with the same rows (resumed after a crash) is left as it is. `nonce` is that of the
+        run's journal, which alone can prove that nothing left.
         """
         with self.batch():
-            conflicts = self.check(entry)
-            same_run = [c for c in conflicts if (c.study, c.run) == (entry.study, entry.run)]
-            if same_run and not allow_differencing:
-                raise ReleaseError(
-                    "two questions of this study use rows of this party that differ by only a few",
-                    hint="agree on questions that leave out the same rows (gaps in other columns "
-                    "leave out others); or, if what differs may be known to all parties, say so: "
-                    "allow_differencing=True",
-                )
-            if conflicts and not allow_differencing:
-                raise ReleaseError(
-                    "the answer could be subtracted from an earlier one: "
-                    + "; ".join(map(str, conflicts)),
-                    hint="use the same rows and parties as then; or, if what differs may be known "
-                    "to all parties, say so: allow_differencing=True",
-                )
-            if not self.has_rows_of(entry):
-                self._store(entry, allowed=bool(conflicts))
-
-    # -- conflicts ----------------------------------------------------------------------------
-
-    def _conflicts(self, earlier: _Earlier, entry: Entry) -> Iterator[Conflict]:
-        who = earlier.study, earlier.title, earlier.run
-        differing = _differing(earlier.parties, entry.parties, max(earlier.tau, entry.tau))
-        if differing:
-            yield Conflict(*who, "parties", differing)
-        if self._few_rows_differ(earlier, entry):
-            yield Conflict(*who, "rows")
-
-    def _few_rows_differ(self, earlier: _Earlier, entry: Entry) -> bool:
-        minimum = max(earlier.minimum, entry.minimum)
-        for view, rows in entry.rows.items():
-            stored = self._one(
-                "SELECT row_set, count FROM entry_rows JOIN row_sets ON row_set = row_sets.place "
-                "WHERE entry = ? AND view = ?",
-                earlier.place, view,
-            )  # fmt: skip
-            if stored is None or abs(stored[1] - len(rows)) >= minimum:
-                continue  # nothing to compare, or that many rows more are enough to hide in
-            (digests,) = self._one("SELECT digests FROM row_sets WHERE place = ?", stored[0])
-            if 0 < rows.change(RowDigests.decode(digests)) < minimum:
-                return True
-        return False
-
-    # -- storage ------------------------------------------------------------------------------
-
-    def _entries(self) -> list[_Earlier]:
-        rows = self._all(
-            "SELECT parties, columns, place, study, title, run, tau, minimum, model FROM entries "
-            "ORDER BY place"
-        )
-        return [
-            _Earlier(json.loads(parties), frozenset(json.loads(columns)), *rest)
-            for parties, columns, *rest in rows
-        ]
+            for entry in entries:
+                self._refuse_vetoed(entry)
+            found = self.check(entries)
+            if found and not allow_differencing:
+                raise _refusal(entries[0], found)
+            for entry in entries:
+                self._store(entry, date, allowed=bool(found))
+                self._do(
+                    "INSERT OR IGNORE INTO journals "
+                    "SELECT place, ? FROM runs WHERE study = ? AND run = ?",
+                    nonce, entry.study, entry.run,
+                )  # fmt: skip
 
     def has_rows_of(self, entry: Entry) -> bool | None:
-        """Whether its question was recorded in its run with just these rows, in the entry's views.
+        """Whether its question was recorded in its run with just these rows.
 
         None where the run is not in this ledger.
         """
-        sets = {view: _fingerprint(rows.encode()) for view, rows in entry.rows.items()}
-        stored = [
-            dict(
-                self._all(
-                    "SELECT view, sha256 FROM entry_rows JOIN row_sets "
-                    "ON row_set = row_sets.place WHERE entry = ?",
-                    earlier.place,
-                )
+        stored = self._all(
+            "SELECT sha256 FROM entries JOIN runs ON entries.run = runs.place "
+            "JOIN row_sets ON row_set = row_sets.place "
+            "WHERE study = ? AND runs.run = ? AND model = ?",
+            entry.study, entry.run, entry.model,
+        )  # fmt: skip
+        return (_fingerprint(entry.rows),) in stored if stored else None
+
+    def recorded(self) -> list[Recorded]:
+        """All runs, in the order in which they were written down."""
+        found = []
+        for place, study, title, run, date, parties, tau, allowed, vetoed in self._all(
+            "SELECT place, study, title, run, date, parties, tau, allowed, vetoed FROM runs "
+            "ORDER BY place"
+        ):
+            asked = self._all(
+                "SELECT question, model FROM entries WHERE run = ? ORDER BY place", place
             )
-            for earlier in self._entries()
-            if (earlier.study, earlier.run, earlier.model) == (entry.study, entry.run, entry.model)
-        ]
-        return any(sets.items() <= found.items() for found in stored) if stored else None
+            names, questions = tuple(json.loads(parties)), tuple(dict(asked).items())
+            flags = {"allowed": bool(allowed), "vetoed": bool(vetoed)}
+            found.append(Recorded(study, title, run, date, names, tau, questions, **flags))
+        return found
 
-    def _store(self, entry: Entry, *, allowed: bool) -> None:
-        (place,) = self._one("SELECT coalesce(max(place), 0) + 1 FROM entries")
-        self._do(
-            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            place, entry.study, entry.title, entry.run, json.dumps(dict(entry.parties)),
-            entry.tau, entry.minimum, json.dumps(sorted(entry.columns)), entry.model, allowed,
+    def mark_vetoed(self, study: str, run: int) -> None:
+        """All parties learned that somebody refuses; a run counts once."""
+        with self.batch():
+            self._do("UPDATE runs SET vetoed = 1 WHERE study = ? AND run = ?", study, run)
+
+    def withdraw(self, study: str, run: int, nonce: bytes) -> None:
+        """Forget a run of which the journal with this nonce proves that nothing left."""
+        with self.batch():
+            found = self._one("SELECT place FROM runs WHERE study = ? AND run = ?", study, run)
+            if found is None:
+                raise FileError(f"the ledger does not know run {run} of study {study[:12]}")
+            if self._all("SELECT nonce FROM journals WHERE run = ?", *found) != [(nonce,)]:
+                raise ReleaseError(
+                    "the run was begun more than once, and this journal proves nothing of the "
+                    "other beginning",
+                    hint="what may have left counts: it stays in the ledger",
+                )
+            for table, key in (("entries", "run"), ("journals", "run"), ("runs", "place")):
+                self._do(f"DELETE FROM {table} WHERE {key} = ?", *found)  # noqa: S608 - constants
+            self._do("DELETE FROM row_sets WHERE place NOT IN (SELECT row_set FROM entries)")
+            self._do("DELETE FROM parts WHERE row_set NOT IN (SELECT row_set FROM entries)")
+
+    def _refuse_vetoed(self, entry: Entry) -> None:
+        (count,) = self._one(
+            "SELECT count(DISTINCT runs.place) FROM entries JOIN runs ON entries.run = runs.place "
+            "JOIN row_sets ON row_set = row_sets.place WHERE vetoed AND model = ? AND sha256 = ? "
+            "AND NOT (study = ? AND runs.run = ?)",
+            entry.model, _fingerprint(entry.rows), entry.study, entry.run,
         )  # fmt: skip
-        for view, rows in entry.rows.items():
-            self._do("INSERT INTO entry_rows VALUES (?, ?, ?)", place, view, self._row_set(rows))
+        if count >= _MOST_VETOES:
+            raise ReleaseError(
+                f"{entry.model} was stopped by a veto {count} times on these rows, and is not "
+                "asked again",
+                hint="ask another question, or use other rows: each veto tells a little",
+            )
 
-    def _row_set(self, rows: RowDigests) -> int:
+    # -- storage ------------------------------------------------------------------------------
+
+    def _digests(self, row_set: int) -> Words:
+        (digests,) = self._one("SELECT digests FROM row_sets WHERE place = ?", row_set)
+        return decode_digests(digests)
+
+    def _parts(self, row_set: int) -> dict[str, Counts]:
+        found = self._all("SELECT name, counts FROM parts WHERE row_set = ?", row_set)
+        return {name: np.frombuffer(counts, "<u4").astype(np.int64) for name, counts in found}
+
+    def _store(self, entry: Entry, date: str, *, allowed: bool) -> None:
+        if self.has_rows_of(entry):
+            return
+        for name, content in entry.columns.items():
+            self._do("INSERT OR IGNORE INTO columns VALUES (?, ?)", name, _json(content))
+        self._do(
+            "INSERT OR IGNORE INTO runs (study, title, run, parties, tau, date, allowed, vetoed) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+            entry.study, entry.title, entry.run, _json(entry.parties), entry.tau, date, allowed,
+        )  # fmt: skip
+        self._do(
+            "INSERT INTO entries (run, question, model, minimum, row_set) "
+            "SELECT place, ?, ?, ?, ? FROM runs WHERE study = ? AND run = ?",
+            entry.question, entry.model, entry.minimum, self._row_set(entry.rows),
+            entry.study, entry.run,
+        )  # fmt: skip
+
+    def _row_set(self, rows: RowSet) -> int:
         """Where these rows are stored; once, however many studies use them."""
-        data = rows.encode()
-        sha256 = _fingerprint(data)
-        self._do(
-            "INSERT OR IGNORE INTO row_sets (sha256, count, digests) VALUES (?, ?, ?)",
-            sha256, len(rows), data,
-        )  # fmt: skip
-        (place,) = self._one("SELECT place FROM row_sets WHERE sha256 = ?", sha256)
-        return int(place)
+        digest = _fingerprint(rows)
+        found = self._one("SELECT place FROM row_sets WHERE sha256 = ?", digest)
+        if found is None:
+            self._do(
+                "INSERT INTO row_sets (sha256, columns, digests) VALUES (?, ?, ?)",
+                digest, _json(rows.columns), rows.encoded,
+            )  # fmt: skip
+            found = self._one("SELECT place FROM row_sets WHERE sha256 = ?", digest)
+            for name, counts in rows.parts.items():
+                small = counts.astype("<u4").tobytes()
+                self._do("INSERT INTO parts VALUES (?, ?, ?)", *found, name, small)
+        return int(found[0])
 
 
-def _fingerprint(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
+def _json(value: Any) -> str:
+    return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False)
 
 
-def _differing(before: Mapping[str, str], now: Mapping[str, str], tau: int) -> tuple[str, ...]:
-    """Who is in one study only, if they are 1 to τ+1; else nobody.
+def _fingerprint(rows: RowSet) -> bytes:
+    return hashlib.sha256(_json(rows.columns).encode() + b"\0" + rows.encoded).digest()
 
-    A party is the same if its name or its certificate is: parties that were renamed, or have new
-    certificates, must not drown the one that is really missing.
-    """
-    names, certificates = before.keys() & now.keys(), {*before.values()} & {*now.values()}
-    one_sided = {
-        name
-        for parties in (before, now)
-        for name, certificate in parties.items()
-        if name not in names and certificate not in certificates
-    }
-    return tuple(sorted(one_sided)) if 1 <= len(one_sided) <= tau + 1 else ()
+
+def _refusal(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
+    if all((each.study, each.run) == (entry.study, entry.run) for each in found):
+        return ReleaseError(
+            "two questions of this study use rows of this party that differ by only a few",
+            hint="agree on questions that leave out the same rows (gaps in other columns "
+            "leave out others); or, if what differs may be known to all parties, say so: "
+            "allow_differencing=True",
+        )
+    return ReleaseError(
+        "the answer could be subtracted from an earlier one: " + "; ".join(map(str, found)),
+        hint="use the same rows and parties as then; or, if what differs may be known "
+        "to all parties, say so: allow_differencing=True",
+    )

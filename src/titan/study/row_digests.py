@@ -1,134 +1,246 @@
-"""The rows of a party as keyed digests: enough to compare two sets of rows, and no more.
+"""A party's own rows as keyed digests: enough to compare rows with earlier ones, and no more.
 
-Rows are looked at in two ways. Whole records catch another model on nearly the same rows; the used
-columns alone, as the numbers and levels that the model reads, catch the same model after other
-columns were edited or the file was written anew in another format. A row that is left out for a gap
-is used in neither: where another model leaves one row more out, the two sums differ by that row.
+A cell's digest depends on its value alone, as the number or text that it is, however it was written
+and in whatever file: a number is put on the grid that the ledger fixed when the column was first
+used. With κ a secret odd number of every column's name, a row's digest over some columns is
 
-64 bits of a row's digest are kept (see `titan.moments.cell_digests`), under a key that never leaves
-the machine. Others cannot choose collisions, since they lack the key; and where two of a million
-rows collide by chance (once in 30 million such sets) a count is off by one.
+    Σ κ_column · digest(value)    modulo 2^64; what is not there adds nothing
+
+so that a column which is not among them changes nothing, and one that was renamed is counted under
+its earlier name. Today's cells are held while a study is checked, and the digest of a row over the
+columns of any earlier question can be formed. What a ledger keeps are the rows' digests over the
+columns that a question used, sorted, and of every column how many cells fall into each of 512 parts
+of all digests: those tell how much two columns differ, without their rows.
+
+Others lack the key and cannot choose collisions. Two different rows have one digest by chance once
+in about 2^60 times.
 """
+
+# Rule: digests never leave the machine; nothing here is logged, no error or repr shows one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hmac
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, floor
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from titan.decimals import decimal
 from titan.errors import DataError, FileError
+from titan.moments import decimal_text
 from titan.moments.cell_digests import CellDigests
+from titan.moments.cells import Cells
+from titan.moments.columns import Column
 from titan.moments.reading import Reading
-from titan.moments.rows import Count, ModelRows
+from titan.moments.rows import ModelRows
 from titan.moments.sources import BATCH_ROWS, Block
+from titan.release.grid import Grid, shortest_decimals
 
-_Words = npt.NDArray[np.uint64]
-_CUT = 8  # bytes
+Words = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
+Content = Mapping[str, Any]
+"""What a dictionary says of a column; empty where it says nothing."""
+_PARTS_BITS = 9
 _BLOCK_CELLS = 1 << 20
 _LEAST_ROWS = 256
 
 
-@dataclass(frozen=True, eq=False)
-class RowDigests:
-    """A multiset of rows: a row held twice counts twice, because moments count it twice."""
+@dataclass(frozen=True)
+class RowKey:
+    """How a ledger looks at rows: under which key, and at each column on which grid."""
 
-    digests: _Words  # sorted
+    secret: bytes = field(repr=False)
+    columns: Mapping[str, Content] = field(default_factory=dict)
+    """What each column was when this ledger first saw it."""
+
+    def factor(self, name: str) -> np.uint64:
+        label = f"titan column {name}".encode(errors="surrogatepass")
+        return np.uint64(int.from_bytes(hmac.digest(self.secret, label, "sha256")[:8], "big") | 1)
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """The cells of some columns of one source, and which of its rows each question uses."""
+
+    key: RowKey
+    cells: Mapping[str, Words] = field(repr=False)
+    used: Mapping[str, Mask] = field(repr=False)
+    finer: int = field(default=0, repr=False)
+    """Of what the study sees and the ledger does not: a digest of all values on other grids."""
+
+    def over(self, columns: Mapping[str, str]) -> Words:
+        """Every row's digest over columns, each under the name that it has in the ledger."""
+        total = np.zeros(len(next(iter(self.used.values()))), np.uint64)
+        for name, here in columns.items():
+            total += self.cells[here] * self.key.factor(name)
+        return total
+
+    def parts(self, column: str, rows: Mask) -> Counts:
+        """How many of these rows' cells fall into each part of all digests."""
+        at = (self.cells[column] >> np.uint64(64 - _PARTS_BITS)).astype(np.int64)
+        return np.bincount(at if rows.all() else at[rows], minlength=1 << _PARTS_BITS)
+
+
+@dataclass(frozen=True)
+class RowSet:
+    """What a ledger keeps of the rows that a question used."""
+
+    columns: tuple[str, ...]
+    digests: Words = field(repr=False)  # sorted
+    parts: Mapping[str, Counts] = field(repr=False)
 
     @classmethod
-    def of(cls, rows: Sequence[_Words]) -> RowDigests:
-        """From the digests of all rows, in any order, cut to their first word."""
-        return cls(np.sort(np.concatenate(rows)))
-
-    @classmethod
-    def decode(cls, data: bytes) -> RowDigests:
-        if len(data) % _CUT:
-            raise FileError("the ledger's digests of rows are damaged")
-        return cls(np.frombuffer(data, "<u8").astype(np.uint64))
-
-    def encode(self) -> bytes:
-        return self.digests.astype("<u8", copy=False).tobytes()
+    def of(cls, own: OwnRows, question: str, columns: Sequence[str]) -> RowSet:
+        names, rows = tuple(sorted(columns)), own.used[question]
+        digests = np.sort(own.over({name: name for name in names})[rows])
+        return cls(names, digests, {name: own.parts(name, rows) for name in names})
 
     def __len__(self) -> int:
         return len(self.digests)
 
-    def __repr__(self) -> str:
-        return f"<RowDigests of {len(self)} rows>"
-
-    def change(self, other: RowDigests) -> int:
-        """The larger of: rows only here, rows only there. 0 if the two are the same rows."""
-        if np.array_equal(self.digests, other.digests):  # as most often
-            return 0
-        return max(len(self), len(other)) - self._common(other)
-
-    def _common(self, other: RowDigests) -> int:
-        """How many rows both have, a row held a and b times counting min(a, b)."""
-        here, times_here = np.unique(self.digests, return_counts=True)
-        there, times_there = np.unique(other.digests, return_counts=True)
-        _, i, j = np.intersect1d(here, there, assume_unique=True, return_indices=True)
-        return int(np.minimum(times_here[i], times_there[j]).sum())
+    @cached_property
+    def encoded(self) -> bytes:
+        return self.digests.astype("<u8", copy=False).tobytes()
 
 
-@dataclass(frozen=True)
-class UsedRows:
-    """The rows that a model uses, looked at in both ways."""
+def decode_digests(data: bytes) -> Words:
+    if len(data) % 8:
+        raise FileError("the ledger's digests of rows are damaged")
+    return np.frombuffer(data, "<u8").astype(np.uint64)
 
-    records: RowDigests
-    values: RowDigests
+
+def change(one: Counts, other: Counts) -> int:
+    """The least by which two columns differ: the more of cells only here, cells only there."""
+    less = one - other
+    return int(max(less.clip(min=0).sum(), -less.clip(max=0).sum()))
+
+
+# -- reading ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
 class _Part:
-    records: tuple[_Words, ...]
-    values: tuple[_Words, ...]
-    count: Count
+    cells: Mapping[str, tuple[Words, ...] | None]
+    used: Mapping[str, tuple[Mask, ...]]
+    finer: int
 
     def __add__(self, other: _Part) -> _Part:
-        values = self.values + other.values
-        return _Part(self.records + other.records, values, self.count + other.count)
+        cells: dict[str, tuple[Words, ...] | None] = {}
+        for name, mine in self.cells.items():
+            theirs = other.cells[name]
+            cells[name] = None if mine is None or theirs is None else mine + theirs
+        used = {name: rows + other.used[name] for name, rows in self.used.items()}
+        return _Part(cells, used, (self.finer + other.finer) % 2**64)
 
 
 @dataclass(frozen=True)
-class DigestRows(Reading[_Part, UsedRows]):
-    """The digests of the rows that a model uses; their records are all columns of the source.
+class DigestRows(Reading[_Part, OwnRows]):
+    """The cells of all columns that questions use, and of those that the ledger knows besides.
 
-    Where there is no model all rows count, and the used columns are named.
+    A question uses the rows that its model leaves, or all where it has none.
     """
 
-    rows: ModelRows | tuple[str, ...]
-    records: Sequence[str]
-    key: bytes = field(repr=False)
+    questions: Mapping[str, ModelRows | None]
+    digested: Mapping[str, Content]
+    """The columns, and what the study says of those that it uses."""
+    key: RowKey
 
     @property
     def columns(self) -> Sequence[str]:
-        return self.records
+        return tuple(self.digested)
 
     @property
     def size(self) -> int:
-        return max(_LEAST_ROWS, min(BATCH_ROWS, _BLOCK_CELLS // len(self.records)))
+        return max(_LEAST_ROWS, min(BATCH_ROWS, _BLOCK_CELLS // max(len(self.digested), 1)))
 
     def block(self, rows: Block) -> _Part:
-        digests = CellDigests(self.key)
-        held = {name: digests.held(rows.cells[name]) for name in self.records}
-        record = digests.rows(held.values())[:, 0]
-        if not isinstance(self.rows, ModelRows):
-            used = digests.rows(held[name] for name in self.rows)[:, 0]
-            return _Part((record,), (used,), Count(rows.rows, rows.rows, {}))
-        readings, incomplete, count = self.rows.readings(rows)
-        numbers = [digests.numbers(name, column) for name, column in readings.numbers.items()]
-        levels = {  # a column counts once, in whatever order a term has its levels
-            it.column: digests.levels(it.column, it.levels, codes)
-            for it, codes in readings.codes.items()
+        digests = CellDigests(self.key.secret)
+        cells: dict[str, tuple[Words, ...] | None] = {}
+        finer = np.zeros(rows.rows, np.uint64)
+        for name, now in self.digested.items():
+            first = self.key.columns.get(name, now)
+            found = _values(rows.cells[name], first, digests)
+            cells[name] = None if found is None else (found,)
+            if first != now and (other := _values(rows.cells[name], now, digests)) is not None:
+                finer += other * self.key.factor(name)
+        whole = np.ones(rows.rows, bool)
+        used = {
+            name: (whole if model is None else ~model.readings(rows)[1],)
+            for name, model in self.questions.items()
         }
-        values, kept = digests.rows([*numbers, *levels.values()]), ~incomplete
-        return _Part((record[kept],), (values[kept, 0],), count)
+        total = digests.rows([np.stack([finer, finer], axis=1)])[:, 0].sum()
+        return _Part(cells, used, int(total))
 
-    def finish(self, whole: _Part, label: str) -> UsedRows:
-        found = UsedRows(RowDigests.of(whole.records), RowDigests.of(whole.values))
-        if not isinstance(self.rows, ModelRows):
-            return found
-        if not whole.count.used and self.rows.missing == "drop":
-            raise DataError(f"{label} has no rows that can be used")
-        whole.count.check(label, self.rows.missing)
-        return found
+    def finish(self, whole: _Part, label: str) -> OwnRows:
+        cells = {name: np.concatenate(c) for name, c in whole.cells.items() if c is not None}
+        used = {name: np.concatenate(rows) for name, rows in whole.used.items()}
+        return OwnRows(self.key, cells, used, whole.finer)
+
+
+def _values(cells: Cells, kind: Content, digests: CellDigests) -> Words | None:
+    """Digests of the values; None where they are neither numbers nor text.
+
+    Whether cells are read as numbers or as text does not matter to the digest of a single one.
+    """
+    readers = (_as_text, _as_numbers) if kind.get("kind") == "category" else (_as_numbers, _as_text)
+    for read in readers:
+        try:
+            return read(cells, kind, digests)
+        except DataError:
+            continue
+    return None
+
+
+def _as_numbers(cells: Cells, kind: Content, digests: CellDigests) -> Words:
+    column, missing = cells.numbers()
+    found = _numbers(column, kind, digests)
+    if missing.any():
+        found[missing] = 0
+    return found
+
+
+def _numbers(column: Column, kind: Content, digests: CellDigests) -> Words:
+    """On the column's grid; without one, a double stands for the decimal that people wrote."""
+    if kind.get("step") is not None and len(column):
+        column = _on_grid(column, Fraction(kind["range"][0]), Fraction(kind["step"]))
+    elif column.numbers.dtype == np.float64 and column.two == column.five == 0:
+        column = shortest_decimals(column)
+    return np.ascontiguousarray(digests.numbers("", column)[:, 0])
+
+
+def _on_grid(column: Column, low: Fraction, step: Fraction) -> Column:
+    """At the nearest points of a grid without ends, the same for whatever else is in the column."""
+    least, most = (Fraction(end) * column.unit for end in _ends(column))
+    below = 2 * floor((least - low) / (2 * step))  # evenly, so that the even one of two stays even
+    start = low + below * step
+    return Grid(start, step, ceil((most - start) / step) + 1).place(column)[0]
+
+
+def _ends(column: Column) -> tuple[Any, Any]:
+    ends = column.numbers.min(), column.numbers.max()
+    if column.numbers.dtype == np.float64:
+        return float(ends[0]), float(ends[1])
+    return int(ends[0]), int(ends[1])
+
+
+def _as_text(cells: Cells, kind: Content, digests: CellDigests) -> Words:
+    """Each text once: those of numbers as numbers."""
+    encoded = cells.text().dictionary_encode()
+    texts, codes = encoded.dictionary, encoded.indices.fill_null(len(encoded.dictionary))
+    found = np.append(digests.texts("value", "", texts)[:, 0], np.uint64(0))
+    for at, text in enumerate(texts.to_pylist()):
+        try:
+            number = decimal(text)
+        except ValueError:
+            continue
+        found[at] = _numbers(Column.constant(number, 1), kind, digests)[0]
+    if len(texts):
+        found[:-1][decimal_text.is_missing(texts)] = 0
+    return np.ascontiguousarray(found[np.asarray(codes).astype(np.int64)])
