@@ -146,12 +146,13 @@ class Party:
                 data_digest=journal.keyed_digest(digests),
             )
             with told_as(Reason.LEDGER):
-                ledger.record(
-                    entries,
-                    allow_differencing=self.choices.allow_differencing,
-                    nonce=state.nonce,
-                    date=datetime.now(UTC).date().isoformat(),
-                )
+                if entries:  # rows that cannot be used at all are in no sum
+                    ledger.record(
+                        entries,
+                        allow_differencing=self.choices.allow_differencing,
+                        nonce=state.nonce,
+                        date=datetime.now(UTC).date().isoformat(),
+                    )
         return task, state
 
     def _prepared(self, key: RowKey) -> tuple[Task, list[Entry]]:
