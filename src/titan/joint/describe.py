@@ -251,10 +251,12 @@ class Describing:
         return known
 
     def _cells(self, known: Totals) -> Iterator[tuple[str, int]]:
-        """Every level and every cell of a histogram, and its rows."""
+        """Every level and every cell of a histogram, and its rows; the rows with a number."""
         for each, column in zip(self.asked, self._columns(known[:1]), strict=True):
             for label, rows in column.cells():
                 yield f"{each.name} = {label}", rows
+            if each.numbers is not None:  # what is summed is that of these
+                yield f"{each.name} is there", column.count
 
     def _columns(self, known: Totals) -> list[ColumnSummary]:
         rows, *counts = known[0]
