@@ -26,7 +26,8 @@ from titan.moments.rows import ModelRows
 from titan.release.budget import Budget, smallest_of
 from titan.release.cells import CellCounts, counted_numbers
 from titan.release.evidence import Check, checks_of
-from titan.release.leverage import Counted, joint_model, own_leverage, pooled_leverage
+from titan.release.joint_rows import JointRows
+from titan.release.leverage import Counted, own_leverage, pooled_leverage
 from titan.release.policy import Policy
 
 if TYPE_CHECKING:
@@ -118,10 +119,8 @@ def check_own_leverage(
 ) -> None:
     """That no own row stands alone in the columns of these questions together."""
     if policy.rows_per_cell and part.source is not None:
-        model = joint_model([rows.model for rows in questions])
-        rows = ModelRows(model, questions[0].missing, questions[0].check)
         with _or_otherwise(policy):
-            own_leverage(rows, part.source, counted)
+            own_leverage(JointRows.of(questions), part.source, counted, policy.rows_per_cell)
 
 
 @contextmanager
