@@ -80,8 +80,8 @@ def _asked(study: Study, sources: Sequence[Any], folder: Path) -> Seen:
         path = folder / f"{name}.ledger"
         key = Ledger.key_for(path)
         try:
-            part, entries = prepare(study, 1, source, key)
             with Ledger.open(path, key) as ledger:
+                part, entries = prepare(study, 1, source, key, ledger.asked(study.digest, 1))
                 ledger.record(entries)
         except ReleaseError as refusal:
             seen.refusals[name], seen.error = refusal, refusal

@@ -112,7 +112,6 @@ def test_nor_out_of_an_earlier_study(tmp_path: Path) -> None:
     assert not seen.totals
 
 
-@pytest.mark.xfail(reason="leverage is looked at within one study", strict=True)
 @pytest.mark.parametrize("formula", [f"y ~ I(age + {SPIKE})", f"I(y + {SPIKE}) ~ age"])
 def test_nor_do_formulas_of_two_studies_show_one_patient(tmp_path: Path, formula: str) -> None:
     parties = of_age(3)

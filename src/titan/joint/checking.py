@@ -117,10 +117,11 @@ class ModelChecks:
 def check_own_leverage(
     policy: Policy, questions: Sequence[ModelRows], part: RowsPart, counted: Sequence[Counted]
 ) -> None:
-    """That no own row stands alone in the columns of these questions together."""
+    """That no own row stands alone in the columns of these questions and of earlier ones."""
     if policy.rows_per_cell and part.source is not None:
         with _or_otherwise(policy):
-            own_leverage(JointRows.of(questions), part.source, counted, policy.rows_per_cell)
+            rows = JointRows.of([*questions, *part.earlier])
+            own_leverage(rows, part.source, counted, policy.rows_per_cell)
 
 
 @contextmanager
