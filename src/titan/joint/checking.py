@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from titan.errors import DataError, ReleaseError
 from titan.leastsquares import PooledMoments
 from titan.leastsquares.pooled import exact
-from titan.leastsquares.whitening import whiten
 from titan.moments import Moments
 from titan.moments.rows import ModelRows
 from titan.release.budget import Budget, smallest_of
@@ -28,6 +27,7 @@ from titan.release.cells import CellCounts, counted_numbers
 from titan.release.evidence import Check, checks_of
 from titan.release.joint_rows import JointRows
 from titan.release.leverage import Counted, own_leverage, pooled_leverage
+from titan.release.orthonormal import orthonormal
 from titan.release.policy import Policy
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class ModelChecks:
 
     def before_outcomes(self, regressors: PooledMoments, part: RowsPart) -> None:
         if self.policy.rows_per_cell and self.rows is not None and part.source is not None:
-            whitening, k = whiten(regressors, full_rank=False), self.policy.rows_per_cell
             with _or_otherwise(self.policy):
+                whitening, k = orthonormal(regressors), self.policy.rows_per_cell
                 pooled_leverage(self.rows, part.source, whitening, k)
 
     # -- all ------------------------------------------------------------------------------------

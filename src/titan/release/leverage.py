@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -31,7 +32,7 @@ import numpy.typing as npt
 
 from titan.errors import ReleaseError
 from titan.leastsquares.pooled import PooledMoments, exact
-from titan.leastsquares.whitening import Whitening, whiten
+from titan.leastsquares.whitening import Whitening
 from titan.listing import listing
 from titan.moments import Moments, Source
 from titan.moments.columns import Column
@@ -44,6 +45,7 @@ from titan.moments.sources import Block
 from titan.moments.terms import Category, DesignColumn, Polynomial
 from titan.release.cells import CellCounts, Table
 from titan.release.joint_rows import JointRows
+from titan.release.orthonormal import Approximate, orthonormal
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,6 +56,7 @@ OWN_OF_FEW, OWN_OF_MANY = Fraction(19, 20), Fraction(4, 5)
 allowed: up to 0.89 of 20 rows with 4 columns, up to 0.53 of 100 and more.)"""
 _TOLERANCE = 2.0**-20
 """A cell of exactly k rows is allowed, whatever the rounding."""
+_OF_MANY_COLUMNS = 2.0**-10
 _ROWS_OF_SEVERAL = 10
 """Own rows for each of several that are looked at together: fewer always have large shares."""
 _NAMED = 5
@@ -87,7 +90,9 @@ def own_leverage(
         )
 
 
-def pooled_leverage(rows: ModelRows, source: Source, whitening: Whitening, k: int) -> None:
+def pooled_leverage(
+    rows: ModelRows, source: Source, whitening: Whitening | Approximate, k: int
+) -> None:
     """ReleaseError where the leverage of an own row in the pooled Gram matrix is above 1/k."""
     if k:
         every = tuple(range(len(whitening.scales)))
@@ -105,12 +110,14 @@ class Projection:
     """Some columns of A, and what makes them orthonormal."""
 
     at: tuple[int, ...]
-    whitening: Whitening
+    whitening: Whitening | Approximate
     limit: Fraction
 
     def above(self, batch: Batch) -> npt.NDArray[np.intp]:
         """The rows whose leverage is above the limit."""
         found, doubt = self.leverages(batch)
+        if isinstance(self.whitening, Approximate):
+            return np.flatnonzero(~(found + doubt <= float(self.limit) * (1 + _OF_MANY_COLUMNS)))
         most = float(self.limit) * (1 + _TOLERANCE)
         rows = np.flatnonzero(~(found + doubt <= most))
         sure = [r for r in rows if found[r] - doubt[r] > most or self._exactly(batch, r) > most]
@@ -122,7 +129,7 @@ class Projection:
         return weights * (image**2).sum(axis=0), weights * doubt.sum(axis=0)
 
     def _images(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
-        w = (self.whitening.matrix / (1 << self.whitening.digits)).astype(np.float64)
+        w = self._matrix
         scaled = zip(self.at, self.whitening.scales, strict=True)
         a = np.stack([_floats(batch.columns[j], s) for j, s in scaled])
         weights = np.ones(batch.rows) if batch.weights is None else _floats(batch.weights, 0)
@@ -130,10 +137,17 @@ class Projection:
         slack = (np.abs(w) @ np.abs(a)) * ((len(a) + 8) * 2.0**-52)
         return image, slack * (2 * np.abs(image) + slack), weights
 
+    @cached_property
+    def _matrix(self) -> Floats:
+        if isinstance(self.whitening, Approximate):
+            return self.whitening.floats
+        return (self.whitening.matrix / (1 << self.whitening.digits)).astype(np.float64)
+
     def images(self, batch: Batch) -> Floats:
         """W a of every row, times the root of its weight; its squared length is the leverage."""
         image, doubt, weights = self._images(batch)
-        for row in np.flatnonzero(~(doubt.sum(axis=0) <= _TOLERANCE)):
+        doubtful = np.flatnonzero(~(doubt.sum(axis=0) <= _TOLERANCE))
+        for row in () if isinstance(self.whitening, Approximate) else doubtful:
             image[:, row] = [float(value) for value in self._image(batch, row)]
         return np.asarray(np.sqrt(weights) * image)
 
@@ -146,6 +160,7 @@ class Projection:
         at = np.array([row])
         scaled = zip(self.at, self.whitening.scales, strict=True)
         vector = [batch.columns[j].take(at).fractions()[0] / Fraction(2) ** s for j, s in scaled]
+        assert isinstance(self.whitening, Whitening)  # noqa: S101 - an exact one is asked
         return self.whitening.image(vector)
 
 
@@ -228,7 +243,7 @@ def together(
     if not found:
         return Found()
     limit = float(projection.limit) * (1 + _TOLERANCE)
-    worst = max(found, key=lambda each: sum(share for share, _ in each))
+    worst = sorted(max(found, key=lambda each: sum(share for share, _ in each)), reverse=True)
     if sum(share for share, _ in worst) <= limit:
         return Found()
     return Found(len(worst), tuple(place for _, place in worst[:_NAMED]))
@@ -244,7 +259,7 @@ class _Images(_OfRows[Floats, Floats]):
     def block(self, rows: Block) -> Floats:
         batch = self.batch(rows)
         if batch is None:
-            return np.empty((0, len(self.projection.whitening.matrix)))
+            return np.empty((0, len(self.projection._matrix)))
         image = self.projection.images(batch)
         return np.ascontiguousarray(image[:, (image**2).sum(axis=0) > self.limit].T)
 
@@ -268,12 +283,15 @@ class _Shares(_OfRows[tuple[_Top, ...], tuple[_Top, ...]]):
         batch = self.batch(rows)
         if batch is None or not len(self.images):
             return ((),) * len(self.images)
-        image, found = self.projection.images(batch), []
-        for own in self.images:
-            shares = (own @ image) ** 2 / (own @ own)
-            top = np.argsort(-shares, kind="stable")[: self.few]
-            found.append(tuple((float(shares[r]), batch.readings.place(int(r))) for r in top))
-        return tuple(found)
+        shares = (self.images @ self.projection.images(batch)) ** 2
+        shares /= (self.images**2).sum(axis=1)[:, None]
+        few = min(self.few, batch.rows)
+        tops = np.argpartition(-shares, few - 1, axis=1)[:, :few]
+        place = batch.readings.place
+        return tuple(
+            tuple((float(each[r]), place(int(r))) for r in top)
+            for each, top in zip(shares, tops, strict=True)
+        )
 
     def merge(self, one: tuple[_Top, ...], other: tuple[_Top, ...]) -> tuple[_Top, ...]:
         pairs = zip(one, other, strict=True)
@@ -358,7 +376,7 @@ def _tables(counted: Sequence[Counted]) -> Iterator[tuple[Table, tuple[int, ...]
 def _projection(moments: PooledMoments, at: tuple[int, ...], rows: int) -> Projection:
     chosen = moments.subset([moments.names[j] for j in at])
     limit = OWN_OF_MANY if rows >= MANY * len(at) else OWN_OF_FEW
-    return Projection(at, whiten(chosen, full_rank=False), limit)
+    return Projection(at, orthonormal(chosen), limit)
 
 
 def _groups(design: Sequence[DesignColumn], rows: int) -> Iterator[tuple[int, ...]]:
