@@ -15,7 +15,7 @@ from tests.study.studies import study as a_study
 from titan.errors import ReleaseError, TitanError
 from titan.joint import Fold
 from titan.joint.kinds import Question
-from titan.joint.meeting import extracted
+from titan.joint.meeting import embedded, extracted
 from titan.moments import open_source
 from titan.party.preparing import prepare
 from titan.protocol.masking import SystemMasks
@@ -42,6 +42,7 @@ class Seen:
     totals: list[Any] = field(default_factory=list)
     """Of the sums that nobody vetoed."""
     error: TitanError | None = None
+    answers: Any = ()
     refusals: dict[str, ReleaseError] = field(default_factory=dict)
     """By party: why it refused, which it alone knows."""
 
@@ -68,13 +69,23 @@ class Seen:
         return found
 
 
-def asked_of(study: Study, tables: Sequence[Any], folder: Path | None = None) -> Seen:
-    """Ask the parties; each has a ledger of its own in the folder, or a new one."""
+Lies = Mapping[int, tuple[int, int]]
+"""To which entry of a sum a party adds how much."""
+
+
+def asked_of(
+    study: Study, tables: Sequence[Any], folder: Path | None = None, lies: Lies | None = None
+) -> Seen:
+    """Ask the parties; each has a ledger of its own in the folder, or a new one.
+
+    The last of them lies, where there are lies, to a study of one question.
+    """
     with TemporaryDirectory() as made:
-        return _asked(study, [open_source(table) for table in tables], folder or Path(made))
+        sources = [open_source(table) for table in tables]
+        return _asked(study, sources, folder or Path(made), lies or {})
 
 
-def _asked(study: Study, sources: Sequence[Any], folder: Path) -> Seen:
+def _asked(study: Study, sources: Sequence[Any], folder: Path, lies: Lies) -> Seen:
     seen, parts = Seen(study), []
     for name, source in zip(study.network.parties, sources, strict=True):
         path = folder / f"{name}.ledger"
@@ -92,19 +103,30 @@ def _asked(study: Study, sources: Sequence[Any], folder: Path) -> Seen:
         secrets = []
         for name, part in zip(study.network.parties, parts, strict=True):
             before = fold.refusal
-            secrets.append(fold.secret(part, SystemMasks().words))
+            try:
+                secrets.append(fold.secret(part, SystemMasks().words))
+            except TitanError as error:  # of what all have seen
+                seen.error = error
+                return seen
             if fold.refusal is not None and fold.refusal is not before:
                 seen.refusals[name] = fold.refusal
         ring = study.meeting.sums[fold.number].ring
         total = secrets[0]
         for secret in secrets[1:]:
             total = ring.add(total, secret)
+        if fold.number in lies:
+            entry, more = lies[fold.number]
+            small = study.meeting.computations[0][1].sums[fold.number].ring
+            false = [0] * total.shape[1]
+            false[entry] = more
+            total = ring.add(total, embedded(small.from_ints(false), small, ring))
         try:
             fold.learn(total)
         except TitanError as error:
             seen.error = error
             return seen
         seen.totals.append(total)
+    seen.answers = fold.answer()
     return seen
 
 

@@ -81,6 +81,7 @@ class ModelChecks:
             self._pooled_cells(opened.counts)
 
     def _pooled_cells(self, counts: Sequence[int]) -> None:
+        self.policy.check_possible(self.cells.possible(counts, self.parties))
         self.policy.check_cells(self.cells.cells(counts))
         for what, parties in self.cells.parties(counts):
             self.policy.check_parties(what, parties, self.tau + 2)

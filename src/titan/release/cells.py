@@ -167,6 +167,17 @@ class CellCounts:
         for at, each in enumerate(self.digits):
             yield each.label, int(counts[start + 2 * at])
 
+    def possible(self, counts: Sequence[int], parties: int) -> bool:
+        """Whether rows can have these counts: a table holds them all, but for those of weight 0."""
+        rows, start, fits = counts[0], 1, all(n >= 0 for n in counts)
+        for table in self.tables:
+            stop = start + prod(table.shape)
+            there = sum(counts[start:stop])
+            fits &= there == rows or (self.weights is not None and there < rows)
+            start = stop
+        off = [counts[at : at + 2] for at in range(start, self.entries, 2)]
+        return fits and all(n <= rows and who <= min(n, parties) for n, who in off)
+
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """What only some parties may have, and how many do."""
         start = self.entries - 2 * len(self.digits)
