@@ -134,7 +134,7 @@ class Party:
         """In the ledger and in the journal, or in neither: what one refuses binds no run."""
         study, run = self.study, self.choices.run
         key, asked = Ledger.key_for(self.ledger), list[str]()
-        if self.ledger.exists():
+        if self.ledger.exists() and not self.choices.allow_differencing:
             with Ledger.open(self.ledger, key) as ledger:
                 asked = ledger.asked(study.digest, run)
         task, entries = self._prepared(key, asked)
