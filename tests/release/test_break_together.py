@@ -6,7 +6,6 @@ one patient by a weight of 0, or by two questions beside a third that leaves tha
 
 from __future__ import annotations
 
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
