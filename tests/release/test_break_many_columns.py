@@ -15,8 +15,9 @@ from titan.moments.reading import read
 from titan.moments.rows import ModelRows
 from titan.release import Dictionary, Number
 from titan.release.joint_rows import JointRows
-from titan.release.leverage import Projection, own_leverage
+from titan.release.leverage import own_leverage
 from titan.release.orthonormal import MOST_EXACT, Approximate, orthonormal
+from titan.release.projection import Projection
 
 COLUMNS = MOST_EXACT + 20
 ROWS = 4 * COLUMNS

@@ -14,7 +14,8 @@ from titan.leastsquares.whitening import whiten
 from titan.moments import Model, collect, open_source
 from titan.moments.rows import ModelRows
 from titan.release.joint_rows import joint_model
-from titan.release.leverage import Projection, pooled_leverage
+from titan.release.leverage import pooled_leverage
+from titan.release.projection import Projection
 
 ROWS = 50
 
