@@ -14,6 +14,7 @@ durable_session    a session with its journal and links; also when the run is ov
 
 Between processes, each file using those before it:
 
+tls                gRPC, speaking TLS 1.3 alone
 streams            gRPC under mutual TLS with pins, as far as a link needs it
 run_events         what happened, how links stand, who waits, and the error that ends the run
 arrival_queue      whatever has arrived is handed over, many messages in one transaction
