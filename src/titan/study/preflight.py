@@ -132,7 +132,7 @@ def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[st
     if study.tau == 0:
         yield _NO_TAU
     if study.solver is not None:
-        yield f'"{study.solver}" solves and tells the others, who all learn the pooled sums as well'
+        yield f'"{study.solver}" solves and tells the others, who solve as well and compare'
     unread = unread_columns(study)
     if unread:
         yield f"no question reads what the dictionary describes: {listing(unread)}"
