@@ -79,7 +79,7 @@ class PrivateSums:
     def take(self, sender: int, enclosed: Enclosed) -> list[Enclosed]:
         """An envelope for this sum, a later one, or one that is over here but not there."""
         number, envelope, current = enclosed.number, enclosed.envelope, len(self.totals)
-        if number >= len(self._plans):
+        if number >= (current if self.done else len(self._plans)):
             raise MessageError(f"an envelope for sum {number + 1}, which will not come")
         if envelope.sender != sender:
             name = self._run.network.parties[sender]
