@@ -139,9 +139,11 @@ def test_of_a_row() -> None:
 
 
 def test_of_a_text() -> None:
-    texts = ["a", "a\0", "a\0\0", "", "\0", "a" * 8, "a" * 8 + "\0", "a" * 16, "\0" * 8, "\0" * 16]
-    found = CellDigests(bytes(32)).texts("value", "", pa.array(texts, pa.string()))
-    all_differ([tuple(each) for each in found.tolist()])
+    short = ["a", "a\0", "a\0\0", "", "\0", "\0" * 8, "a" * 8]
+    long = ["a" * 8 + "\0", "a" * 16, "a" * 16 + "\0", "\0" * 16, "\0" * 9]
+    for texts in (short, short + long):  # the short ones are digested another way
+        found = CellDigests(bytes(32)).texts("value", "", pa.array(texts, pa.string()))
+        all_differ([tuple(each) for each in found.tolist()])
 
 
 def test_of_rows_over_columns() -> None:
