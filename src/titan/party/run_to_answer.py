@@ -78,6 +78,7 @@ class RunToAnswer:
         self._run = self.party.run(state)
         self._session = Session(self._run, self.task, state.keys, signatures)
         self._durable = DurableSession(self._session, self.journal)
+        self._session.sums.deferred = True  # from now on: nobody waits while a journal is replayed
 
     async def run(self, show: Show) -> Outcome:
         session, durable = self._session, self._durable
