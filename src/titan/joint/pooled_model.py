@@ -1,7 +1,7 @@
 """What regression, ridge and linear systems share: rows in, checked normal equations out.
 
-A party's part is the exact moments of its rows and their counts. The sums that pool them are those of
-`equations`, and before each a party looks at what has been opened and at its own rows (`checking`).
+A party's part is the exact moments of its rows and their counts. The sums that pool them are those
+of `equations`; before each a party looks at what has been opened and at its own rows (`checking`).
 """
 
 from __future__ import annotations
