@@ -24,7 +24,7 @@ from titan.leastsquares import Ridge, Solution, ridge_pooled
 from titan.leastsquares.pooled import exact
 from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.listing import listing
-from titan.matrices import moments_of
+from titan.matrices import moments_of, refuse_leverage
 from titan.moments import Model, Moments, Source, collect, open_source
 from titan.moments.rows import Missing
 from titan.network import Network
@@ -53,8 +53,8 @@ def solve(
     release="inference" bᵀb; nobody learns another's rows.
 
     Since sums over few rows give those rows away, a party with fewer than 10 rows is refused before
-    anything is sent, and fewer than 10 for every party or 3 for every column of A, in all, once the
-    row count is known, before the rest is sent. `allow_small` allows them all the same.
+    anything is sent, and so are fewer than 10 for every party or 3 for every column of A, in all,
+    and a row whose leverage is above 1/3. `allow_small` allows them all the same.
 
     `solver` names one party that solves and tells the others. `options` are those of the private
     sums: bits, tau, recovery, k, rounds, masks, engine, progress, record (see `titan.average`).
@@ -62,8 +62,13 @@ def solve(
     policy = policy_for(allow_small)
     net = network_for(network, parts)
     settings = _settings(net, options)
-    pairs = zip(net.parties, by_party(parts, net), strict=True)
-    secrets = [moments_of(party, part, names) for party, part in pairs]
+    pairs = dict(zip(net.parties, by_party(parts, net), strict=True))
+    secrets = [moments_of(party, part, names) for party, part in pairs.items()]
+    for party, own in zip(net.parties, secrets, strict=True):
+        policy.check_own(own.rows, party)
+    policy.check_pooled(sum(own.rows for own in secrets), len(secrets[0].names) - 1, len(net))
+    if len({own.names for own in secrets}) == 1:
+        refuse_leverage(pairs, policy)
     return solve_moments(secrets, settings, release=release, solver=solver, policy=policy)
 
 
