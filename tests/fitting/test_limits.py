@@ -213,7 +213,7 @@ def test_too_many_parameters_are_refused_before_the_sums(
     choices = {"engine": engine, "recovery": recovery}
     with pytest.raises(DataError, match="32 rows in all for 11 parameters, where at least 33"):
         way([10, 11, 11], 11, **choices)
-    with pytest.raises(DataError, match="weighs? more than one of 3 in the"):
+    with pytest.raises(DataError, match=r"weighs? more than one of 3 in the"):
         way([11, 11, 11], 11, **choices)
     assert sums == [], "what lies in one place is looked at before any sum"
     way([40, 40, 40], 11, **choices)
