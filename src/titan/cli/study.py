@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from titan.cli import networks, options
+from titan.cli import drafting, networks, options
 from titan.cli.advice import typed, typed_hint
 from titan.cli.output import cell, give, show_error, show_pairs, show_wrapped
 from titan.errors import InputError
@@ -33,6 +33,13 @@ def new(
     asked: options.Asked,
     network: Annotated[str, Option(help=networks.HELP_STUDY)] = "design",
     title: Annotated[str, Option(help="What the study is about.")] = "a study",
+    like: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Rows of one's own that say what columns are; ranges are asked for.",
+        ),
+    ] = None,
     conditions: options.Conditions,
     min_rows_total: Annotated[
         int | None, Option(help="The fewest rows in all; --min-rows for every party.")
@@ -52,16 +59,23 @@ def new(
         --ask "regression: y ~ age + sex; name=main" --ask "describe: age, sex" \\
         --range age=0:120 --step age=1 --range y=0:300 --step y=0.1 --levels sex=f,m \\
         --tau 1 --out study.toml
+      titan study new --card north.card --card east.card --card south.card \\
+        --ask "regression: y ~ age + sex" --like north.csv --tau 1 --out study.toml
     """
     from titan.release import Dictionary
     from titan.study import Card, Study
     from titan.study.asking import with_columns
     from titan.study.preflight import unread_columns
 
-    said = asked.columns()
-    columns, questions = Dictionary.of(said), asked.questions()
+    questions = asked.questions()
     if not questions:
         raise InputError("nothing is asked", hint='--formula "y ~ a + b", or --ask with a question')
+    if like is None:
+        said = asked.columns()
+        names = list(said)
+    else:
+        names, said = drafting.columns_like(like, asked, questions)
+    columns = Dictionary.of(said)
     cards = tuple(Card.load(path) for path in card)
     net = networks.for_study(network, [card.name for card in cards], tau)
     study = Study(
@@ -70,7 +84,7 @@ def new(
         parties=cards,
         links=_links(net, pull or []),
         columns=columns,
-        questions=tuple(with_columns(question, list(said), columns) for question in questions),
+        questions=tuple(with_columns(question, names, columns) for question in questions),
         **options.given(min_rows_total=min_rows_total),
         **conditions.given(),
         **sums.given(),

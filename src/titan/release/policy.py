@@ -153,6 +153,8 @@ _SITE = "centre the column within each party before the study, merge levels, lea
 DEFAULT = Policy()
 NONE = Policy(0, 0, 0, 0)
 DEFAULT_PRECISION = 20
+PRECISIONS = 8, 64
+"""Bits, from where to where."""
 POLICIES = {
     "titan": Policy(precision=DEFAULT_PRECISION),
     "safe-outputs": Policy(rows_per_cell=10, residual_df=10, precision=DEFAULT_PRECISION),
