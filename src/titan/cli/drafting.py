@@ -42,12 +42,12 @@ def columns_like(
             steps.append(f"{name}={decimal_text(column.step)}")
     open_ = {name: column for name, column in numbers.items() if name not in _names(ranges)}
     flags = list(asked.flag or [])
-    for name, said in _asked_for(open_, file).items():
-        if said == _FLAG:
+    for name, answer in _asked_for(open_, file).items():
+        if answer == _FLAG:
             flags.append(name)
             steps = [text for text in steps if text.rpartition("=")[0] != name]
         else:
-            ranges.append(f"{name}={said}")
+            ranges.append(f"{name}={answer}")
     said = read_columns(
         ranges=ranges, steps=steps, levels=asked.levels or [], flags=flags, units=asked.unit or []
     )
@@ -84,7 +84,7 @@ def _asked_for(open_: Mapping[str, Number], file: Path) -> dict[str, str]:
 
 def _is_flag(column: Number) -> bool:
     """Only 0 and 1 occur."""
-    return (column.low, column.high, column.step) == (0, 1, 1)
+    return column.low == 0 and column.high == column.step == 1
 
 
 def _prompt(name: str, column: Number) -> str:

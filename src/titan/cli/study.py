@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +11,9 @@ from typer import Argument, Option
 
 from titan.cli import drafting, networks, options
 from titan.cli.advice import typed, typed_hint
-from titan.cli.output import cell, give, show_error, show_pairs, show_wrapped
+from titan.cli.output import cell, give, show_error, show_lowered, show_pairs, show_wrapped
 from titan.errors import InputError
-from titan.listing import listing
+from titan.listing import in_groups, listing
 
 if TYPE_CHECKING:
     from titan.joint.explanations import Item
@@ -112,9 +112,12 @@ def check(
       titan study check study.toml
     """
     from titan.study import Study
+    from titan.study.preflight import shares
 
-    report = _report(Study.load(file))
-    give(_advised(report.as_dict()), lambda: _print(report), json=json)
+    study = Study.load(file)
+    report, told = _report(study), shares(study)
+    answer = _advised(report.as_dict()) | {"shares": told}
+    give(answer, lambda: _print(report, told), json=json)
     _refuse_problems(report)
 
 
@@ -162,20 +165,24 @@ _COUNTED = (
 )
 
 
-def _print(report: Report) -> None:
+def _print(report: Report, shares: Sequence[Mapping[str, Any]]) -> None:
     facts, sent, received = report.facts, report.facts["bytes_sent"], report.facts["bytes_received"]
+    show_lowered(facts["lowered"])
     print(facts["title"])
     show_pairs([(name, cell(value)) for name, value in _overview(facts).items()])
     for party in facts["parties"]:
         print(f"{party['name']}, {party['address']}, good until {party['valid_until'][:10]}")
         linked = {key: ", ".join(party[key]) or "nobody" for key in _LINKED}
-        show_pairs([("fingerprint", party["fingerprint"]), *_in_words(linked).items()])
+        fingerprint = in_groups(party["fingerprint"])
+        show_pairs([("fingerprint", fingerprint), *_in_words(linked).items()])
         if sent is not None:
             there, here = sent[party["name"]], received[party["name"]]
             print(f"  sends {there} and receives {here} bytes inside the sums")
     if sent is not None:
         show_wrapped("  ", _COUNTED)
     _print_learned(report)
+    for share in shares:
+        show_wrapped("  ", _share(share))
     safe = facts["strongly_connected"] and facts["tolerates_tau"]
     show_wrapped("but " if safe else "warning: ", report.hidden)
     for warning in report.warnings:
@@ -189,10 +196,31 @@ def _print_learned(report: Report) -> None:
         for at, each in enumerate(question["sums"], 1):
             size = f"{each['entries']} × {each['bits']} bits"
             show_wrapped("  ", f"sum {at} opens, in {size}: {each['opens']}")
+        show_wrapped("  ", _opened(question["opened"]))
         print("  so that every party will learn:")
         _print_items([item for item in report.learned if item.question == question["name"]])
     print("and every party will learn:")
     _print_items([item for item in report.learned if item.question is None])
+
+
+def _opened(opened: Mapping[str, Any]) -> str:
+    held = opened["rows_bits"]
+    of = "" if held is None else f", where the rows themselves have {held}"
+    return (
+        f"in all {opened['numbers']} numbers of {opened['bits']} bits{of} (at {opened['rows']} "
+        "rows, the fewest there may be)"
+    )
+
+
+def _share(share: Mapping[str, Any]) -> str:
+    where = " in each cell" if share["cells"] > 1 else ""
+    least = share["least_rows"]
+    needed = f"needs {least} rows{where}" if least else "never passes"
+    return (
+        f"of the {share['of']}: {share['numbers']} numbers of columns that formulas make tell "
+        f"{share['bits']} bits at {share['rows']} rows{where}, where {share['limit']} are the "
+        f"most; {needed}"
+    )
 
 
 def _print_items(items: Sequence[Item]) -> None:
@@ -215,13 +243,27 @@ def _overview(facts: Any) -> dict[str, Any]:
     of_cell = facts["rows_needed_level"]  # where cells are counted
     return {
         "parties": len(facts["parties"]),
+        "digest to read out": in_groups(facts["digest"]),
         **_in_words({key: facts[key] for key in _SHOWN}),
         **({} if of_cell is None else {"rows needed of a cell that occurs": of_cell}),
+        **_release(facts["release"]),
         "recovery of each sum": ", ".join(s["recovery"] for s in facts["sums"]) or None,
         "bits of each sum": ", ".join(str(s["bits"]) for s in facts["sums"]) or None,
         "masks": _MASKS[facts["masks"]],
         "missing values": _MISSING[facts["missing"]],
         "columns": "; ".join(map(_column, facts["columns"].items())) or _NOT_DESCRIBED,
+    }
+
+
+def _release(release: Mapping[str, Any]) -> dict[str, str]:
+    """The policy, and how finely what a formula makes is opened."""
+    precision = release["precision"]
+    bits = precision if precision == "exact" else f"{precision} bits"
+    return {
+        "policy": release["policy"],
+        "residual degrees of freedom": str(release["min_residual_df"]),
+        "cells": release["cells"],
+        "precision of made columns": bits,
     }
 
 

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -185,6 +186,16 @@ class Given:
         """In a ring that holds the largest of its moments, in units of its columns."""
         most = most_of_a_row * self.weights.most * MOST_ROWS
         return Sum(name, entries, Ring(most.bit_length() + 1), Fraction(1), opens)
+
+    def opened_bits(self, rows: int, parties: int) -> int:
+        """⌈log₂ of the possible values⌉ of every number, of so many rows, together."""
+        *regressors, response = self.sizes
+        products = [size**2 for size in regressors]
+        products += [one * other for one, other in combinations(regressors, 2)]
+        products += [size * response for size in regressors]
+        products += [response**2] if self.release == "inference" else []
+        counts = self.cells.opened_bits(rows, parties)
+        return counts + sum((product * self.weights).bits(rows) for product in products)
 
     def secret(self, n: int, opened: Opened, part: SecretMoments, owner: str) -> Residues:
         """After the counts, which are not made of moments."""

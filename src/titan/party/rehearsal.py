@@ -33,7 +33,18 @@ from titan.study import Study, check
 
 _JOIN: Sequence[str] = (sys.executable, "-m", "titan", "join")
 _OF_ITS_OWN = frozenset(
-    {"party", "study", "run", "folder", "started", "times", "dropped", "cost", "bytes_written"}
+    {
+        "party",
+        "study",
+        "run",
+        "folder",
+        "started",
+        "times",
+        "dropped",
+        "cost",
+        "lowered",
+        "bytes_written",
+    }
 )
 _SECONDS, _SECONDS_PER_PARTY = 60.0, 3.0  # programs that start together start slowly
 

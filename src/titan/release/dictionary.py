@@ -275,6 +275,15 @@ def _refuse(wrong: Mask, what: str, name: str, readings: Readings) -> None:
         )
 
 
+def points(column: Column) -> int:
+    """How many values it can have; without a step, as many as there are between whole numbers."""
+    if isinstance(column, Category):
+        return len(column.levels)
+    if isinstance(column, Flag):
+        return 2
+    return int((column.high - column.low) / (column.step or 1)) + 1
+
+
 def content(column: Column) -> dict[str, Any]:
     if isinstance(column, Category):
         return {"kind": column.kind, "levels": list(column.levels)}

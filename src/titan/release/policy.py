@@ -168,9 +168,20 @@ def policy_named(name: object) -> Policy:
     return found
 
 
-def lowered(policy: Policy) -> list[dict[str, Any]]:
-    """What is below the default, each with what the default is."""
-    usual = POLICIES["titan"]
+_IN_WORDS = {
+    "rows_per_party": "a party may bring as few as {value} rows",
+    "rows_per_parameter": "{value} rows for each parameter are enough",
+    "rows_per_cell": "cells of {value} rows may be opened, and rows with a leverage of 1/{value}",
+    "residual_df": "{value} residual degrees of freedom are enough",
+    "precision": "columns that a formula makes are opened to {value} bits",
+}
+_EXACT = "columns that a formula makes are opened EXACTLY, to the last digit"
+_NO_LIMIT = "cells of any size may be opened, and rows of any leverage: NOTHING is checked there"
+
+
+def lowered(policy: Policy, named: str = "titan") -> list[dict[str, Any]]:
+    """What is below the default, or below the policy that is named; in words, and with its own."""
+    usual = policy_named(named)
     found = []
     for name in (one.name for one in fields(Policy) if one.compare):
         given, default = getattr(policy, name), getattr(usual, name)
@@ -182,7 +193,10 @@ def lowered(policy: Policy) -> list[dict[str, Any]]:
             low = given < default
         if low:
             shown = "exact" if name == "precision" and given is None else given
-            found.append({"rule": name, "value": shown, "default": default})
+            words = _EXACT if shown == "exact" else _IN_WORDS[name].format(value=shown)
+            words = _NO_LIMIT if (name, given) == ("rows_per_cell", 0) else words
+            said = f"{words} (default: {default})"
+            found.append({"rule": name, "value": shown, "default": default, "said": said})
     return found
 
 
