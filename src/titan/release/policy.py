@@ -176,7 +176,7 @@ _IN_WORDS = {
     "precision": "columns that a formula makes are opened to {value} bits",
 }
 _EXACT = "columns that a formula makes are opened EXACTLY, to the last digit"
-_NO_LIMIT = "cells of any size may be opened, and rows of any leverage: NOTHING is checked there"
+_NO_LIMIT = "cells of any size and rows of any leverage may be opened: NOTHING is checked"
 
 
 def lowered(policy: Policy, named: str = "titan") -> list[dict[str, Any]]:
