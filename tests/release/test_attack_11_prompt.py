@@ -56,8 +56,8 @@ def met(folder: Path, *studies: Study) -> None:
     with Ledger.open(folder / "north.ledger") as ledger:
         for at, it in enumerate(studies):
             parties = {card.name: card.fingerprint for card in it.parties}
-            of = {"study": it.digest, "parties": parties, "columns": [f"column {at}"]}
-            ledger.record([entry(ledger, **of)])
+            of: dict[str, Any] = {"study": it.digest, "parties": parties}
+            ledger.record([entry(ledger, columns=[f"column {at}"], **of)])
 
 
 # -- minima -----------------------------------------------------------------------------------

@@ -11,7 +11,15 @@ from typer import Argument, Option
 
 from titan.cli import drafting, networks, options
 from titan.cli.advice import typed, typed_hint
-from titan.cli.output import cell, give, show_error, show_lowered, show_pairs, show_wrapped
+from titan.cli.output import (
+    cell,
+    give,
+    refuse_inputs,
+    show_error,
+    show_lowered,
+    show_pairs,
+    show_wrapped,
+)
 from titan.errors import InputError
 from titan.listing import in_groups, listing
 
@@ -59,8 +67,6 @@ def new(
         --ask "regression: y ~ age + sex; name=main" --ask "describe: age, sex" \\
         --range age=0:120 --step age=1 --range y=0:300 --step y=0.1 --levels sex=f,m \\
         --tau 1 --out study.toml
-      titan study new --card north.card --card east.card --card south.card \\
-        --ask "regression: y ~ age + sex" --like north.csv --tau 1 --out study.toml
     """
     from titan.release import Dictionary
     from titan.study import Card, Study
@@ -119,6 +125,37 @@ def check(
     answer = _advised(report.as_dict()) | {"shares": told}
     give(answer, lambda: _print(report, told), json=json)
     _refuse_problems(report)
+
+
+@app.command()
+def sheet(
+    file: Annotated[Path, Argument(metavar="STUDY", help="The study's file.")],
+    out: Annotated[Path, Option(help="The page to write, such as sheet.html.")],
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """One page to print and to sign: who takes part, what is asked, opened and kept hidden.
+
+    \b
+    Example:
+      titan study sheet study.toml --out sheet.html
+    """
+    from datetime import UTC, datetime
+
+    from titan import files
+    from titan.report.sheet import sheet
+    from titan.study import Study
+    from titan.study.preflight import shares
+
+    refuse_inputs(out, [file])
+    study = Study.load(file)
+    report = _report(study)
+    _refuse_problems(report)  # nobody could join it
+    text = sheet(study, report, shares(study), datetime.now(UTC))
+    files.write(out, text.encode(), mode=0o644, force=force)
+    made = {"sheet": str(out), "digest": study.digest}
+    answer = {**made, "lowered": report.facts["lowered"]}
+    give(answer, lambda: show_pairs(list(made.items())), json=json)
 
 
 def _report(study: Study) -> Report:
@@ -217,7 +254,7 @@ def _share(share: Mapping[str, Any]) -> str:
     least = share["least_rows"]
     needed = f"needs {least} rows{where}" if least else "never passes"
     return (
-        f"of the {share['of']}: {share['numbers']} numbers of columns that formulas make tell "
+        f"of {share['of']}: {share['numbers']} numbers of columns that formulas make tell "
         f"{share['bits']} bits at {share['rows']} rows{where}, where {share['limit']} are the "
         f"most; {needed}"
     )

@@ -22,6 +22,7 @@ few rows, the rest does not leave.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -190,12 +191,20 @@ class Given:
     def opened_bits(self, rows: int, parties: int) -> int:
         """⌈log₂ of the possible values⌉ of every number, of so many rows, together."""
         *regressors, response = self.sizes
-        products = [size**2 for size in regressors]
-        products += [one * other for one, other in combinations(regressors, 2)]
-        products += [size * response for size in regressors]
-        products += [response**2] if self.release == "inference" else []
-        counts = self.cells.opened_bits(rows, parties)
-        return counts + sum((product * self.weights).bits(rows) for product in products)
+        alike = Counter(regressors)
+        products = Counter({response**2: 1} if self.release == "inference" else {})
+        for size, times in alike.items():
+            products[size**2] += times
+            products[size * size] += times * (times - 1) // 2
+            products[size * response] += times
+        for (one, times), (other, of_other) in combinations(alike.items(), 2):
+            products[one * other] += times * of_other
+        weighted = self.cells.weights is not None
+        bits = [
+            (size * self.weights if weighted else size).bits(rows) * times
+            for size, times in products.items()
+        ]
+        return self.cells.opened_bits(rows, parties) + sum(bits)
 
     def secret(self, n: int, opened: Opened, part: SecretMoments, owner: str) -> Residues:
         """After the counts, which are not made of moments."""

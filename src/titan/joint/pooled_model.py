@@ -142,11 +142,9 @@ class PooledModel:
 
     def opened_bits(self, rows: int) -> int:
         """Of all numbers that its sums open: ⌈log₂ of the possible values⌉ of each."""
-        further = self.sums[len(self.equations.sums) :]
-        of_equations = bits_of(self.equations.sums)
         if isinstance(self.equations, Given):
-            of_equations = self.equations.opened_bits(rows, self.parties)
-        return of_equations + bits_of(further)
+            return self.equations.opened_bits(rows, self.parties)
+        return bits_of(self.equations.sums)
 
     def evidence(self, known: Known, sums: int) -> Iterator[Evidence]:
         return self.checks.evidence(known.opened, sums)

@@ -196,7 +196,7 @@ def _refusal(share: Share, rows: int) -> ReleaseError:
     more = f"use at least {needed} rows{where}, " if needed else ""
     return ReleaseError(
         f"{share.entries} sums of columns made of {listing(map(repr, share.raw))} over {rows} rows "
-        f"tell {bits:.0f} bits of the {share}, where {limit:.0f} are the most",
+        f"tell {bits:.0f} bits of {share}, where {limit:.0f} are the most",
         hint=f"make fewer columns of it, {more}or agree on fewer bits of precision",
         rule="bits",
         cell=str(share),

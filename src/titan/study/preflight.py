@@ -85,7 +85,7 @@ def check(study: Study, now: datetime) -> Report:
     return Report(
         problems=tuple(problems),
         warnings=tuple(_warnings(study, plans, now)),
-        learned=_learned(study),
+        learned=learned(study),
         hidden=_hidden(study),
         facts=_facts(study, plans, cost),
         cost=cost,
@@ -146,7 +146,7 @@ def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[st
 # -- what everybody will learn ----------------------------------------------------------------
 
 
-def _learned(study: Study) -> tuple[Item, ...]:
+def learned(study: Study) -> tuple[Item, ...]:
     """What every party of the study will know at its end, besides what it knew."""
     of_questions = [
         replace(item, question=name)
@@ -260,7 +260,9 @@ def opened_bits(study: Study, computation: Any, told: Explanation) -> dict[str, 
 
 def shares(study: Study) -> list[dict[str, Any]]:
     """What made columns tell of tables of the raw ones, with the fewest rows that there may be:
-    bits, their limit, and the rows with which they stay within it."""
+    bits, their limit, and the rows with which they stay within it. Empty without a limit."""
+    if study.meeting.budget is None:
+        return []
     parameters = max((each.parameters or 0 for each in _explanations(study)), default=0)
     rows = study.release.rows_needed(parameters, len(study.parties))
     found = []
