@@ -82,6 +82,18 @@ def test_what_is_said_goes_before_what_the_rows_have(place: Path) -> None:
     assert "rows.csv has values outside the range of age" in titan(*narrow, cwd=place).stderr
 
 
+def test_names_of_patients_do_not_become_levels(place: Path) -> None:
+    names = "".join(f"patient {at},{at}\n" for at in range(51))
+    (place / "rows.csv").write_text(f"who,age\n{names}")
+    new = ["study", "new", *CARDS, "--like", "rows.csv", "--tau", 1, "--out", "study.toml"]
+    done = titan(*new, "--ask", "describe", "--range", "age=0:120", cwd=place)
+    assert done.returncode == 1
+    assert "51 different texts in 'who': more than 50 are not taken over unasked" in done.stderr
+    assert "patient" not in done.stderr
+    done = titan(*new, "--ask", "describe: age", "--range", "age=0:120", cwd=place)
+    assert done.returncode == 0, done.stderr
+
+
 def test_at_a_terminal_ranges_are_asked_for(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = Terminal("60\n0:120\nflag\n0:300\n")
     monkeypatch.setattr(sys, "stdin", said)

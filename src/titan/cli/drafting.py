@@ -18,6 +18,8 @@ from titan.decimals import decimal_text
 from titan.errors import InputError
 from titan.listing import listing
 
+_MOST_LEVELS = 50
+
 if TYPE_CHECKING:
     from titan.joint.kinds import Question
     from titan.release import Column, Number
@@ -34,6 +36,7 @@ def columns_like(
     source = open_source(file)
     plain = read_columns(levels=asked.levels or [], flags=asked.flag or [])
     found = drafted(source, questions, plain)
+    _refuse_many_levels(file, found)
     numbers = {name: column for name, column in found.items() if isinstance(column, Number)}
     ranges, steps = list(asked.range_ or []), list(asked.step or [])
     given = _names(steps)
@@ -55,6 +58,19 @@ def columns_like(
     _tell(file, {**said, **taken}, [*taken, *(name for name in numbers if name not in given)])
     _tell_outside(file, said, numbers)
     return list(source.column_names), {**taken, **said}
+
+
+def _refuse_many_levels(file: Path, found: Mapping[str, Column]) -> None:
+    """Names, dates and numbers of patients are not categories, and must not become public."""
+    from titan.release import Category
+
+    for name, column in found.items():
+        if isinstance(column, Category) and len(column.levels) > _MOST_LEVELS:
+            raise InputError(
+                f"{file.name} has {len(column.levels)} different texts in {name!r}: more than "
+                f"{_MOST_LEVELS} are not taken over unasked",
+                hint=f"ask about columns by name, without this one, or say --levels {name}=a,b",
+            )
 
 
 def _names(texts: Iterable[str]) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from typer import Argument, Option
 
 from titan.cli import drafting, networks, options
 from titan.cli.advice import typed, typed_hint
+from titan.cli.agreeing import rules
 from titan.cli.output import (
     cell,
     give,
@@ -21,7 +23,7 @@ from titan.cli.output import (
     show_wrapped,
 )
 from titan.errors import InputError
-from titan.listing import in_groups, listing
+from titan.listing import in_groups
 
 if TYPE_CHECKING:
     from titan.joint.explanations import Item
@@ -277,30 +279,20 @@ def _in_words(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _overview(facts: Any) -> dict[str, Any]:
+    from titan.release.dictionary import in_words
+
     of_cell = facts["rows_needed_level"]  # where cells are counted
     return {
         "parties": len(facts["parties"]),
         "digest to read out": in_groups(facts["digest"]),
         **_in_words({key: facts[key] for key in _SHOWN}),
         **({} if of_cell is None else {"rows needed of a cell that occurs": of_cell}),
-        **_release(facts["release"]),
+        **dict(rules(facts)),
         "recovery of each sum": ", ".join(s["recovery"] for s in facts["sums"]) or None,
         "bits of each sum": ", ".join(str(s["bits"]) for s in facts["sums"]) or None,
         "masks": _MASKS[facts["masks"]],
         "missing values": _MISSING[facts["missing"]],
-        "columns": "; ".join(map(_column, facts["columns"].items())) or _NOT_DESCRIBED,
-    }
-
-
-def _release(release: Mapping[str, Any]) -> dict[str, str]:
-    """The policy, and how finely what a formula makes is opened."""
-    precision = release["precision"]
-    bits = precision if precision == "exact" else f"{precision} bits"
-    return {
-        "policy": release["policy"],
-        "residual degrees of freedom": str(release["min_residual_df"]),
-        "cells": release["cells"],
-        "precision of made columns": bits,
+        "columns": "; ".join(starmap(in_words, facts["columns"].items())) or _NOT_DESCRIBED,
     }
 
 
@@ -313,16 +305,3 @@ _MISSING = {
     "refuse": "refuse: a party whose rows have gaps cannot take part",
     "drop": "drop: rows with gaps are left out",
 }
-
-
-def _column(described: tuple[str, Any]) -> str:
-    """age from 0 to 120 by 1 (years); sex one of f, m; died 0 or 1."""
-    name, content = described
-    if content["kind"] == "flag":
-        return f"{name} 0 or 1"
-    if content["kind"] == "category":
-        return f"{name} one of {listing(content['levels'])}"
-    low, high = content["range"]
-    step = f" by {content['step']}" if "step" in content else ""
-    unit = f" ({content['unit']})" if "unit" in content else ""
-    return f"{name} from {low} to {high}{step}{unit}"

@@ -284,6 +284,18 @@ def points(column: Column) -> int:
     return int((column.high - column.low) / (column.step or 1)) + 1
 
 
+def in_words(name: str, content: Mapping[str, Any]) -> str:
+    """age from 0 to 120 by 1 (years); sex one of f, m; died 0 or 1."""
+    if content["kind"] == "flag":
+        return f"{name} 0 or 1"
+    if content["kind"] == "category":
+        return f"{name} one of {listing(content['levels'], 12)}"
+    low, high = content["range"]
+    step = f" by {content['step']}" if "step" in content else ""
+    unit = f" ({content['unit']})" if "unit" in content else ""
+    return f"{name} from {low} to {high}{step}{unit}"
+
+
 def content(column: Column) -> dict[str, Any]:
     if isinstance(column, Category):
         return {"kind": column.kind, "levels": list(column.levels)}

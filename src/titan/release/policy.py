@@ -154,7 +154,7 @@ DEFAULT = Policy()
 NONE = Policy(0, 0, 0, 0)
 DEFAULT_PRECISION = 20
 PRECISIONS = 8, 64
-"""Bits, from where to where."""
+"""The fewest and the most bits that may be asked for."""
 POLICIES = {
     "titan": Policy(precision=DEFAULT_PRECISION),
     "safe-outputs": Policy(rows_per_cell=10, residual_df=10, precision=DEFAULT_PRECISION),

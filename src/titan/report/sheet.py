@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import starmap
 from typing import Any
 
 from titan.joint.computation import Computation
@@ -17,6 +18,7 @@ from titan.joint.explanations import explained
 from titan.joint.kinds import Question
 from titan.joint.meeting import stages_of
 from titan.listing import in_groups, listing
+from titan.release.dictionary import in_words
 from titan.report.page import Html, items, page, table, tag
 from titan.study import Report, Study
 
@@ -121,18 +123,7 @@ def _named(question: Question, study: Study) -> dict[str, str]:
 
 
 def _columns(columns: Mapping[str, Any]) -> Html:
-    return tag("p", "Columns: ", "; ".join(map(_column, columns.items())), kind="quiet")
-
-
-def _column(described: tuple[str, Mapping[str, Any]]) -> str:
-    name, content = described
-    if content["kind"] == "flag":
-        return f"{name} 0 or 1"
-    if content["kind"] == "category":
-        return f"{name} one of {listing(content['levels'], 12)}"
-    low, high = content["range"]
-    unit = f" {content['unit']}" if "unit" in content else ""
-    return f"{name} from {low} to {high}{unit} by {content.get('step', 'any step')}"
+    return tag("p", "Columns: ", "; ".join(starmap(in_words, columns.items())), kind="quiet")
 
 
 # -- what is opened ---------------------------------------------------------------------------
