@@ -103,6 +103,10 @@ def test_at_a_terminal_ranges_are_asked_for(place: Path, monkeypatch: pytest.Mon
     assert "not a range" in done.stderr, "what cannot be read is asked for again"
     assert not any(text in done.stderr for text in ("41", "67", "7.25", "9.75"))
     assert said.read() == ""
+    monkeypatch.setattr(sys, "stdin", Terminal("0:121\n0:120\nflag\n0:300\n"))
+    done = titan(*NEW, "--force", "--step", "age=5", cwd=place)
+    assert "its step does not divide its range" in done.stderr, "the step that was said"
+    assert Study.load(place / "study.toml").columns["age"] == Number.read("0", "120", "5")
 
 
 def test_the_conditions_of_release_can_be_typed(place: Path) -> None:

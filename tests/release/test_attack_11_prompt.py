@@ -67,13 +67,16 @@ def met(folder: Path, *studies: Study) -> None:
     ("lower", "said"),
     [
         ({"min_rows_party": 2, "min_cell": 3}, "a party may bring as few as 2 rows (default: 10)"),
-        ({"min_cell": 1}, "cells of 1 rows may be opened, and rows with a leverage of 1/1"),
+        ({"min_cell": 1}, "cells of 1 row may be opened, and rows with a leverage of 1/1"),
         ({"min_cell": 0}, "NOTHING is checked (default: 3)"),
-        ({"rows_per_parameter": 1}, "1 rows for each parameter are enough (default: 3)"),
+        ({"rows_per_parameter": 1}, "as few as 1 row for each parameter (default: 3)"),
         ({"precision": "exact"}, "are opened EXACTLY, to the last digit (default: 20)"),
         ({"precision": 21}, "are opened to 21 bits (default: 20)"),
         ({"policy": "safe-outputs", "min_cell": 3}, "cells of 3 rows may be opened"),
-        ({"policy": "safe-outputs", "min_residual_df": 1}, "1 residual degrees of freedom"),
+        (
+            {"policy": "safe-outputs", "min_residual_df": 1},
+            "residual degrees of freedom may be as few as 1 (default: 10)",
+        ),
     ],
 )
 def test_what_is_lowered_stands_first(tmp_path: Path, lower: dict[str, Any], said: str) -> None:

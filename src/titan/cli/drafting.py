@@ -45,7 +45,8 @@ def columns_like(
             steps.append(f"{name}={decimal_text(column.step)}")
     open_ = {name: column for name, column in numbers.items() if name not in _names(ranges)}
     flags = list(asked.flag or [])
-    for name, answer in _asked_for(open_, file).items():
+    by = {name.strip(): step for name, _, step in (text.rpartition("=") for text in steps)}
+    for name, answer in _asked_for(open_, by, file).items():
         if answer == _FLAG:
             flags.append(name)
             steps = [text for text in steps if text.rpartition("=")[0] != name]
@@ -82,7 +83,7 @@ def _names(texts: Iterable[str]) -> set[str]:
 _FLAG = "flag"
 
 
-def _asked_for(open_: Mapping[str, Number], file: Path) -> dict[str, str]:
+def _asked_for(open_: Mapping[str, Number], steps: Mapping[str, str], file: Path) -> dict[str, str]:
     """The range of each column as LOW:HIGH, or "flag"."""
     if not open_:
         return {}
@@ -95,7 +96,7 @@ def _asked_for(open_: Mapping[str, Number], file: Path) -> dict[str, str]:
             f"{listing(open_, most=20)} is missing",
             hint=f"add {' '.join(words)}",
         )
-    return {name: _prompt(name, column) for name, column in open_.items()}
+    return {name: _prompt(name, column, steps[name]) for name, column in open_.items()}
 
 
 def _is_flag(column: Number) -> bool:
@@ -103,11 +104,11 @@ def _is_flag(column: Number) -> bool:
     return column.low == 0 and column.high == column.step == 1
 
 
-def _prompt(name: str, column: Number) -> str:
-    step = decimal_text(column.step or column.high)
-    kind = f'; only 0 and 1 occur: "{_FLAG}" if nothing else may be' if _is_flag(column) else ""
+def _prompt(name: str, column: Number, step: str) -> str:
+    kind = f' (or "{_FLAG}": only 0 and 1 occur)' if _is_flag(column) else ""
     while True:
-        said: str = typer.prompt(f"{name}, in steps of {step}: LOW:HIGH{kind}", err=True).strip()
+        text = f"the range of {name}, in steps of {step}, as LOW:HIGH{kind}"
+        said: str = typer.prompt(text, err=True).strip()
         if said == _FLAG:
             return said
         try:

@@ -169,10 +169,10 @@ def policy_named(name: object) -> Policy:
 
 
 _IN_WORDS = {
-    "rows_per_party": "a party may bring as few as {value} rows",
-    "rows_per_parameter": "{value} rows for each parameter are enough",
-    "rows_per_cell": "cells of {value} rows may be opened, and rows with a leverage of 1/{value}",
-    "residual_df": "{value} residual degrees of freedom are enough",
+    "rows_per_party": "a party may bring as few as {rows}",
+    "rows_per_parameter": "there may be as few as {rows} for each parameter",
+    "rows_per_cell": "cells of {rows} may be opened, and rows with a leverage of 1/{value}",
+    "residual_df": "residual degrees of freedom may be as few as {value}",
     "precision": "columns that a formula makes are opened to {value} bits",
 }
 _EXACT = "columns that a formula makes are opened EXACTLY, to the last digit"
@@ -193,11 +193,17 @@ def lowered(policy: Policy, named: str = "titan") -> list[dict[str, Any]]:
             low = given < default
         if low:
             shown = "exact" if name == "precision" and given is None else given
-            words = _EXACT if shown == "exact" else _IN_WORDS[name].format(value=shown)
-            words = _NO_LIMIT if (name, given) == ("rows_per_cell", 0) else words
-            said = f"{words} (default: {default})"
+            said = f"{_in_words(name, shown)} (default: {default})"
             found.append({"rule": name, "value": shown, "default": default, "said": said})
     return found
+
+
+def _in_words(name: str, value: Any) -> str:
+    if value == "exact":
+        return _EXACT
+    if (name, value) == ("rows_per_cell", 0):
+        return _NO_LIMIT
+    return _IN_WORDS[name].format(value=value, rows=counted(value))
 
 
 def policy_for(allow_small: bool) -> Policy:
