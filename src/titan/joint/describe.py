@@ -283,6 +283,12 @@ class Describing:
             for each in self.asked
         ]
 
+    def opened_bits(self, rows: int) -> int:
+        """Of all numbers that its sums open: ⌈log₂ of the possible values⌉ of each."""
+        sizes = [each.numbers.size for each in self.asked if each.numbers is not None]
+        totals = sum(size.bits(rows) + (size**2).bits(rows) for size in sizes)
+        return self.sums[0].entries * rows.bit_length() + totals
+
     def evidence(self, known: Totals, sums: int) -> Iterator[Check]:
         """What has been checked after so many sums."""
         cells = [rows for _, rows in self._cells(known)] if known else []

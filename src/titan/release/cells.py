@@ -138,6 +138,12 @@ class CellCounts:
     def entries(self) -> int:
         return 1 + sum(prod(table.shape) for table in self.tables) + 2 * len(self.digits)
 
+    def opened_bits(self, rows: int, parties: int) -> int:
+        """⌈log₂ of the possible values⌉ of all counts together."""
+        of_parties = len(self.digits)
+        of_rows = self.entries - of_parties
+        return of_rows * rows.bit_length() + of_parties * parties.bit_length()
+
     def count(self, readings: Readings) -> Counts:
         """Of some rows; counts of several blocks add up, but for the parties'."""
         rows = readings.rows

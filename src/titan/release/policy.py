@@ -160,6 +160,8 @@ _SITE = "centre the column within each party before the study, merge levels, lea
 DEFAULT = Policy()
 NONE = Policy(0, 0, 0, 0)
 DEFAULT_PRECISION = 20
+PRECISIONS = 8, 64
+"""The fewest and the most bits that may be asked for."""
 POLICIES = {
     "titan": Policy(precision=DEFAULT_PRECISION),
     "safe-outputs": Policy(rows_per_cell=10, residual_df=10, precision=DEFAULT_PRECISION),
@@ -173,9 +175,20 @@ def policy_named(name: object) -> Policy:
     return found
 
 
-def lowered(policy: Policy) -> list[dict[str, Any]]:
-    """What is below the default, each with what the default is."""
-    usual = POLICIES["titan"]
+_IN_WORDS = {
+    "rows_per_party": "a party may bring as few as {rows}",
+    "rows_per_parameter": "there may be as few as {rows} for each parameter",
+    "rows_per_cell": "cells of {rows} may be opened, and rows with a leverage of 1/{value}",
+    "residual_df": "residual degrees of freedom may be as few as {value}",
+    "precision": "columns that a formula makes are opened to {value} bits",
+}
+_EXACT = "columns that a formula makes are opened EXACTLY, to the last digit"
+_NO_LIMIT = "cells of any size and rows of any leverage may be opened: NOTHING is checked"
+
+
+def lowered(policy: Policy, named: str = "titan") -> list[dict[str, Any]]:
+    """What is below the default, or below the policy that is named; in words, and with its own."""
+    usual = policy_named(named)
     found = []
     for name in (one.name for one in fields(Policy) if one.compare):
         given, default = getattr(policy, name), getattr(usual, name)
@@ -187,8 +200,17 @@ def lowered(policy: Policy) -> list[dict[str, Any]]:
             low = given < default
         if low:
             shown = "exact" if name == "precision" and given is None else given
-            found.append({"rule": name, "value": shown, "default": default})
+            said = f"{_in_words(name, shown)} (default: {default})"
+            found.append({"rule": name, "value": shown, "default": default, "said": said})
     return found
+
+
+def _in_words(name: str, value: Any) -> str:
+    if value == "exact":
+        return _EXACT
+    if (name, value) == ("rows_per_cell", 0):
+        return _NO_LIMIT
+    return _IN_WORDS[name].format(value=value, rows=counted(value))
 
 
 def policy_for(allow_small: bool) -> Policy:

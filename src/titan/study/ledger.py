@@ -233,6 +233,15 @@ class Ledger(Database):
         )  # fmt: skip
         return [model for (model,) in found]
 
+    def known_keys(self) -> dict[str, list[str]]:
+        """Every party of earlier runs, with the fingerprints it was known by, the latest last."""
+        found: dict[str, list[str]] = {}
+        for (parties,) in self._all("SELECT parties FROM runs ORDER BY place"):
+            for name, fingerprint in json.loads(parties).items():
+                keys = found.setdefault(name, [])
+                found[name] = [*(key for key in keys if key != fingerprint), fingerprint]
+        return found
+
     def mark_vetoed(self, study: str, run: int) -> None:
         """All parties learned that somebody refuses; a run counts once."""
         with self.batch():

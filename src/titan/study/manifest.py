@@ -27,7 +27,7 @@ from titan.errors import FormulaError, InputError
 from titan.joint import SumSettings
 from titan.joint.kinds import Question, Setting, kind_named
 from titan.joint.meeting import Meeting
-from titan.joint.regression import PooledModel
+from titan.joint.pooled_model import PooledModel
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.protocol import MaskMode, Plan, RecoveryName
@@ -35,7 +35,7 @@ from titan.protocol.recovery import recovery_names
 from titan.release import Dictionary
 from titan.release.budget import Budget
 from titan.release.dictionary import check_text
-from titan.release.policy import POLICIES, Cells, Policy
+from titan.release.policy import POLICIES, PRECISIONS, Cells, Policy
 from titan.ring.whole import is_whole
 from titan.study.fields import read_text
 from titan.study.identity import Card
@@ -44,7 +44,6 @@ Dial = Literal["push", "pull"]
 FORMAT = 3
 OPEN: Any = None
 """What a policy fills in."""
-PRECISIONS = 8, 64
 MOST_PARTIES = 10_000
 MOST_QUESTIONS = 100
 MOST_SUMS = 255  # which a message can number
