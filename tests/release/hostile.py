@@ -124,6 +124,9 @@ def _asked(study: Study, sources: Sequence[Any], folder: Path, lies: Lies) -> Se
             fold.learn(total)
         except TitanError as error:
             seen.error = error
+            for name in seen.refusals:
+                with Ledger.open(folder / f"{name}.ledger") as ledger:
+                    ledger.mark_vetoed(study.digest, 1, kept=study.meeting.stages[fold.number] < 2)
             return seen
         seen.totals.append(total)
     seen.answers = fold.answer()

@@ -121,6 +121,17 @@ def test_nor_do_formulas_of_two_studies_show_one_patient(tmp_path: Path, formula
     assert seen.error is not None
 
 
+def test_what_a_party_refused_itself_does_not_count_against_later_studies(tmp_path: Path) -> None:
+    """None of its columns has left; whoever refuses later has told A."""
+    parties = of_age(3)
+    formulas = [f"y ~ age + I({SPIKE})", "y ~ age", "y ~ pressure + age"]
+    seen = [
+        asked_of(stated(KNOWN, ask("regression", formula=each)), parties, tmp_path)
+        for each in formulas
+    ]
+    assert [each.error is None for each in seen] == [False, True, True]
+
+
 @pytest.mark.xfail(reason="a linear system counts no cells, as agreed", strict=True)
 def test_nor_does_a_linear_system_sum_what_one_party_alone_has() -> None:
     """Which a regression on the same columns refuses."""

@@ -141,10 +141,18 @@ class RunToAnswer:
         self._write_evidence(refused if isinstance(refused, ReleaseError) else None)
         if isinstance(error, VetoError) and self.party.ledger.exists():
             with Ledger.open(self.party.ledger) as ledger:
-                ledger.mark_vetoed(self.party.study.digest, self.party.choices.run)
+                ledger.mark_vetoed(
+                    self.party.study.digest, self.party.choices.run, kept=self._kept_columns
+                )
         kept = self._encoded(dict.fromkeys(self._names, error))
         self.party.write_files(self.journal.finish(kept, b""))
         self._forget()
+
+    @property
+    def _kept_columns(self) -> bool:
+        """Whether this party refused, and before any sum of its columns was made."""
+        stage = self.party.study.meeting.stages[len(self._session.totals) - 1]
+        return self._session.sums.refusal is not None and stage < 2
 
     def _write_evidence(self, refusal: ReleaseError | None = None) -> None:
         """What was checked, for whoever has to answer for it here."""

@@ -76,6 +76,8 @@ CREATE TABLE parts (
 """
 _VERSION = 3
 _MOST_VETOES = 3
+_KEPT = 2
+"""What `vetoed` is where this party refused before any sum of its columns left it."""
 
 
 @dataclass(frozen=True)
@@ -225,11 +227,11 @@ class Ledger(Database):
         return found
 
     def asked(self, study: str, run: int) -> list[str]:
-        """The questions of all other runs, as they were recorded, each once."""
+        """The questions of all other runs, each once, but for those it refused itself."""
         found = self._all(
             "SELECT DISTINCT model FROM entries JOIN runs ON entries.run = runs.place "
-            "WHERE NOT (study = ? AND runs.run = ?) ORDER BY model",
-            study, run,
+            "WHERE NOT (study = ? AND runs.run = ?) AND vetoed != ? ORDER BY model",
+            study, run, _KEPT,
         )  # fmt: skip
         return [model for (model,) in found]
 
@@ -242,10 +244,14 @@ class Ledger(Database):
                 found[name] = [*(key for key in keys if key != fingerprint), fingerprint]
         return found
 
-    def mark_vetoed(self, study: str, run: int) -> None:
-        """All parties learned that somebody refuses; a run counts once."""
+    def mark_vetoed(self, study: str, run: int, *, kept: bool = False) -> None:
+        """All parties learned that somebody refuses; a run counts once.
+
+        With `kept` it was this party, and no more than counts of its rows has left.
+        """
         with self.batch():
-            self._do("UPDATE runs SET vetoed = 1 WHERE study = ? AND run = ?", study, run)
+            how = _KEPT if kept else 1
+            self._do("UPDATE runs SET vetoed = ? WHERE study = ? AND run = ?", how, study, run)
 
     def withdraw(self, study: str, run: int, nonce: bytes) -> None:
         """Forget a run of which the journal with this nonce proves that nothing left."""
