@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -133,3 +133,15 @@ def place_in(network: Network, shape: tuple[int, ...]) -> Callable[[int], str]:
         return f"entry {index if len(index) > 1 else index[0]} of {party!r}"
 
     return where
+
+
+def texts(what: str, given: Any) -> list[str]:
+    """A list of texts; a text alone is not one, though Python may think so."""
+    if given is None:
+        return []
+    found: list[Any] = [None]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        found = [*given]
+    if not all(isinstance(text, str) for text in found):
+        raise InputError(f"{what}={given!r} is not a list of texts", hint=f"such as {what}=[…, …]")
+    return found

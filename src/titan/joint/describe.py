@@ -11,7 +11,7 @@ A row that lacks a value in one column is counted in the others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +22,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from titan.errors import InputError, PlanError
-from titan.inputs import network_for, sources
+from titan.inputs import network_for, sources, texts
 from titan.joint.computation import Sum
 from titan.joint.description import ColumnSummary, Description
 from titan.joint.equations import MOST_ROWS
@@ -250,7 +250,7 @@ class Describing:
             for each, column in zip(self.asked, self._columns(known), strict=True):
                 if each.numbers is not None:
                     self.policy.check_values(column.count, each.name)
-        elif any(c.squares is not None and _spread(c) < 0 for c in self._columns(known)):
+        elif not all(column.possible for column in self._columns(known)):
             raise no_rows("squares whose mean is below that of their roots squared")
         return known
 
@@ -299,11 +299,6 @@ class Describing:
         if len(known) < len(self.sums):
             return None
         return Description(known[0][0], tuple(self._columns(known)))
-
-
-def _spread(column: ColumnSummary) -> Fraction:
-    """n Σx² - (Σx)²."""
-    return column.count * (column.squares or 0) - (column.total or Fraction(0)) ** 2
 
 
 def _sum(name: str, most: int, items: Sequence[Item]) -> Sum:
@@ -384,23 +379,11 @@ def _computation(
     tables: Sequence[Source], columns: Any, bins: Any, dictionary: Any, policy: Policy
 ) -> Describing:
     """Of what was asked for, checked."""
-    names = _texts("columns", columns)
-    binned = Bins.by_column(bins if isinstance(bins, Mapping) else _texts("bins", bins))
+    names = texts("columns", columns)
+    binned = Bins.by_column(bins if isinstance(bins, Mapping) else texts("bins", bins))
     known = draft(tables, names or None) if dictionary is None else _checked(dictionary)
     names = names or [name for name in tables[0].column_names if name in known]
     return Describing(columns_asked(names, binned, known), len(tables), policy)
-
-
-def _texts(what: str, given: Any) -> list[str]:
-    """A list of texts; a text alone is not one, though Python may think so."""
-    if given is None:
-        return []
-    texts: list[Any] = [None]
-    if isinstance(given, Iterable) and not isinstance(given, str):
-        texts = [*given]
-    if not all(isinstance(text, str) for text in texts):
-        raise InputError(f"{what}={given!r} is not a list of texts", hint=f"such as {what}=[…, …]")
-    return texts
 
 
 def _checked(dictionary: Any) -> Dictionary:

@@ -139,6 +139,13 @@ class ColumnSummary:
             share = f"{n / self.count:.1%}" if self.count else ""
             yield (f"  {label}", f"{n:,}", "", share)
 
+    @property
+    def possible(self) -> bool:
+        """Whether numbers can have these sums: n Σx² is at least (Σx)²."""
+        if self.squares is None or self.total is None:
+            return True
+        return self.count * self.squares >= self.total**2
+
     def cells(self) -> Iterator[tuple[str, int]]:
         """Every level, or cell of the histogram, with its rows."""
         yield from self.levels
