@@ -42,6 +42,8 @@ class RowsPart:
     """How many of its numbers were put on the study's grid, by column."""
     counts: tuple[int, ...] = field(default=(), repr=False)
     """Its rows, and those in every cell that is counted."""
+    earlier: tuple[ModelRows, ...] = field(default=(), repr=False)
+    """Models that earlier studies asked of the same columns: what they told is known."""
 
 
 @dataclass(frozen=True)

@@ -163,14 +163,18 @@ class Budget:
         return cls(tuple(_shares(entries, columns)))
 
     def check(
-        self, rows: int, least: Least = lambda _: None, counted: Collection[str] = ()
+        self, rows: int, least: Least = lambda _: None, counted: Collection[frozenset[str]] = ()
     ) -> None:
-        """Refuse what tells more than its share; of `counted` columns all values are cells."""
+        """Refuse what tells more than its share; of each set `counted` all values are cells."""
         for share in self.shares:
             known = least(frozenset(share.within)) if share.within else rows
             there = rows // share.cells if known is None else known
-            if there and not set(share.raw) <= set(counted) and not share.passes(there):
+            if there and not _among(share.raw, counted) and not share.passes(there):
                 raise _refusal(share, there)
+
+
+def _among(raw: Sequence[str], counted: Collection[frozenset[str]]) -> bool:
+    return any(each.issuperset(raw) for each in counted)
 
 
 def smallest_of(cells: CellCounts, counts: Sequence[int]) -> Least:

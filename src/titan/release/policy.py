@@ -119,6 +119,13 @@ class Policy:
         needed = f"{self.residual_df} residual degrees of freedom are needed"
         self._refuse(few, f"{found}, where {needed}", advice, "residual_df")
 
+    def check_possible(self, possible: bool) -> None:
+        """Between the sums: refuse counts that no rows can have, whatever the limits."""
+        found = "the pooled counts are not those of any rows"
+        advice = "some party entered other numbers than its rows'; start a new run"
+        if not possible:
+            raise ReleaseError(found, hint=advice, rule="counts")
+
     def check_cells(self, counts: Iterable[tuple[str, int]] | Mapping[str, int]) -> None:
         """Between the sums: refuse a cell of a table that few rows are in; none is no matter."""
         needed = f"what occurs needs at least {self.rows_per_cell}"

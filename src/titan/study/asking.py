@@ -10,7 +10,7 @@ What stands in quotes is not divided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from titan.moments import Model, Source
 from titan.moments.formula import without_levels
 from titan.release import Category, Column, Dictionary, Flag, Number
 from titan.release.draft import draft
+from titan.study.row_digests import RowKey
 
 Said = TypeVar("Said")
 _SPOKEN = {"alpha": "alphas", "column": "columns"}
@@ -90,6 +91,24 @@ def _divided(text: str, separator: str) -> list[str]:
 def _unquoted(text: str) -> str:
     whole = len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES
     return text[1:-1] if whole else text
+
+
+def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) -> list[Model]:
+    """The models of questions as a ledger has them, but for those that are asked today as well."""
+    levels = {name: c["levels"] for name, c in key.columns.items() if "levels" in c}
+    found = []
+    for text in asked:
+        kind, _, rest = text.partition(": ")
+        first, *options = (piece.strip() for piece in _divided(rest, ";"))
+        said = dict(option.split(" ", 1) for option in options)
+        if text in today:
+            continue
+        if kind == "solve":
+            names = [name.strip() for name in first.split(", ")]
+            found.append(Model.from_columns(said["response"], names, intercept=False))
+        elif "formula" in kind_named(kind).options:
+            found.append(Model(first, weights=said.get("weights"), levels=levels))
+    return found
 
 
 # -- columns ----------------------------------------------------------------------------------

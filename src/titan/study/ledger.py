@@ -233,6 +233,15 @@ class Ledger(Database):
                 found[name] = [*(key for key in keys if key != fingerprint), fingerprint]
         return found
 
+    def asked(self, study: str, run: int) -> list[str]:
+        """The questions of all other runs, as they were recorded, each once."""
+        found = self._all(
+            "SELECT DISTINCT model FROM entries JOIN runs ON entries.run = runs.place "
+            "WHERE NOT (study = ? AND runs.run = ?) ORDER BY model",
+            study, run,
+        )  # fmt: skip
+        return [model for (model,) in found]
+
     def mark_vetoed(self, study: str, run: int) -> None:
         """All parties learned that somebody refuses; a run counts once."""
         with self.batch():
