@@ -6,8 +6,9 @@ cells a model's sums tell apart follows from its columns:
     cuts      a category, a flag, a number with two values: each divides the rows into a few groups
     tables    of every two cuts, of those of a term, each with an outcome that is itself a cut; and
               of every number with few values alone, since its sums give these counts away
-    digits    for a number with more values the rows off each coarser grid, of 2, 5 or 10 steps,
-              and how many parties have such rows: their last digits stand in nobody else's sums
+    digits    for a number with more values the rows off each coarser grid, of 2, 5 or 10 steps (and
+              20, 50, 100, … of a fine one), and how many parties have such rows: their last digits
+              stand in nobody else's sums
 
 A table is counted whole, so its margins and complements follow. Rows are counted once, whatever
 their weight, unless it is 0.
@@ -42,7 +43,9 @@ from titan.release.dictionary import Column, Flag, Number
 Counts = npt.NDArray[np.int64]
 Codes = npt.NDArray[Any]
 COARSER = 2, 5, 10
-"""Steps of the coarser grids."""
+"""Steps of the coarser grids, and of a fine grid ten times these, and so on."""
+FINE = 20
+"""So many points at least has a coarser grid that is not the first of its kind."""
 FEW, FEW_MADE = 5, 12
 """So many values of a number are counted: of any; of one that a formula makes columns of."""
 _MOST_CELLS = 50_000
@@ -106,6 +109,8 @@ class Digits:
     origin: Fraction
     step: Fraction
     """Of the coarser grid."""
+    steps: int
+    """Of the study's grid in one of these."""
 
     @property
     def label(self) -> str:
@@ -171,6 +176,13 @@ class CellCounts:
         start = self.entries - 2 * len(self.digits)
         for at, each in enumerate(self.digits):
             yield each.label, int(counts[start + 2 * at + 1])
+
+    def alone_on(self, counts: Sequence[int], own: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """The coarser grids on which all own rows lie and others' do not: of how many steps."""
+        start = self.entries - 2 * len(self.digits)
+        for at, each in enumerate(self.digits):
+            if own[start + 2 * at] == 0 < counts[start + 2 * at]:
+                yield each.label, each.steps
 
     @property
     def opens(self) -> str:
@@ -265,9 +277,18 @@ def _digits(name: str, columns: Mapping[str, Column]) -> Iterator[Digits]:
     if isinstance(column, Number) and column.step is not None:
         steps = (column.high - column.low) / column.step
         origin = Fraction(0) if column.low % column.step == 0 else column.low
-        for coarser in COARSER:
-            if steps > max(coarser, 2):
-                yield Digits(name, origin, coarser * column.step)
+        for coarser in _coarser(steps):
+            yield Digits(name, origin, coarser * column.step, coarser)
+
+
+def _coarser(steps: Fraction) -> Iterator[int]:
+    times = 1
+    while times == 1 or FINE * times <= steps:
+        for each in COARSER:
+            coarser = each * times
+            if steps > coarser and (times == 1 or steps >= FINE * coarser):
+                yield coarser
+        times *= 10
 
 
 def _largest(sets: Iterable[tuple[Cut, ...]]) -> list[tuple[Cut, ...]]:
