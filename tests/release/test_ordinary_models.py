@@ -59,6 +59,8 @@ MADE = (
     "trestbps ~ age + I(age ** 2) + sex + exang",
     "log(trestbps + 40) ~ age + sex",
 )
+CUBIC = "thalach ~ poly(age, 3, raw=True) + sex"
+OF_HEART = *RAW, *MADE, CUBIC
 OF_FIRMS = "invest ~ value", "invest ~ value + capital"
 MADE_OF_FIRMS = (
     "log(invest) ~ log(value) + log(capital)",
@@ -124,14 +126,13 @@ def test_with_columns_that_a_formula_makes(name: str, formula: str) -> None:
 
 def test_a_cubic_in_age() -> None:
     """Of ages from 0. Of a narrower range, 20 bits tell more of the rows at each age."""
-    found = answered("heart_disease", HEART, "thalach ~ poly(age, 3, raw=True) + sex").fit()
-    whole = in_one_place("heart_disease", "thalach ~ poly(age, 3, raw=True) + sex")
+    found = answered("heart_disease", HEART, CUBIC).fit()
+    whole = in_one_place("heart_disease", CUBIC)
     np.testing.assert_allclose(np.array(found.params), np.array(whole.params), rtol=0.01)
-    cubic = "thalach ~ poly(age, 3, raw=True)"
-    told = ask(parties("heart_disease"), ADULTS, cubic).refused
+    told = ask(parties("heart_disease"), ADULTS, CUBIC).refused
     assert told is not None
     assert told.rule == "bits"
-    assert ask(parties("heart_disease"), ADULTS, cubic, precision=14).refused is None
+    assert ask(parties("heart_disease"), ADULTS, CUBIC, precision=14).refused is None
 
 
 def test_several_in_one_study() -> None:
