@@ -137,18 +137,23 @@ class CellCounts:
     digits: tuple[Digits, ...] = ()
     weights: str | None = None
     """Rows of weight 0 are in no sum, so that they are in no cell."""
+    weightless: bool = False
+    """They are counted apart, in as many cells: sums without weights have them."""
 
     @cached_property
     def entries(self) -> int:
-        return 1 + sum(prod(table.shape) for table in self.tables) + 2 * len(self.digits)
+        tables = sum(prod(table.shape) for table in self.tables)
+        return 1 + tables + self.weightless * (1 + tables) + 2 * len(self.digits)
 
     def count(self, readings: Readings) -> Counts:
         """Of some rows; counts of several blocks add up, but for the parties'."""
-        rows = readings.rows
+        rows, apart = readings.rows, readings
         if self.weights is not None:
             there = np.asarray(readings.numbers[self.weights].numbers != 0, bool)
-            readings = readings.take(np.flatnonzero(there))
+            apart, readings = (readings.take(np.flatnonzero(at)) for at in (~there, there))
         tables = [table.count(readings) for table in self.tables]
+        if self.weightless:
+            tables += [np.array([apart.rows]), *(table.count(apart) for table in self.tables)]
         digits = np.array([[each.count(readings), 0] for each in self.digits], np.int64).ravel()
         return np.concatenate([[rows], *tables, digits]).astype(np.int64)
 
@@ -161,15 +166,23 @@ class CellCounts:
 
     def cells(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be small: its name and its rows."""
-        start = 1
+        yield from self._cells(counts, start := 1)
+        if self.weightless:
+            start += sum(prod(table.shape) for table in self.tables)
+            none = f"{self.weights} = 0"
+            yield none, int(counts[start])
+            yield from ((f"{cell}, {none}", n) for cell, n in self._cells(counts, start + 1))
+        start = self.entries - 2 * len(self.digits)
+        for at, each in enumerate(self.digits):
+            yield each.label, int(counts[start + 2 * at])
+
+    def _cells(self, counts: Sequence[int], start: int) -> Iterator[tuple[str, int]]:
         for table in self.tables:
             stop = start + prod(table.shape)
             grid = np.array(counts[start:stop], object).reshape(table.shape)
             for name, place in table.cells():
                 yield name, int(np.sum(grid[place]))
             start = stop
-        for at, each in enumerate(self.digits):
-            yield each.label, int(counts[start + 2 * at])
 
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """What only some parties may have, and how many do."""
@@ -191,6 +204,8 @@ class CellCounts:
         if self.tables:
             cuts = dict.fromkeys(cut.column for table in self.tables for cut in table.cuts)
             said.append(f"the rows in every cell of {' by '.join(cuts)}")
+        if self.weightless:
+            said.append(f"the rows where {self.weights} is 0{', in each cell' * bool(said)}")
         if self.digits:
             names = ", ".join(dict.fromkeys(each.column for each in self.digits))
             said.append(f"the rows and parties off coarser grids of {names}")
@@ -221,13 +236,16 @@ def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
             )
         ]
         sets.append(tuple(dict.fromkeys(found)))
+    if model.weights in numbers:
+        sets.append((numbers[model.weights],))
     outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
     singles = list(dict.fromkeys(cut for each in sets for cut in each))
     sets += [*combinations(singles, 2), *((cut,) for cut in singles), ()]
     sets += [(cut,) for cut in numbers.values() if cut not in cuts.values()]
     tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
     digits = [each for name in model.number_columns for each in _digits(name, columns)]
-    counts = CellCounts(tuple(map(Table, tables)), tuple(digits), model.weights)
+    weightless = model.weights is not None and _can_be_0(columns.get(model.weights))
+    counts = CellCounts(tuple(map(Table, tables)), tuple(digits), model.weights, weightless)
     if counts.entries > _MOST_CELLS:
         raise InputError(
             f"{counts.entries} cells would be counted",
@@ -270,6 +288,11 @@ def _of_number(name: str, columns: Mapping[str, Column], made: Collection[str]) 
         return None
     values = tuple(column.low + at * column.step for at in range(count))
     return Cut(name, tuple(f"{name} = {decimal_text(value)}" for value in values), values=values)
+
+
+def _can_be_0(column: Column | None) -> bool:
+    """By the dictionary; where there is none, all rows lie in one place."""
+    return isinstance(column, Flag) or (isinstance(column, Number) and column.low <= 0)
 
 
 def _digits(name: str, columns: Mapping[str, Column]) -> Iterator[Digits]:
