@@ -20,7 +20,6 @@ import pytest
 import titan
 from tests.release.asking import Ended, ask
 from tests.study.studies import regression
-from titan.errors import VetoError
 from titan.joint.kinds import Question
 from titan.leastsquares import Regression
 from titan.release import Dictionary
@@ -225,16 +224,3 @@ def test_a_weight_of_2_for_one_patient() -> None:
     x, y = patient(data)
     assert differ(data, "few") == [-x * x, -x * y]
     check_refused(ask(data, COLUMNS, *weighted("few")), "few = 2")
-
-
-def test_a_weight_next_to_1_for_one_patient_of_each() -> None:
-    """Four rows, that no count tells from others: but each party sees its own stand alone."""
-    data = everybody()
-    for rows in data.values():
-        rows["w"] = [1.0] * ROWS
-        rows["w"][PATIENT] = 1.001
-    ended = ask(data, COLUMNS, *weighted("w"))
-    assert isinstance(ended.refused, VetoError)
-    assert ended.opened == ("counts",)
-    assert {refusal.rule for refusal in ended.owners.values()} == {"leverage"}
-    assert len(ended.owners) == 4

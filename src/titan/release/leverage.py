@@ -67,14 +67,10 @@ def joint_model(models: Sequence[Model]) -> Model:
     """One whose regressors are all columns of these models, the responses too.
 
     What is summed for one question can be taken from what is summed for another: I(age + spike) in
-    one, age in the other. And of a response that is a spike, Aᵀb is that row of A. Where questions
-    have other weights, sums of one are weighted by the difference in those of another.
+    one, age in the other. And of a response that is a spike, Aᵀb is that row of A.
     """
     terms = [":".join(map(str, term)) for model in models for term in model.terms if term]
     terms += [str(model.response) for model in models]
-    if _common(models) is None:
-        weighing = [(quoted(model.weights), model) for model in models if model.weights]
-        terms += [":".join([w, *map(str, t)]) for w, model in weighing for t in model.terms]
     constant = "1" if any(() in model.terms for model in models) else "0"
     apart = f"I(0 + {quoted(models[0].number_columns[0])})"  # a response that is none of them
     return Model(
