@@ -13,7 +13,7 @@ import titan
 from benchmarks.measure import Row, ratio, seconds, side_by_side
 from titan.joint import SumSettings, together
 from titan.joint.equations import Found
-from titan.joint.regression import PooledModel, RowsPart
+from titan.joint.pooled_model import PooledModel, RowsPart
 from titan.leastsquares import PooledMoments, solve_pooled
 from titan.moments import Column
 from titan.moments.gram import gram

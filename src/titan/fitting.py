@@ -14,7 +14,8 @@ from titan.errors import DataError, InputError, NotPrivateError, PlanError
 from titan.inputs import by_party, network_for, sources
 from titan.joint import Computed, SumOptions, SumSettings, together
 from titan.joint.equations import Found, Opened, Release, SecretMoments
-from titan.joint.regression import Known, Regression, RowsPart
+from titan.joint.pooled_model import Known, RowsPart
+from titan.joint.regression import Regression
 from titan.joint.ridge import RidgeRegression
 from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem

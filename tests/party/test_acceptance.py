@@ -44,7 +44,7 @@ COLUMNS = Dictionary.of(
 QUESTIONS = (
     Question("regression", "plain", (("formula", "score ~ age + sex + smokes"),)),
     Question("regression", "robust", (("formula", "score ~ bmi"), ("cov_type", "HC0"))),
-    Question("regression", "found", (("formula", "score ~ log(age)"),)),
+    Question("regression", "made", (("formula", "score ~ log(age)"),)),
     Question("ridge", "ridge", (("formula", "score ~ age + bmi"), ("alphas", ("0.5", "10")))),
     Question(
         "describe", "table", (("bins", ("age=0:120:60",)), ("columns", ("age", "bmi", "sex")))
@@ -88,7 +88,7 @@ def test_every_kind_of_question(tmp_path: Path, recovery: RecoveryName, digraph:
     data = {}
     for at, name in enumerate(NAMES):
         data[name] = tmp_path / f"{name}.csv"
-        data[name].write_text(rows(name, 20 + at))
+        data[name].write_text(rows(name, 100 + at))
     study = study_on(DIGRAPHS[digraph], tmp_path, questions=QUESTIONS, recovery=recovery)
     kept = tmp_path / "kept"
     found = rehearse(study, data, folder=kept)

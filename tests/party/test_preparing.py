@@ -33,7 +33,7 @@ from titan.study.ledger import Ledger
 
 HEADER = "id,y,age,sex,note"
 ROWS = [f"{i},{i % 7}.50,{20 + i % 50},{'fm'[i % 2]},note {i % 3}" for i in range(60)]
-COLUMNS = Dictionary.of({"age": Number.read("0", "120", "1"), "y": Number.read("0", "10", "0.5")})
+COLUMNS = Dictionary.of({"age": Number.read("0", "120", "1"), "y": Number.read("0", "50", "0.01")})
 STUDY = study(columns=COLUMNS)
 
 
@@ -72,8 +72,10 @@ def test_an_entry_says_what_the_study_says(tmp_path: Path, ledger: Ledger) -> No
     assert it.parties == {card.name: card.fingerprint for card in STUDY.parties}
     assert it.minimum == 9, "three rows for each of three parameters"
     assert dict(it.columns) == {
-        "y": {}, "age": {"kind": "number", "range": ["0", "120"]}, "sex": {}
-    }  # fmt: skip
+        "y": {"kind": "number", "range": ["0", "50"], "step": "0.01"},
+        "age": {"kind": "number", "range": ["0", "120"], "step": "1"},
+        "sex": {},
+    }
     assert it.model == str(STUDY.questions[0]) == f"regression: {model_rows(STUDY).model}"
     assert it.rows.columns == ("age", "sex", "y")
     assert len(it.rows) == 60

@@ -16,7 +16,7 @@ import pytest
 from titan import Network
 from titan.joint import SumSettings, together
 from titan.joint.equations import Found
-from titan.joint.regression import PooledModel, RowsPart
+from titan.joint.pooled_model import PooledModel, RowsPart
 from titan.matrices import moments_of
 from titan.release.policy import DEFAULT
 

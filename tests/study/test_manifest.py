@@ -18,7 +18,7 @@ from tests.study.studies import NAMES, regression, study
 from titan import Network
 from titan.errors import DataError, FileError, InputError
 from titan.joint.kinds import Question
-from titan.joint.regression import PooledModel
+from titan.joint.pooled_model import PooledModel
 from titan.moments import Model
 from titan.release import Category, Column, Dictionary, Flag, Number, Time
 from titan.release.policy import Policy, lowered

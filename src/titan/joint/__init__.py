@@ -9,6 +9,7 @@ average       one number or vector of every party; `averaged` is its answer, `av
               same on a study's grid
 counts        how many parties there are
 equations     pooled normal equations, with scales found or given
+pooled_model  what regression, ridge and systems share; `checking` is what is looked at in between
 regression    least squares with standard errors, robust ones too
 ridge         least squares with a penalty
 system        the paper's own question: A x = b

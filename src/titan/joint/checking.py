@@ -31,7 +31,7 @@ from titan.release.policy import Policy
 
 if TYPE_CHECKING:
     from titan.joint.equations import Opened
-    from titan.joint.regression import PooledModel, RowsPart
+    from titan.joint.pooled_model import PooledModel, RowsPart
 
 
 @dataclass(frozen=True)

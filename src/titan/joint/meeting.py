@@ -29,7 +29,7 @@ import numpy as np
 from titan.errors import RecoveryError, ReleaseError, TitanError, VetoError
 from titan.joint.checking import check_budget, check_several
 from titan.joint.computation import Computation, Sum, Words
-from titan.joint.regression import PooledModel
+from titan.joint.pooled_model import PooledModel
 from titan.moments import Source
 from titan.moments.reading import Reading, read_all
 from titan.moments.same_rows import SameRows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from titan.joint.regression import Known, PooledModel
+from titan.joint.pooled_model import Known, PooledModel
 from titan.leastsquares import RidgePath, ridge_pooled
 
 

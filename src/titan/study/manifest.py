@@ -27,7 +27,7 @@ from titan.errors import FormulaError, InputError
 from titan.joint import SumSettings
 from titan.joint.kinds import Question, Setting, kind_named
 from titan.joint.meeting import Meeting
-from titan.joint.regression import PooledModel
+from titan.joint.pooled_model import PooledModel
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.protocol import MaskMode, Plan, RecoveryName

@@ -1,0 +1,155 @@
+"""What regression, ridge and linear systems share: rows in, checked normal equations out.
+
+A party's part is the exact moments of its rows and their counts. The sums that pool them are those
+of `equations`; before each a party looks at what has been opened and at its own rows (`checking`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from titan import leastsquares
+from titan.joint.checking import ModelChecks
+from titan.joint.computation import Sum
+from titan.joint.equations import Equations, Given, Opened, SecretMoments
+from titan.joint.explanations import Explanation, Item, explain_model
+from titan.leastsquares.robust import Agreed
+from titan.moments import Collected, Model, Source
+from titan.moments.collecting import CollectMoments
+from titan.moments.reading import read
+from titan.moments.rows import Check, Missing, ModelRows
+from titan.moments.same_rows import SameRows
+from titan.protocol.masking import fresh_key
+from titan.release.cells import ROWS_ALONE
+from titan.release.evidence import Check as Evidence
+from titan.release.made import Rounding
+from titan.release.policy import Policy
+from titan.ring import Residues
+
+
+@dataclass(frozen=True)
+class RowsPart:
+    """What one party brings: its moments, and its rows for a further pass."""
+
+    owner: str
+    moments: SecretMoments
+    weightless: int = 0
+    dropped: int = 0
+    source: Source | None = field(default=None, repr=False)
+    rounded: Mapping[str, int] = field(default_factory=dict)
+    """How many of its numbers were put on the study's grid, by column."""
+    counts: tuple[int, ...] = field(default=(), repr=False)
+    """Its rows, and those in every cell that is counted."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What everybody knows: the pooled sums, and for robust errors the fit so far."""
+
+    opened: Opened = field(default_factory=Opened)
+    fit: leastsquares.Regression | None = None
+    agreed: Agreed | None = None
+
+
+@dataclass(frozen=True)
+class PooledModel:
+    """What regression, ridge and linear systems share: rows in, checked normal equations out."""
+
+    equations: Equations
+    parties: int
+    policy: Policy
+    model: Model | None = None
+    missing: Missing = "refuse"
+    check: Check | None = field(default=None, repr=False)
+    rounding: Rounding | None = None
+    tau: int = 0
+
+    @property
+    def sums(self) -> tuple[Sum, ...]:
+        return self.equations.sums
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """What the sums tell, in sentences; None where there is no model to speak of."""
+        if self.model is None:
+            return None
+        inference, further = self.equations.release == "inference", len(self.equations.sums)
+        cells = self.equations.cells if isinstance(self.equations, Given) else ROWS_ALONE
+        counted = [Item("cells", cells.entries - 1, cells.opens)] if cells.entries > 1 else []
+        return explain_model(
+            self.model, inference=inference, counted=counted, further=self.sums[further:]
+        )
+
+    @property
+    def rows(self) -> ModelRows:
+        assert self.model is not None  # noqa: S101 - matrices come as parts
+        return ModelRows(self.model, self.missing, self.check, self.rounding)
+
+    @property
+    def reading(self) -> CollectMoments:
+        """What is read of the rows: others may want something of the same pass."""
+        return CollectMoments(self.rows, self.equations.cells.count)
+
+    def part(self, found: Collected, source: Source) -> RowsPart:
+        counts = tuple(self.equations.cells.of_party(found.counts))
+        left_out = found.weightless, found.dropped
+        return RowsPart(source.label, found.moments, *left_out, source, found.rounded, counts)
+
+    def prepare(self, rows: Source) -> RowsPart:
+        source = SameRows(rows, fresh_key()) if self.reads_again else rows
+        return self.part(read(source, self.reading), source)
+
+    def begin(self) -> Known:
+        return Known()
+
+    @property
+    def checks(self) -> ModelChecks:
+        """What is looked at before each sum."""
+        return ModelChecks(
+            self.policy,
+            self.equations.cells,
+            self.parties,
+            len(self.equations.names) - 1,
+            self.tau,
+            None if self.model is None else self.rows,
+            self.needs_full_rank,
+        )
+
+    def secret(self, n: int, known: Known, part: RowsPart) -> Residues:
+        """What the own rows forbid is a ReleaseError, before anything of this sum is made."""
+        opened, equations = known.opened, self.equations
+        if n == 0:
+            self.checks.before_counts(part)
+        if isinstance(equations, Given):
+            if n == 0:
+                return self.sums[0].ring.from_ints(part.counts)
+            if n == 1:
+                self.checks.before_regressors(opened.counts, part)
+            else:
+                self.checks.before_outcomes(equations.regressors(opened), part)
+        return equations.secret(n, opened, part.moments, part.owner)
+
+    def learn(self, n: int, known: Known, total: Residues) -> Known:
+        """Between the sums all parties look at what was opened, before the rest leaves them."""
+        before, opened = known.opened, self.equations.learn(n, known.opened, total)
+        self.checks.pooled(before, opened)
+        if self.model is not None and not opened.counts and opened.diagonal and not before.diagonal:
+            levels = self.model.level_counts(opened.diagonal, opened.rows or 0)
+            self.policy.check_cells(levels)
+        return replace(known, opened=opened)
+
+    def evidence(self, known: Known, sums: int) -> Iterator[Evidence]:
+        return self.checks.evidence(known.opened, sums)
+
+    def answer(self, known: Known) -> Any:
+        """The pooled normal equations themselves; a method makes something of them."""
+        return known.opened.pooled
+
+    needs_full_rank = True
+
+    @property
+    def reads_again(self) -> bool:
+        """Whether a later sum needs another pass over the rows."""
+        return isinstance(self.equations, Given) and self.policy.rows_per_cell > 0
