@@ -55,7 +55,7 @@ def test_where_the_scale_is_found_it_is_the_liars() -> None:
         total = second.to_signed(reduce(second.add, parts))
         scales = column_scales(opened.diagonal)
         told.add(total[2] << (scales[1] + scales[2]))  # Σ age · trestbps, as it is read back
-    assert len(told) > 6, "and each differs by the parties' own rounding"
+    assert len(told) > 5, "and each differs by the parties' own rounding"
 
 
 # -- nothing to steer ---------------------------------------------------------------------------
