@@ -5,6 +5,7 @@ Invariant: what is opened in its place does not, and four hospitals are refused 
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from typing import Any
@@ -14,9 +15,12 @@ import pytest
 from flint import fmpq_mat, fmpz_mat
 
 import titan
+from tests.cli.test_commands import titan as command
+from tests.release.asking import ask
 from tests.release.lattices import integer_solution
 from tests.release.test_attack_03_hc0 import pooled, unwhitened
-from titan.errors import InputError
+from tests.study.studies import regression
+from titan.errors import InputError, ReleaseError
 from titan.joint.equations import Given
 from titan.joint.kinds import Question, Setting
 from titan.joint.regression import Regression
@@ -28,6 +32,7 @@ from titan.release import Dictionary
 from titan.release.dictionary import Number
 from titan.release.policy import DEFAULT
 from titan.release.sizes import sizes
+from titan_lab import datasets
 
 NET = titan.Network.complete(4)
 MODEL = Model("y ~ x")
@@ -151,3 +156,32 @@ def test_four_hospitals_are_refused(parties: int, tau: int, refused: bool) -> No
         return
     with pytest.raises(InputError, match="4 parties with tau = 1 for 2 coefficients"):
         question.computation(setting)
+
+
+# -- as a study asks it -----------------------------------------------------------------------
+
+
+def test_a_study_of_four_hospitals_is_not_made() -> None:
+    parties = dict(zip("abcd", tables(), strict=True))
+    with pytest.raises(ReleaseError, match="its sum could tell each party's own") as caught:
+        ask(parties, KNOWN, regression("y ~ x", cov_type="cluster"))
+    assert caught.value.rule == "clusters"
+    assert "cov_type=HC0, or at least 5 parties" in caught.value.hint
+    assert ask(parties, KNOWN, regression("y ~ x", cov_type="HC0")).refused is None
+
+
+def test_of_six_what_is_opened_is_rounded() -> None:
+    """The exact meat is in units of a 2^-254th; here a number has some 24 bits."""
+    parties = dict(zip("abcdef", [*tables(), *tables()[:2]], strict=True))
+    ended = ask(parties, KNOWN, regression("y ~ x", cov_type="cluster"))
+    assert ended.opened == ("counts", "regressors", "response", "robust errors")
+    assert ended.fit().robust is not None
+    assert ended.study.meeting.sums[-1].ring.bits <= 72
+
+
+def test_the_command_ends_with_status_3() -> None:
+    asked = "regression: thalach ~ age + sex; cov_type=cluster"
+    file = datasets.path("heart_disease")
+    done = command("rehearse", file, "--party", "hospital", "--tau", 1, "--ask", asked, "--json")
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["refused"]["rule"] == "clusters"

@@ -6,16 +6,21 @@ however the formula dresses the column up.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
+import titan
+from tests.cli.test_commands import titan as command
+from tests.release.asking import ask
 from tests.release.shipped import HEART, check_own, counts_of, hospitals
 from titan.errors import ReleaseError
 from titan.moments import Source
 from titan.release import Dictionary
 from titan.release.dictionary import Flag, Number
+from titan_lab import datasets
 
 VICTIM = "Cleveland Clinic"
 SPIKE = "exp(-60*((age-76)*(age-76)+(trestbps-140)*(trestbps-140)))"
@@ -79,8 +84,6 @@ def few(rows: int = 12) -> dict[str, Any]:
 
 
 def _lines() -> list[str]:
-    from titan_lab import datasets
-
     return datasets.path("heart_disease").read_text().splitlines()
 
 
@@ -148,3 +151,54 @@ def test_whoever_it_is(row: int) -> None:
     table["x"][row] = 90
     with pytest.raises(ReleaseError, match=f"row {row} "):
         check_own(table, KNOWN, "y ~ g + two + I(two + exp(-9*(x-90)*(x-90)))")
+
+
+# -- as a study asks it -----------------------------------------------------------------------
+
+PATIENT = {"thalach": 116, "age": 76, "trestbps": 140, "oldpeak": 1.1, "sex": 0, "cp3": 1}
+
+
+@pytest.mark.parametrize(("column", "value"), PATIENT.items())
+def test_without_refusals_it_is_the_whole_record(column: str, value: float) -> None:
+    """Σ f y / Σ f², for f = 1 of this patient and next to nothing of all others."""
+    formula = f"{column} ~ 0 + I({SPIKE}+1e-20)"
+    network = titan.Network.complete(list(hospitals()))
+    out = titan.fit(hospitals(), network, formula=formula, tau=1, allow_small=True)
+    assert out.params[0] == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "formulas",
+    [
+        [f"thalach ~ I({SPIKE}+1e-20)"],
+        [f"thalach ~ age + I({SPIKE}+1e-20+age)"],
+        [f"I({SPIKE}+1e-20) ~ sex + oldpeak"],
+        [f"thalach ~ sex + I({SPIKE} + age)", "thalach ~ sex + age"],
+    ],
+)
+@pytest.mark.parametrize("changes", [{}, {"precision": "exact"}])
+def test_its_hospital_vetoes_before_the_gram_matrix_leaves(
+    formulas: list[str], changes: dict[str, Any]
+) -> None:
+    parties = {name.replace(" ", "-"): source for name, source in hospitals().items()}
+    ended = ask(parties, HEART, *formulas, **changes)
+    assert ended.vetoed
+    assert ended.opened == ("counts",)
+    own = ended.owners[VICTIM.replace(" ", "-")]
+    assert own.rule == "leverage"
+    assert PLACE in own.message
+
+
+def test_in_a_rehearsal_the_hospital_is_told_which_row_it_is() -> None:
+    """Four real parties; who sees all of them sees the reason of the one that has it."""
+    file = datasets.path("heart_disease")
+    formula = f"thalach ~ I({SPIKE}+1e-20)"
+    done = command(
+        "rehearse", file, "--party", "hospital", "--tau", 1, "--formula", formula, "--json"
+    )
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["refused"] == {
+        "rule": "leverage", "question": "q1", "cell": None,
+    }  # fmt: skip
+    assert "of all own rows, these stand alone" in done.stderr
+    assert "the other parties learned only that some party refuses" in done.stderr

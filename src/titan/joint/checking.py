@@ -57,6 +57,8 @@ class ModelChecks:
     def before_regressors(self, counts: Sequence[int], part: RowsPart) -> None:
         pairs = zip(self.cells.cells(counts), self.cells.cells(part.counts), strict=True)
         self.policy.check_others((cell, rows, own) for (cell, rows), (_, own) in pairs)
+        for what, steps in self.cells.alone_on(counts, part.counts):
+            self.policy.check_coarse(what, steps, counts[0])
         if self.rows is not None:
             check_own_leverage(self.policy, [self.rows], part, [(self.cells, part.counts, counts)])
 

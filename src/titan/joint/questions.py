@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from titan.decimals import decimal
-from titan.errors import InputError
+from titan.errors import InputError, ReleaseError
 from titan.joint.equations import Given, Release
 from titan.joint.kinds import TEXT, TEXTS, Asked, Setting, kind
 from titan.joint.regression import Regression
@@ -82,10 +82,11 @@ def regression(asked: Asked, setting: Setting) -> Regression | LinearSystem:
     cov_type: Any = asked.get("cov_type", "nonrobust")
     parties, tau, n = len(setting.parties), setting.tau, len(model.design)
     if cov_type == "cluster" and not clusters_hidden(parties, tau, n):
-        raise InputError(
+        raise ReleaseError(
             f"cov_type is 'cluster', which is not offered over a network of {parties} parties with "
             f"tau = {tau} for {n} coefficients: its sum could tell each party's own",
             hint=f"cov_type=HC0, or at least {n + tau + 2} parties",
+            rule="clusters",
         )
     pooled = _pooled(model, setting, "inference")
     return Regression(**pooled, cov_type=cov_type)

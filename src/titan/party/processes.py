@@ -8,6 +8,7 @@ All are listened to at once, in this thread. The first that fails ends the other
 
 from __future__ import annotations
 
+import json
 import os
 import selectors
 import signal
@@ -133,10 +134,23 @@ def _fail(child: _Child) -> NoReturn:
     hints = [line.removeprefix(_HINT) for line in child.lines if line.startswith(_HINT)]
     status = child.process.returncode
     if said:
-        kind = ReleaseError if status == ReleaseError.exit_status else TitanError
-        raise kind(f'"{child.name}": {said[0]}', hint=hints[0] if hints else "")
+        what, hint = f'"{child.name}": {said[0]}', hints[0] if hints else ""
+        if status != ReleaseError.exit_status:
+            raise TitanError(what, hint=hint)
+        refusal = ReleaseError(what, hint=hint)
+        vars(refusal).update(_refused(child.out))
+        raise refusal
     how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
     raise TitanError(f'"{child.name}" {how}' + (f": {child.lines[-1]}" if child.lines else ""))
+
+
+def _refused(out: bytes) -> dict[str, str]:
+    """Which rule it was, as the party said it in JSON."""
+    try:
+        said = json.loads(out)["refused"]
+        return {key: str(said[key] or "") for key in ("rule", "question", "cell")}
+    except (ValueError, TypeError, KeyError):
+        return {}
 
 
 def _end(children: Sequence[_Child]) -> None:

@@ -7,8 +7,9 @@ cells a model's sums tell apart follows from its columns:
     tables    of every two cuts, of those of a term, each with an outcome that is itself a cut; and
               of every number with few values alone, and of those that a term multiplies, since
               sums give these counts away
-    digits    for a number with more values the rows off each coarser grid, of 2, 5 or 10 steps,
-              and how many parties have such rows: their last digits stand in nobody else's sums
+    digits    for a number with more values the rows off each coarser grid, of 2, 5 or 10 steps (and
+              20, 50, 100, … of a fine one), and how many parties have such rows: their last digits
+              stand in nobody else's sums
 
 A table is counted whole, so its margins and complements follow. Rows are counted once, whatever
 their weight, unless it is 0.
@@ -43,7 +44,9 @@ from titan.release.dictionary import Column, Flag, Number
 Counts = npt.NDArray[np.int64]
 Codes = npt.NDArray[Any]
 COARSER = 2, 5, 10
-"""Steps of the coarser grids."""
+"""Steps of the coarser grids, and of a fine grid ten times these, and so on."""
+FINE = 20
+"""So many points at least has a coarser grid that is not the first of its kind."""
 FEW, FEW_MADE = 5, 12
 """So many values of a number are counted: of any; of one that a formula makes columns of."""
 _MOST_CELLS = 50_000
@@ -107,6 +110,8 @@ class Digits:
     origin: Fraction
     step: Fraction
     """Of the coarser grid."""
+    steps: int
+    """Of the study's grid in one of these."""
 
     @property
     def label(self) -> str:
@@ -133,10 +138,13 @@ class CellCounts:
     digits: tuple[Digits, ...] = ()
     weights: str | None = None
     """Rows of weight 0 are in no sum, so that they are in no cell."""
+    weightless: bool = False
+    """They are counted apart, in as many cells: sums without weights have them."""
 
     @cached_property
     def entries(self) -> int:
-        return 1 + sum(prod(table.shape) for table in self.tables) + 2 * len(self.digits)
+        tables = sum(prod(table.shape) for table in self.tables)
+        return 1 + tables + self.weightless * (1 + tables) + 2 * len(self.digits)
 
     def opened_bits(self, rows: int, parties: int) -> int:
         """⌈log₂ of the possible values⌉ of all counts together."""
@@ -146,11 +154,13 @@ class CellCounts:
 
     def count(self, readings: Readings) -> Counts:
         """Of some rows; counts of several blocks add up, but for the parties'."""
-        rows = readings.rows
+        rows, apart = readings.rows, readings
         if self.weights is not None:
             there = np.asarray(readings.numbers[self.weights].numbers != 0, bool)
-            readings = readings.take(np.flatnonzero(there))
+            apart, readings = (readings.take(np.flatnonzero(at)) for at in (~there, there))
         tables = [table.count(readings) for table in self.tables]
+        if self.weightless:
+            tables += [np.array([apart.rows]), *(table.count(apart) for table in self.tables)]
         digits = np.array([[each.count(readings), 0] for each in self.digits], np.int64).ravel()
         return np.concatenate([[rows], *tables, digits]).astype(np.int64)
 
@@ -163,32 +173,55 @@ class CellCounts:
 
     def cells(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be small: its name and its rows."""
-        start = 1
+        yield from self._cells(counts, start := 1)
+        if self.weightless:
+            start += sum(prod(table.shape) for table in self.tables)
+            none = f"{self.weights} = 0"
+            yield none, int(counts[start])
+            yield from ((f"{cell}, {none}", n) for cell, n in self._cells(counts, start + 1))
+        start = self.entries - 2 * len(self.digits)
+        for at, each in enumerate(self.digits):
+            yield each.label, int(counts[start + 2 * at])
+
+    def _cells(self, counts: Sequence[int], start: int) -> Iterator[tuple[str, int]]:
         for table in self.tables:
             stop = start + prod(table.shape)
             grid = np.array(counts[start:stop], object).reshape(table.shape)
             for name, place in table.cells():
                 yield name, int(np.sum(grid[place]))
             start = stop
-        for at, each in enumerate(self.digits):
-            yield each.label, int(counts[start + 2 * at])
 
     def possible(self, counts: Sequence[int], parties: int) -> bool:
-        """Whether rows can have these counts: a table holds them all, but for those of weight 0."""
-        rows, start, fits = counts[0], 1, all(n >= 0 for n in counts)
-        for table in self.tables:
-            stop = start + prod(table.shape)
-            there = sum(counts[start:stop])
-            fits &= there == rows or (self.weights is not None and there < rows)
-            start = stop
+        """Whether rows can have these counts: every table holds all of them."""
+        rows, after = counts[0], 1 + sum(prod(table.shape) for table in self.tables)
+        none = counts[after] if self.weightless else 0
+        fits = min(counts) >= 0 and self._holds(counts, 1, rows - none)
+        if self.weightless:
+            fits &= self._holds(counts, after + 1, none)
+        start = self.entries - 2 * len(self.digits)
         off = [counts[at : at + 2] for at in range(start, self.entries, 2)]
         return fits and all(n <= rows and who <= min(n, parties) for n, who in off)
+
+    def _holds(self, counts: Sequence[int], start: int, rows: int) -> bool:
+        for table in self.tables:
+            stop = start + prod(table.shape)
+            if sum(counts[start:stop]) != rows:
+                return False
+            start = stop
+        return True
 
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """What only some parties may have, and how many do."""
         start = self.entries - 2 * len(self.digits)
         for at, each in enumerate(self.digits):
             yield each.label, int(counts[start + 2 * at + 1])
+
+    def alone_on(self, counts: Sequence[int], own: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """The coarser grids on which all own rows lie and others' do not: of how many steps."""
+        start = self.entries - 2 * len(self.digits)
+        for at, each in enumerate(self.digits):
+            if own[start + 2 * at] == 0 < counts[start + 2 * at]:
+                yield each.label, each.steps
 
     @property
     def opens(self) -> str:
@@ -197,6 +230,8 @@ class CellCounts:
         if self.tables:
             cuts = dict.fromkeys(cut.column for table in self.tables for cut in table.cuts)
             said.append(f"the rows in every cell of {' by '.join(cuts)}")
+        if self.weightless:
+            said.append(f"the rows where {self.weights} is 0{', in each cell' * bool(said)}")
         if self.digits:
             names = ", ".join(dict.fromkeys(each.column for each in self.digits))
             said.append(f"the rows and parties off coarser grids of {names}")
@@ -228,6 +263,8 @@ def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
             )
         ]
         sets.append(tuple(dict.fromkeys(found)))
+    if model.weights in numbers:
+        sets.append((numbers[model.weights],))
     singles = list(dict.fromkeys(cut for each in sets for cut in each))
     for term in [*model.terms, (model.response,)]:
         read = [numbers[n] for factor in term for n in factor.columns_needed() if n in numbers]
@@ -238,7 +275,8 @@ def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
     sets += [(cut,) for cut in numbers.values() if cut not in cuts.values()]
     tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
     digits = [each for name in model.number_columns for each in _digits(name, columns)]
-    counts = CellCounts(tuple(map(Table, tables)), tuple(digits), model.weights)
+    weightless = model.weights is not None and _can_be_0(columns.get(model.weights))
+    counts = CellCounts(tuple(map(Table, tables)), tuple(digits), model.weights, weightless)
     if counts.entries > _MOST_CELLS:
         raise InputError(
             f"{counts.entries} cells would be counted",
@@ -285,14 +323,28 @@ def _of_number(name: str, columns: Mapping[str, Column], made: Collection[str]) 
     return Cut(name, tuple(f"{name} = {decimal_text(value)}" for value in values), values=values)
 
 
+def _can_be_0(column: Column | None) -> bool:
+    """By the dictionary; where there is none, all rows lie in one place."""
+    return isinstance(column, Flag) or (isinstance(column, Number) and column.low <= 0)
+
+
 def _digits(name: str, columns: Mapping[str, Column]) -> Iterator[Digits]:
     column = columns.get(name)
     if isinstance(column, Number) and column.step is not None:
         steps = (column.high - column.low) / column.step
         origin = Fraction(0) if column.low % column.step == 0 else column.low
-        for coarser in COARSER:
-            if steps > max(coarser, 2):
-                yield Digits(name, origin, coarser * column.step)
+        for coarser in _coarser(steps):
+            yield Digits(name, origin, coarser * column.step, coarser)
+
+
+def _coarser(steps: Fraction) -> Iterator[int]:
+    times = 1
+    while times == 1 or FINE * times <= steps:
+        for each in COARSER:
+            coarser = each * times
+            if steps > coarser and (times == 1 or steps >= FINE * coarser):
+                yield coarser
+        times *= 10
 
 
 def _largest(sets: Iterable[tuple[Cut, ...]]) -> list[tuple[Cut, ...]]:

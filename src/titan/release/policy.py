@@ -103,6 +103,19 @@ class Policy:
             alone = f"{found} and {own} here: what is summed there would be this party's own"
             self._refuse(own > 0 and others < k, alone, _SITE, "cells", cell)
 
+    def check_coarse(self, what: str, steps: int, rows: int) -> None:
+        """Between the sums: refuse where all own numbers lie on a grid of so many steps, and those
+        of others do not.
+
+        A sum of whole numbers of u (pounds, in steps) and of multiples of c (the own) is told apart
+        if c u is above what the sum can be, rows times the range; with c up to the rows it never
+        is, since u is within the range.
+        """
+        found = f"no row here is {what}, and rows of other parties are"
+        apart = f"with {steps} steps in one and {counted(rows)} in all, sums may be told apart"
+        wrong = self.rows_per_cell > 0 and steps > rows
+        self._refuse(wrong, f"{found}: {apart}", "agree on a coarser step", "digits", what)
+
     # -- what all may know ----------------------------------------------------------------------
 
     def check_pooled(self, rows: int, parameters: int, parties: int) -> None:

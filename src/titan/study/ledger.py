@@ -282,6 +282,7 @@ class Ledger(Database):
                 f"{entry.model} was stopped by a veto {count} times on these rows, and is not "
                 "asked again",
                 hint="ask another question, or use other rows: each veto tells a little",
+                rule="vetoes",
             )
 
     # -- storage ------------------------------------------------------------------------------
@@ -342,9 +343,11 @@ def _refusal(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
             hint="agree on questions that leave out the same rows (gaps in other columns "
             "leave out others); or, if what differs may be known to all parties, say so: "
             "allow_differencing=True",
+            rule="differencing",
         )
     return ReleaseError(
         "the answer could be subtracted from an earlier one: " + "; ".join(map(str, found)),
         hint="use the same rows and parties as then; or, if what differs may be known "
         "to all parties, say so: allow_differencing=True",
+        rule="differencing",
     )

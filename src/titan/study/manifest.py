@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 
 from titan import files
 from titan.canonical import canonical
-from titan.errors import FormulaError, InputError
+from titan.errors import FormulaError, InputError, ReleaseError
 from titan.joint import SumSettings
 from titan.joint.kinds import Question, Setting, kind_named
 from titan.joint.meeting import Meeting
@@ -355,7 +355,10 @@ def _named(where: str) -> Iterator[None]:
         yield
     except InputError as error:
         key = f"{where}.formula" if isinstance(error, FormulaError) else where
-        raise InputError(f"{key}: {error.message}", hint=error.hint) from None
+        what = f"{key}: {error.message}"
+        if isinstance(error, ReleaseError):
+            raise ReleaseError(what, hint=error.hint, rule=error.rule) from None
+        raise InputError(what, hint=error.hint) from None
 
 
 def _check_parties(parties: Sequence[Card]) -> None:
