@@ -24,12 +24,17 @@ from titan.leastsquares import Ridge, Solution, ridge_pooled
 from titan.leastsquares.pooled import exact
 from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.listing import listing
-from titan.matrices import moments_of
-from titan.moments import Model, Moments, Source, collect, open_source
-from titan.moments.rows import Missing
+from titan.matrices import moments_of, refuse_leverage
+from titan.moments import Model, Moments, Source, open_source
+from titan.moments.collecting import CollectMoments
+from titan.moments.reading import read
+from titan.moments.rows import Missing, ModelRows
 from titan.network import Network
 from titan.release.cells import cells_of
-from titan.release.policy import DEFAULT, NONE, Policy, policy_for
+from titan.release.draft import draft
+from titan.release.made import MadeColumns, Rounding
+from titan.release.policy import DEFAULT, NONE, PRECISIONS, Policy, policy_for
+from titan.ring.whole import whole_number
 
 Result = TypeVar("Result", Fit, Ridge, Solution)
 _LEAST_BITS = 8
@@ -53,8 +58,8 @@ def solve(
     release="inference" bᵀb; nobody learns another's rows.
 
     Since sums over few rows give those rows away, a party with fewer than 10 rows is refused before
-    anything is sent, and fewer than 10 for every party or 3 for every column of A, in all, once the
-    row count is known, before the rest is sent. `allow_small` allows them all the same.
+    anything is sent, and so are fewer than 10 for every party or 3 for every column of A, in all,
+    and a row whose leverage is above 1/3. `allow_small` allows them all the same.
 
     `solver` names one party that solves and tells the others. `options` are those of the private
     sums: bits, tau, recovery, k, rounds, masks, engine, progress, record (see `titan.average`).
@@ -62,8 +67,13 @@ def solve(
     policy = policy_for(allow_small)
     net = network_for(network, parts)
     settings = _settings(net, options)
-    pairs = zip(net.parties, by_party(parts, net), strict=True)
-    secrets = [moments_of(party, part, names) for party, part in pairs]
+    pairs = dict(zip(net.parties, by_party(parts, net), strict=True))
+    secrets = [moments_of(party, part, names) for party, part in pairs.items()]
+    for party, own in zip(net.parties, secrets, strict=True):
+        policy.check_own(own.rows, party)
+    policy.check_pooled(sum(own.rows for own in secrets), len(secrets[0].names) - 1, len(net))
+    if len({own.names for own in secrets}) == 1:
+        refuse_leverage(pairs, policy)
     return solve_moments(secrets, settings, release=release, solver=solver, policy=policy)
 
 
@@ -96,6 +106,7 @@ def fit(
     decimal: bool = False,
     release: Release = "inference",
     cov_type: CovType = "nonrobust",
+    precision: int | None = None,
     solver: str | None = None,
     allow_small: bool = False,
     **options: Unpack[SumOptions],
@@ -121,6 +132,9 @@ def fit(
 
     If the fit is exact there is no such sum.
 
+    Columns that the formula makes (log, powers, products of numbers) are exact; with `precision`
+    they keep so many bits of the range that follows from the rows, as they do in a study.
+
     `solver` names one party that solves and tells the others; robust errors need everyone to.
     `options` are those of the private sums, as of `solve`.
     """
@@ -134,21 +148,25 @@ def fit(
     _check_choice("cov_type", cov_type, CovType)
     if network is None:
         refuse_without_network(solver=solver, allow_small=allow_small or None, **options)
-        return _alone(open_source(data, decimal=decimal), model, missing, cov_type)
+        table = open_source(data, decimal=decimal)
+        rounding = _rounding(model, [table], precision)
+        return _alone(table, model, missing, cov_type, rounding)
     net = network_for(network, data)
     settings = _settings(net, options)
     _check_robust(cov_type, solver, settings, model, allow_small)
     origin = None if solver is None else net.index(solver)
+    tables = sources(data, net, decimal)
     regression = Regression(
         Found(model.names, len(net), settings.bits, release, cells_of(model, {})),
         len(net),
         policy,
         model,
         missing,
+        rounding=_rounding(model, tables, precision),
         cov_type=cov_type,
         meat_bits=settings.bits,
     )
-    parts = _parts(regression, data, net, decimal)
+    parts = _parts(regression, tables, net)
     found = together(regression, parts, settings)
     out = found.answer
     told = _told(found, origin, out.params, out.error_bound, out.bse)
@@ -190,6 +208,7 @@ def ridge(
     weights: str | None = None,
     missing: Missing = "refuse",
     decimal: bool = False,
+    precision: int | None = None,
     allow_small: bool = False,
     **options: Unpack[SumOptions],
 ) -> Ridge:
@@ -203,25 +222,35 @@ def ridge(
     policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        own = collect(open_source(data, decimal=decimal), model, missing=missing).moments
+        table = open_source(data, decimal=decimal)
+        rows = ModelRows(model, missing, rounding=_rounding(model, [table], precision))
+        own = read(table, CollectMoments(rows)).moments
         return ridge_pooled(exact(own), alpha, model.constant_column)
     net = network_for(network, data)
     settings = _settings(net, options)
     equations = Found(model.names, len(net), settings.bits, "solution", cells_of(model, {}))
-    penalised = RidgeRegression(equations, len(net), policy, model, missing, alphas=(alpha,))
-    found = together(penalised, _parts(penalised, data, net, decimal), settings)
+    tables = sources(data, net, decimal)
+    rounding = _rounding(model, tables, precision)
+    penalised = RidgeRegression(
+        equations, len(net), policy, model, missing, rounding=rounding, alphas=(alpha,)
+    )
+    found = together(penalised, _parts(penalised, tables, net), settings)
     return replace(found.answer[0], cost=found.cost, record=found.record)
 
 
 # -- one party alone --------------------------------------------------------------------------
 
 
-def _alone(source: Source, model: Model, missing: Missing, cov_type: CovType) -> Fit:
-    """Nothing is pooled and nothing rounded; the one sum of robust errors is the own secret."""
+def _alone(
+    source: Source, model: Model, missing: Missing, cov_type: CovType, rounding: Rounding | None
+) -> Fit:
+    """Nothing is pooled; the one sum of robust errors is the own secret."""
     if cov_type == "cluster":
         raise PlanError("clustered errors need at least 2 parties", hint="give a network")
     own = Found(model.names, 1, 128, "inference")  # of which no sum is made
-    regression = Regression(own, 1, NONE, model, missing, cov_type=cov_type, meat_bits=256)
+    regression = Regression(
+        own, 1, NONE, model, missing, rounding=rounding, cov_type=cov_type, meat_bits=256
+    )
     part = regression.prepare(source)
     known = regression.fitted(Known(Opened(pooled=exact(part.moments))))
     answer = regression.answer(known)
@@ -235,12 +264,22 @@ def _alone(source: Source, model: Model, missing: Missing, cov_type: CovType) ->
 # -- all parties ------------------------------------------------------------------------------
 
 
+def _rounding(model: Model, tables: Sequence[Source], precision: int | None) -> Rounding | None:
+    """To so many bits of the range that follows from all rows, which lie in one place."""
+    if precision is None:
+        return None
+    least, most = PRECISIONS
+    if not least <= whole_number("precision", precision) <= most:
+        raise PlanError(f"precision={precision}", hint=f"from {least} to {most} bits, or None")
+    return MadeColumns.of(model, draft(tables, model.number_columns), precision).rounding
+
+
 def _parts(
-    computation: Regression | RidgeRegression, data: Any, network: Network, decimal: bool
+    computation: Regression | RidgeRegression, tables: Sequence[Source], network: Network
 ) -> list[RowsPart]:
     """Every party's part, from one table each."""
-    read = map(computation.prepare, sources(data, network, decimal))
-    parts = [replace(part, owner=party) for party, part in zip(network.parties, read, strict=True)]
+    found = map(computation.prepare, tables)
+    parts = [replace(part, owner=party) for party, part in zip(network.parties, found, strict=True)]
     computation.checks.in_one_place(parts)
     return parts
 

@@ -1,4 +1,4 @@
-"""Names in a sentence: all of a few, the first of many; and rows of a table."""
+"""Names in a sentence: all of a few, the first of many; fingerprints; and rows of a table."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def one_of(names: Iterable[str]) -> str:
     """`a, b or c`."""
     *others, last = names
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def in_groups(text: str, size: int = 4) -> str:
+    """A fingerprint as it is read out over the telephone: 7bd3 1155 …"""
+    return " ".join(text[at : at + size] for at in range(0, len(text), size))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

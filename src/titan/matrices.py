@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import DataError
+from titan.errors import DataError, ReleaseError
 from titan.inputs import as_array
 from titan.joint.equations import SecretMoments
 from titan.moments import Column
 from titan.moments.gram import gram
 from titan.moments.rational import RationalMoments
+from titan.release.policy import Policy
 from titan.ring.fixed_point import exact_number
+
+_RANK, _TOLERANCE = 1e-12, 1e-6
 
 
 def moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMoments:
@@ -45,6 +48,26 @@ def moments_of(party: str, part: Any, names: Sequence[str] | None) -> SecretMome
         return gram(labels, [Column(x) for x in _plain(party, A, b)])
     except DataError as error:
         raise DataError(f"{party!r}: {error.message}", hint=error.hint) from None
+
+
+def refuse_leverage(parts: Mapping[str, Any], policy: Policy) -> None:
+    """Refuse a row of A that is most of what all rows say in some direction, by its leverage."""
+    k = policy.rows_per_cell
+    if not k:
+        return
+    matrices = {party: np.asarray(as_array(A), np.float64) for party, (A, _) in parts.items()}
+    largest = np.max([np.abs(A).max(axis=0, initial=0) for A in matrices.values()], axis=0)
+    scaled = {party: A / np.where(largest > 0, largest, 1) for party, A in matrices.items()}
+    _, singular, directions = np.linalg.svd(np.concatenate(list(scaled.values())), False)
+    kept = singular > singular.max(initial=0) * _RANK
+    whitening = directions[kept] / singular[kept, None]
+    for party, A in scaled.items():
+        if ((A @ whitening.T) ** 2).sum(axis=1).max(initial=0) > (1 + _TOLERANCE) / k:
+            raise ReleaseError(
+                f"a row of {party!r} weighs more than one of {k} in the system",
+                hint=f"leave it out, use more rows, or {policy.otherwise}",
+                rule="leverage",
+            )
 
 
 def _plain(party: str, A: npt.NDArray[Any], b: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:

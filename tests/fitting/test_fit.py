@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from fractions import Fraction
 from functools import partial
 from importlib import import_module
@@ -336,3 +337,31 @@ def test_choices_of_sums_need_a_network() -> None:
     """Nobody should believe that tau was heeded."""
     with pytest.raises(PlanError, match="tau without a network"):
         titan.fit(part(0), formula="y ~ a", tau=1)
+
+
+# -- precision --------------------------------------------------------------------------------
+
+
+def test_made_columns_are_exact_unless_bits_are_asked_for() -> None:
+    """Rounded to so many bits of what the rows can make; columns as they are stay exact."""
+    rows = [{"x": [n + 40 * at for n in range(1, 41)], "y": [n * n % 17 for n in range(40)]}
+            for at in range(3)]  # fmt: skip
+    together = {name: [v for table in rows for v in table[name]] for name in ("x", "y")}
+    net = titan.Network.cycle(3)
+    made = "y ~ x + log(x)"
+    exact = titan.fit(rows, net, formula=made)
+    few = titan.fit(rows, net, formula=made, precision=8)
+    unit = 2.0**-5  # the largest, log 120, is below 8 = 2^8 units
+    rounded = together | {"l": [round(math.log(x) / unit) * unit for x in together["x"]]}
+    expected = titan.fit(rounded, formula="y ~ x + l")
+    assert list(few.params.values()) == pytest.approx(list(expected.params.values()), rel=1e-12)
+    assert few.params["log(x)"] != exact.params["log(x)"]
+    assert titan.fit(together, formula=made, precision=8).params == few.params
+    assert titan.fit(rows, net, formula="y ~ x", precision=8).params == titan.fit(
+        rows, net, formula="y ~ x").params  # fmt: skip
+    alone = titan.ridge(together, formula=made, alpha=1.0, precision=8)
+    assert titan.ridge(rows, net, formula=made, alpha=1.0, precision=8).params == pytest.approx(
+        alone.params)  # fmt: skip
+    for wrong in (7, 65):
+        with pytest.raises(PlanError, match="from 8 to 64 bits"):
+            titan.fit(rows, net, formula=made, precision=wrong)

@@ -71,6 +71,7 @@ class Place:
     job: Vectors
     solver: int | None
     folder: Path
+    deferred: bool = False
 
     @property
     def name(self) -> str:
@@ -115,7 +116,9 @@ class Process:
         if state.erased:
             return DurableSession(FinishedRun(run, place.job.plans, self.journal), self.journal)
         self.session = Session(run, task(place.job), state.keys, KeyedSigner(place.party))
-        return DurableSession(self.session, self.journal)
+        durable = DurableSession(self.session, self.journal)
+        self.session.sums.deferred = place.deferred
+        return durable
 
     def die(self) -> None:
         """What SIGKILL does: nothing is flushed, and the system lets the file go."""

@@ -53,6 +53,8 @@ class Setting:
     masks: MaskMode = "sent"
     solver: int | None = None
     sums: int = 2
+    deferred: bool = False
+    """Secrets are made apart, and messages come meanwhile."""
     stops: bool = False
     """Before the last sum, at every party."""
 
@@ -128,6 +130,7 @@ class World:
                 ),
                 setting.solver,
                 folder,
+                setting.deferred,
             )
             for party, own in enumerate(drawn)
         ]
@@ -188,6 +191,8 @@ class World:
     def _steps_of(self, party: int, process: Process) -> Iterator[Step]:
         if process.arrivals:
             yield self._accept, party
+        if process.durable.work is not None and (not process.arrivals or self.rng.random() < 0.1):
+            yield self._work, party
         if process.complete or process.stopped:
             yield self._conclude, party
         if not process.needed and not process.arrivals and party not in self.asked:
@@ -268,6 +273,15 @@ class World:
         for each in refused or []:
             self.refused += 1
             self._cut((self.network.index(each.peer), party))
+        if party in self.living:
+            self._check_numbers(process)
+
+    def _work(self, party: int) -> None:
+        process = self.living[party]
+        work = process.durable.work
+        assert work is not None
+        made = work()
+        self._under_threat(process)(lambda: process.durable.proceed(made))
         if party in self.living:
             self._check_numbers(process)
 

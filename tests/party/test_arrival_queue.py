@@ -24,6 +24,7 @@ class Taker:
 
     def __init__(self) -> None:
         self.incoming = {"east": None}
+        self.work = None
         self.taken = self.confirmed = 0
         self.ended = self.broken = self.refuses = False
 

@@ -34,7 +34,7 @@ def _setting(recovery: RecoveryName, masks: MaskMode, seed: int) -> Setting:
     rng = Random(f"{recovery} {masks} {seed}")
     network = _network(rng)
     solver = rng.randrange(len(network)) if rng.random() < 0.4 else None
-    return Setting(network, recovery, masks, solver, sums=rng.randint(1, 2))
+    return Setting(network, recovery, masks, solver, rng.randint(1, 2), deferred=seed % 2 == 1)
 
 
 @pytest.mark.parametrize("recovery", ["tree", "flood", "topk"])

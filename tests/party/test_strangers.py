@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any, cast
 from unittest.mock import patch
 
-import grpc
-import grpc.aio
 import pytest
 
 from tests.party.loopback import NAMES, Gathering, answers_agree, at, run, until
@@ -26,6 +24,7 @@ from titan.errors import InputError, PeerError
 from titan.joint.task import described
 from titan.party import streams, taking_part, wire
 from titan.party.streams import METHOD, Dialler, Listener, Stream
+from titan.party.tls import grpc
 from titan.party.wire import Ack, Hello, Refusal, Role
 from titan.study import Card, Identity, Report, Study, preflight
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import grpc.aio
 import pytest
 
 from tests.party.campaign.trial import free_port
 from tests.study.parties import identity
 from titan.party.streams import Dialler, Listener, Stream, StreamEndedError
+from titan.party.tls import grpc
 from titan.study import Card
 
 SLOWNESS = 1.0  # seconds; ten times the first pause between two tries

@@ -20,7 +20,7 @@ LAB = Path(titan_lab.__file__).parent
 ORDER = [
     "errors", "decimals", "files", "listing", "canonical", "ring", "network", "protocol", "engines",
     "privacy", "results", "moments", "leastsquares", "release", "inputs", "joint",
-    "matrices", "study", "fitting", "party", "joining", "cli", "__main__",
+    "matrices", "study", "report", "fitting", "party", "joining", "cli", "__main__",
 ]  # fmt: skip
 LAB_ORDER = ["attacks", "datasets", "privacy", "pictures", "compare", "experiments", "cli"]
 ORDERS = pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from titan.moments.sources import split_by
 from titan.release import Dictionary
 from titan.release.cells import cells_of
 from titan.release.dictionary import Flag, Number
-from titan.release.leverage import joint_model, own_leverage, pooled_leverage
+from titan.release.joint_rows import JointRows
+from titan.release.leverage import own_leverage, pooled_leverage
 from titan_lab import datasets
 
 HEART = Dictionary.of(
@@ -63,7 +64,8 @@ def check_own(
     together = pooled or [[n + 3 for n in counts] for counts in own]
     cells = [cells_of(model, known) for model in models]
     counted = list(zip(cells, own, together, strict=True))
-    own_leverage(ModelRows(joint_model(models), check=known.place), open_source(source), counted)
+    rows = JointRows.of([ModelRows(model, check=known.place) for model in models])
+    own_leverage(rows, open_source(source), counted, k=3)
 
 
 def counts_of(source: Any, known: Dictionary, formulas: str | Sequence[str]) -> list[list[int]]:

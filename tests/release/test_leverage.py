@@ -13,7 +13,8 @@ from titan.leastsquares.pooled import exact
 from titan.leastsquares.whitening import whiten
 from titan.moments import Model, collect, open_source
 from titan.moments.rows import ModelRows
-from titan.release.leverage import Projection, joint_model, pooled_leverage
+from titan.release.joint_rows import joint_model
+from titan.release.leverage import Projection, pooled_leverage
 
 ROWS = 50
 

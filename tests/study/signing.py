@@ -42,7 +42,7 @@ def certificate(name: str) -> str:
 
 def signer(name: str) -> Callable[[bytes], bytes]:
     def sign(data: bytes) -> bytes:
-        made = _key(name).sign(b"titan signature 1\0" + data, ec.ECDSA(SHA256()))
+        made = _key(name).sign(b" " * 64 + b"titan signature 2\0" + data, ec.ECDSA(SHA256()))
         r, s = decode_dss_signature(made)
         return r.to_bytes(32, "big") + min(s, ORDER - s).to_bytes(32, "big")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import ssl
 import stat
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -265,6 +266,45 @@ def foreign(kind: str) -> str:
 def test_a_certificate_of_another_kind_is_refused(kind: str) -> None:
     with pytest.raises(InputError, match="certificate"):
         Card("north", "north:1", foreign(kind))
+
+
+def with_serial(number: int) -> str:
+    """A certificate like ours but for its serial number, which no library would make."""
+
+    def der(tag: int, *parts: bytes) -> bytes:
+        body = b"".join(parts)
+        size = len(body)
+        return bytes([tag, *([size] if size < 128 else [0x82, size >> 8, size & 255])]) + body
+
+    pem = identity("north").card.certificate
+    ours, key = x509.load_pem_x509_certificate(pem.encode()), identity("north")._key
+    long = number.to_bytes(max(1, number.bit_length() // 8 + 1), "big", signed=True)
+    head, version = 4, bytes.fromhex("a003020102")
+    content = ours.tbs_certificate_bytes[head:]
+    assert content.startswith(version + b"\x02")
+    rest = content[len(version) + 2 + content[len(version) + 1] :]
+    tbs = der(0x30, version, der(2, long), rest)
+    signature = key.sign(tbs, ec.ECDSA(hashes.SHA256()))
+    ecdsa = bytes.fromhex("300a06082a8648ce3d040302")
+    return ssl.DER_cert_to_PEM_cert(der(0x30, tbs, ecdsa, der(3, b"\0", signature)))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("serial", [0, -1, -128, -(2**100)])
+def test_a_serial_number_that_is_not_positive_is_refused(serial: int) -> None:
+    pem = with_serial(serial)
+    with pytest.raises(InputError, match="serial number that is not positive"):
+        Card("north", "north:1", pem)
+    assert not identity("north").card.recognises(pem)
+    card = identity("north").card.to_toml().replace(identity("north").card.certificate, pem)
+    with pytest.raises(FileError, match=r"north\.card: certificate has a serial number"):
+        Card.parse(card, "north.card")
+
+
+@pytest.mark.parametrize("serial", [1, 127, 128, 2**64, 2**159 - 1])
+def test_serial_numbers_that_are_positive_are_not(serial: int) -> None:
+    pem = with_serial(serial)
+    assert Card("north", "north:1", pem).name == "north"
 
 
 def test_the_foreign_certificates_differ_in_that_alone() -> None:

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 
-import grpc
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.study.parties import EXPIRED, MADE, identity
+from titan.party.tls import grpc
 from titan.study import Card, Identity
 from titan.study.certificates import _EXTENSIONS, SERVER_NAME, pem_of
 

@@ -12,11 +12,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import titan
 from tests.study.runs import STUDY, beginning, fixed, mask_frame, total_frame
 from tests.study.signing import ORDER, certificate, signer
 from titan.canonical import canonical
 from titan.cli import runs as commands
 from titan.errors import FileError, InputError
+from titan.results import Results
 from titan.study import certificates, released
 from titan.study.audit import NOTHING_ELSE, audit
 from titan.study.frames import Frame, Message
@@ -304,6 +306,48 @@ def run(command: Callable[..., None], *arguments: str | Path) -> Any:
 def test_whatever_a_result_holds_is_shown_safely(result: dict[str, Any], line: str) -> None:
     shown = released.lines(result)
     assert line in shown
+    assert all(each.isprintable() for each in shown)
+
+
+def test_what_was_found_is_shown_whatever_was_asked() -> None:
+    model = {"y": [2.0, 3.5, 1.0, 7.25, 4.0, 6.0], "a": [1, 2, 3, 4, 5, 7]}
+    path = titan.fit(model, formula="y ~ a").ridge_path([0.5, 2])
+    shown = released.lines(Results({"main": path}).to_dict())
+    assert shown[0] == "result from 6 rows of all parties together:"
+    assert shown[1::3] == ["alpha 0.5:", "alpha 2.0:"]
+    for at, each in enumerate(path):
+        rows = [f"  {n.ljust(9)}  {x!r}" for n, x in each.params.items()]
+        assert shown[2 + 3 * at : 4 + 3 * at] == rows
+    average = {"value": {"age": 4.5}, "total": {"age": 9.0}, "parties": ["north", "east"]}
+    assert released.lines(average) == ["result:", "  age  4.5"]
+    columns = {
+        "age": {"kind": "number", "count": 9, "missing": 1, "mean": 50.5, "std": None},
+        "sex": {"kind": "category", "count": 10, "missing": 0, "levels": {"f": 4, "m": 6}},
+    }
+    assert released.lines({"nobs": 10, "columns": columns}) == [
+        "result from 10 rows of all parties together:",
+        "age:", "  mean     50.5", "  std      not defined", "  count    9", "  missing  1",
+        "sex:", "  count    10", "  missing  0",
+        "sex, rows by level:", "  f  4", "  m  6",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"path": 7}, {"path": [7, {}, {"params": [1]}]}, {"path": [{"alpha": "x", "params": {}}]},
+        {"columns": {"a": 7}}, {"columns": [1]}, {"columns": {"a": {"levels": 7}}}, {"value": 1.5},
+    ],
+)  # fmt: skip
+def test_odd_results_have_no_numbers(odd: dict[str, Any]) -> None:
+    assert released.lines(odd) == ["result: no coefficients"]
+
+
+def test_many_tables_are_cut() -> None:
+    many = {"path": [{"alpha": float(i), "params": {"a\n": 1.0, "b": 2.0}} for i in range(999)]}
+    shown = released.lines(many)
+    assert len(shown) <= 202
+    assert shown[-1] == "  and more"
     assert all(each.isprintable() for each in shown)
 
 

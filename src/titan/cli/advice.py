@@ -17,13 +17,14 @@ _CHOICE = re.compile(
     r"|max_diameter|missing|record|recovery|rounds|tau)=([^\s,;)]*)"
 )
 _OF_A_STUDY = {"bits", "k", "masks", "missing", "recovery", "rounds", "tau"}
+_COLUMN = re.compile(r"--(range|step|levels|flag) ([^\s=;,]+)(?:=([^\s;]+))?")
 _DESIGN = re.compile(r"Network\.design\(([0-9]+), tau=([0-9]+)\)")
 
 
 def typed(text: str) -> str:
     """Choices as they are made here; one that cannot be made here stays as the library has it."""
     text = _DESIGN.sub(r"the one of: titan network design \1 --tau \2", text)
-    return _CHOICE.sub(_as_typed, text)
+    return _CHOICE.sub(_as_typed, _COLUMN.sub(_of_column, text))
 
 
 def typed_hint(hint: str) -> str:
@@ -40,6 +41,20 @@ def _as_typed(choice: re.Match[str]) -> str:
     if name in _OF_A_STUDY and any(parameter.metavar == "STUDY" for parameter in parameters):
         return f"{name} = {value} in the study"
     return choice[0]
+
+
+def _of_column(option: re.Match[str]) -> str:
+    """What is said of a column, where it stands in a study."""
+    parameters = _running().params
+    if any(f"--{option[1]}" in parameter.opts for parameter in parameters) or not any(
+        parameter.metavar == "STUDY" for parameter in parameters
+    ):
+        return option[0]
+    values = re.split("[:,]", option[3] or option[1])
+    shown = ", ".join(f'"{value}"' for value in values)
+    key = "kind" if option[1] == "flag" else option[1]
+    listed = f"[{shown}]" if key in ("range", "levels") else shown
+    return f"{key} = {listed} of [columns.{option[2]}]"
 
 
 def _running() -> Any:

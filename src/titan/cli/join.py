@@ -14,14 +14,8 @@ import typer
 from typer import Argument, Option
 
 from titan.cli import options
-from titan.cli.output import (
-    check_save,
-    give,
-    refuse_failures,
-    show_pairs,
-    show_results,
-    show_wrapped,
-)
+from titan.cli.agreeing import agrees, known_keys, new_keys
+from titan.cli.output import check_save, give, refuse_failures, show_results
 from titan.errors import InputError, WaitError
 
 if TYPE_CHECKING:
@@ -30,7 +24,7 @@ if TYPE_CHECKING:
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
     from titan.results import Results
-    from titan.study import Identity, Report, Study
+    from titan.study import Report, Study
 
 
 def command(
@@ -102,7 +96,11 @@ def command(
         watch=Watch(_tell),
     )
     report = party.checked()
-    if not yes and not _agrees(found, report, identity):
+    known = known_keys(party.ledger)
+    if yes:
+        for name in new_keys(found, known):
+            _tell(f"warning: {name} has another key than in earlier studies")
+    elif not agrees(found, report, identity, known):
         told = party.decline()
         print(f"Nothing was sent{', but that ' + as_ + ' does not take part' if told else ''}.")
         raise typer.Exit(1)
@@ -140,36 +138,6 @@ def _files(study: Study, data: list[str]) -> Path | dict[str, Path]:
             hint="one --data FILE for all, or --data NAME=FILE once for every question",
         )
     return {name: Path(file) for name, _, file in pairs}
-
-
-# -- before -----------------------------------------------------------------------------------
-
-
-def _agrees(study: Study, report: Report, identity: Identity) -> bool:
-    """What will leave this machine and to whom; nothing happens without a yes."""
-    me = next(p for p in report.facts["parties"] if p["name"] == identity.name)
-    sent = f"{report.facts['bytes_sent'][identity.name]} bytes in the sums"
-    print(study.title)
-    for question in study.questions:
-        show_wrapped("  ", f"{question.name}: {question}")
-    show_pairs(
-        [
-            ("study", study.digest),
-            ("as", f"{identity.name}, {identity.card.fingerprint}"),
-            ("sends to", ", ".join(me["sends_to"])),
-            ("receives from", ", ".join(me["receives_from"])),
-            ("will send", f"{sent}, plus greetings, signatures and agreement"),
-        ]
-    )
-    print("Masked sums leave this machine; no row does. Every party will learn:")
-    for item in report.learned:
-        show_wrapped("  - ", item.said)
-    show_wrapped("but ", report.hidden)
-    for warning in report.warnings:
-        show_wrapped("note: ", warning)
-    if not sys.stdin.isatty():
-        raise InputError("there is no terminal to ask on", hint="--yes takes part without asking")
-    return typer.confirm("Take part?")
 
 
 # -- during -----------------------------------------------------------------------------------
@@ -210,6 +178,7 @@ def _as_dict(party: Party, outcome: Outcome, report: Report) -> dict[str, Any]:
         "study": party.study.digest,
         "run": party.choices.run,
         "party": party.identity.name,
+        "lowered": report.facts["lowered"],
         "folder": str(outcome.folder),
         "started": outcome.started,
         "times": outcome.times,

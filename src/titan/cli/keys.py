@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from titan.cli import options
 from titan.cli.output import give, show_pairs
+from titan.listing import in_groups
 
 if TYPE_CHECKING:
     from titan.study import Card
@@ -76,4 +77,4 @@ def _facts(card: Card) -> dict[str, str]:
 def _rows(card: Card) -> list[tuple[str, str]]:
     facts = _facts(card)
     until = facts.pop("valid_until")[:10]
-    return [*facts.items(), ("good until", until)]
+    return [*facts.items(), ("to read out", in_groups(card.fingerprint)), ("good until", until)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from typer import Option
 
@@ -16,7 +16,7 @@ from titan.engines import ENGINES
 from titan.errors import InputError
 from titan.listing import one_of
 from titan.protocol.recovery import recovery_names
-from titan.release.policy import DEFAULT
+from titan.release.policy import DEFAULT, DEFAULT_PRECISION, POLICIES, PRECISIONS, Cells
 
 if TYPE_CHECKING:
     from titan.joint.kinds import Question
@@ -207,11 +207,60 @@ class Conditions:
         int | None,
         Option(help=f"The fewest rows per parameter. [default: {DEFAULT.rows_per_parameter}]"),
     ] = None
+    policy: Annotated[
+        str | None, Option(help=f"What may be released: {one_of(POLICIES)}. [default: titan]")
+    ] = None
+    min_cell: Annotated[
+        int | None,
+        Option(
+            help="The fewest rows in a cell that occurs; 1 divided by this is the largest leverage "
+            f"of a row. [default: {DEFAULT.rows_per_cell}, or as --policy says]"
+        ),
+    ] = None
+    min_residual_df: Annotated[
+        int | None,
+        Option(
+            help="The fewest residual degrees of freedom. "
+            f"[default: {DEFAULT.residual_df}, or as --policy says]"
+        ),
+    ] = None
+    cells: Annotated[
+        str | None,
+        Option(help="pooled, or local: a party's own small counts are not even added up. "
+               "[default: pooled]"),
+    ] = None  # fmt: skip
+    precision: Annotated[
+        str | None,
+        Option(
+            metavar="BITS|exact",
+            help="Bits to which columns that a formula makes are rounded. "
+            f"[default: {DEFAULT_PRECISION}]",
+        ),
+    ] = None
     solver: Solver = None
 
     def given(self) -> dict[str, Any]:
         """By the names that a study has for them."""
-        return given(min_rows_party=self.min_rows, **{**vars(self), "min_rows": None})
+        said: dict[str, Any] = {**vars(self), "min_rows": None}
+        for option, allowed in (("policy", tuple(POLICIES)), ("cells", get_args(Cells))):
+            if said[option] not in (None, *allowed):
+                raise InputError(
+                    f"--{option} {said[option]}: there is no such choice",
+                    hint=one_of(f"--{option} {name}" for name in allowed),
+                )
+        if self.precision not in (None, "exact"):
+            said["precision"] = _bits(str(self.precision))
+        return given(min_rows_party=self.min_rows, **said)
+
+
+def _bits(text: str) -> int:
+    least, most = PRECISIONS
+    if not text.isdecimal() or not least <= int(text[:9]) <= most:
+        raise InputError(
+            f"--precision {text} is not a number of bits from {least} to {most}",
+            hint=f"--precision {DEFAULT_PRECISION}, or --precision exact",
+        )
+    return int(text)
 
 
 # -- models -----------------------------------------------------------------------------------

@@ -93,6 +93,23 @@ def show_pairs(pairs: Sequence[tuple[str, str]], indent: str = "  ") -> None:
         print(f"{indent}{label.ljust(width)}  {text}")
 
 
+def show_alarm(text: str) -> None:
+    """What nobody may overlook: in red, where there is a terminal to show it."""
+    import textwrap
+
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for line in textwrap.wrap(text, 98, subsequent_indent="    "):
+        print(f"\x1b[1;31m{line}\x1b[0m" if coloured else line)
+
+
+def show_lowered(lowered: Sequence[Mapping[str, Any]]) -> None:
+    """First of all what is below the default."""
+    if lowered:
+        show_alarm("BELOW THE DEFAULT, so that less is protected than people may expect:")
+    for each in lowered:
+        show_alarm(f"  - {each['said']}")
+
+
 def cell(value: object) -> str:
     words = {True: "yes", False: "no", None: "-"}
     return words[value] if value is None or isinstance(value, bool) else str(value)

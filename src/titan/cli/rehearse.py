@@ -161,18 +161,11 @@ def _content(
     """The questions, and what every column is: as it was said, or as the rows have it."""
     from titan.moments import open_source
     from titan.release import Dictionary
-    from titan.release.draft import draft
-    from titan.study.asking import columns_named, names_columns, numbers_named, with_columns
+    from titan.study.asking import drafted, with_columns
 
     source = open_source(file)
     names = [name for name in source.column_names if name != column]
-    naming = [question for question in questions if names_columns(question)]
-    needed = {name for question in naming for name in columns_named(question, names)}
-    for question in questions:
-        needed |= set(numbers_named(question, source.column_names, said))
-    lenient = any("columns" not in question.options for question in naming)
-    missing = sorted(needed - set(said))
-    columns = Dictionary.of({**draft([source], missing, lenient=lenient), **said})
+    columns = Dictionary.of({**drafted(source, questions, said, but=column), **said})
     return {
         "columns": columns,
         "questions": tuple(with_columns(question, names, columns) for question in questions),

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
-from titan.cli import networks, options
+from titan.cli import drafting, networks, options
 from titan.cli.advice import typed, typed_hint
-from titan.cli.output import cell, give, show_error, show_pairs, show_wrapped
+from titan.cli.agreeing import rules
+from titan.cli.output import (
+    cell,
+    give,
+    refuse_inputs,
+    show_error,
+    show_lowered,
+    show_pairs,
+    show_wrapped,
+)
 from titan.errors import InputError
-from titan.listing import listing
+from titan.listing import in_groups
 
 if TYPE_CHECKING:
     from titan.joint.explanations import Item
@@ -33,6 +43,13 @@ def new(
     asked: options.Asked,
     network: Annotated[str, Option(help=networks.HELP_STUDY)] = "design",
     title: Annotated[str, Option(help="What the study is about.")] = "a study",
+    like: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Rows of one's own that say what columns are; ranges are asked for.",
+        ),
+    ] = None,
     conditions: options.Conditions,
     min_rows_total: Annotated[
         int | None, Option(help="The fewest rows in all; --min-rows for every party.")
@@ -58,10 +75,15 @@ def new(
     from titan.study.asking import with_columns
     from titan.study.preflight import unread_columns
 
-    said = asked.columns()
-    columns, questions = Dictionary.of(said), asked.questions()
+    questions = asked.questions()
     if not questions:
         raise InputError("nothing is asked", hint='--formula "y ~ a + b", or --ask with a question')
+    if like is None:
+        said = asked.columns()
+        names = list(said)
+    else:
+        names, said = drafting.columns_like(like, asked, questions)
+    columns = Dictionary.of(said)
     cards = tuple(Card.load(path) for path in card)
     net = networks.for_study(network, [card.name for card in cards], tau)
     study = Study(
@@ -70,7 +92,7 @@ def new(
         parties=cards,
         links=_links(net, pull or []),
         columns=columns,
-        questions=tuple(with_columns(question, list(said), columns) for question in questions),
+        questions=tuple(with_columns(question, names, columns) for question in questions),
         **options.given(min_rows_total=min_rows_total),
         **conditions.given(),
         **sums.given(),
@@ -98,10 +120,44 @@ def check(
       titan study check study.toml
     """
     from titan.study import Study
+    from titan.study.preflight import shares
 
-    report = _report(Study.load(file))
-    give(_advised(report.as_dict()), lambda: _print(report), json=json)
+    study = Study.load(file)
+    report, told = _report(study), shares(study)
+    answer = _advised(report.as_dict()) | {"shares": told}
+    give(answer, lambda: _print(report, told), json=json)
     _refuse_problems(report)
+
+
+@app.command()
+def sheet(
+    file: Annotated[Path, Argument(metavar="STUDY", help="The study's file.")],
+    out: Annotated[Path, Option(help="The page to write, such as sheet.html.")],
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """One page to print and to sign: who takes part, what is asked, opened and kept hidden.
+
+    \b
+    Example:
+      titan study sheet study.toml --out sheet.html
+    """
+    from datetime import UTC, datetime
+
+    from titan import files
+    from titan.report.sheet import sheet
+    from titan.study import Study
+    from titan.study.preflight import shares
+
+    refuse_inputs(out, [file])
+    study = Study.load(file)
+    report = _report(study)
+    _refuse_problems(report)  # nobody could join it
+    text = sheet(study, report, shares(study), datetime.now(UTC))
+    files.write(out, text.encode(), mode=0o644, force=force)
+    made = {"sheet": str(out), "digest": study.digest}
+    answer = {**made, "lowered": report.facts["lowered"]}
+    give(answer, lambda: show_pairs(list(made.items())), json=json)
 
 
 def _report(study: Study) -> Report:
@@ -148,20 +204,24 @@ _COUNTED = (
 )
 
 
-def _print(report: Report) -> None:
+def _print(report: Report, shares: Sequence[Mapping[str, Any]]) -> None:
     facts, sent, received = report.facts, report.facts["bytes_sent"], report.facts["bytes_received"]
+    show_lowered(facts["lowered"])
     print(facts["title"])
     show_pairs([(name, cell(value)) for name, value in _overview(facts).items()])
     for party in facts["parties"]:
         print(f"{party['name']}, {party['address']}, good until {party['valid_until'][:10]}")
         linked = {key: ", ".join(party[key]) or "nobody" for key in _LINKED}
-        show_pairs([("fingerprint", party["fingerprint"]), *_in_words(linked).items()])
+        fingerprint = in_groups(party["fingerprint"])
+        show_pairs([("fingerprint", fingerprint), *_in_words(linked).items()])
         if sent is not None:
             there, here = sent[party["name"]], received[party["name"]]
             print(f"  sends {there} and receives {here} bytes inside the sums")
     if sent is not None:
         show_wrapped("  ", _COUNTED)
     _print_learned(report)
+    for share in shares:
+        show_wrapped("  ", _share(share))
     safe = facts["strongly_connected"] and facts["tolerates_tau"]
     show_wrapped("but " if safe else "warning: ", report.hidden)
     for warning in report.warnings:
@@ -175,10 +235,31 @@ def _print_learned(report: Report) -> None:
         for at, each in enumerate(question["sums"], 1):
             size = f"{each['entries']} × {each['bits']} bits"
             show_wrapped("  ", f"sum {at} opens, in {size}: {each['opens']}")
+        show_wrapped("  ", _opened(question["opened"]))
         print("  so that every party will learn:")
         _print_items([item for item in report.learned if item.question == question["name"]])
     print("and every party will learn:")
     _print_items([item for item in report.learned if item.question is None])
+
+
+def _opened(opened: Mapping[str, Any]) -> str:
+    held = opened["rows_bits"]
+    of = "" if held is None else f", where the rows themselves have {held}"
+    return (
+        f"in all {opened['numbers']} numbers of {opened['bits']} bits{of} (at {opened['rows']} "
+        "rows, the fewest there may be)"
+    )
+
+
+def _share(share: Mapping[str, Any]) -> str:
+    where = " in each cell" if share["cells"] > 1 else ""
+    least = share["least_rows"]
+    needed = f"needs {least} rows{where}" if least else "never passes"
+    return (
+        f"of {share['of']}: {share['numbers']} numbers of columns that formulas make tell "
+        f"{share['bits']} bits at {share['rows']} rows{where}, where {share['limit']} are the "
+        f"most; {needed}"
+    )
 
 
 def _print_items(items: Sequence[Item]) -> None:
@@ -198,16 +279,20 @@ def _in_words(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _overview(facts: Any) -> dict[str, Any]:
+    from titan.release.dictionary import in_words
+
     of_cell = facts["rows_needed_level"]  # where cells are counted
     return {
         "parties": len(facts["parties"]),
+        "digest to read out": in_groups(facts["digest"]),
         **_in_words({key: facts[key] for key in _SHOWN}),
         **({} if of_cell is None else {"rows needed of a cell that occurs": of_cell}),
+        **dict(rules(facts)),
         "recovery of each sum": ", ".join(s["recovery"] for s in facts["sums"]) or None,
         "bits of each sum": ", ".join(str(s["bits"]) for s in facts["sums"]) or None,
         "masks": _MASKS[facts["masks"]],
         "missing values": _MISSING[facts["missing"]],
-        "columns": "; ".join(map(_column, facts["columns"].items())) or _NOT_DESCRIBED,
+        "columns": "; ".join(starmap(in_words, facts["columns"].items())) or _NOT_DESCRIBED,
     }
 
 
@@ -220,16 +305,3 @@ _MISSING = {
     "refuse": "refuse: a party whose rows have gaps cannot take part",
     "drop": "drop: rows with gaps are left out",
 }
-
-
-def _column(described: tuple[str, Any]) -> str:
-    """age from 0 to 120 by 1 (years); sex one of f, m; died 0 or 1."""
-    name, content = described
-    if content["kind"] == "flag":
-        return f"{name} 0 or 1"
-    if content["kind"] == "category":
-        return f"{name} one of {listing(content['levels'])}"
-    low, high = content["range"]
-    step = f" by {content['step']}" if "step" in content else ""
-    unit = f" ({content['unit']})" if "unit" in content else ""
-    return f"{name} from {low} to {high}{step}{unit}"

@@ -60,6 +60,8 @@ class AveragingRows(Averaging):
 
     asked: tuple[OnGrid, ...] = ()
     stages = (2,)
+    one_row = True
+    """Of every party."""
 
     @property
     def reading(self) -> OnlyRow:
@@ -70,6 +72,9 @@ class AveragingRows(Averaging):
 
     def prepare(self, rows: Any) -> Residues:
         return self.part(read(rows, self.reading), rows)
+
+    def opened_bits(self, rows: int) -> int:
+        return sum(column.size.bits(rows) for column in self.asked)
 
     @property
     def explanation(self) -> Explanation:

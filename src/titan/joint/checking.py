@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING
 from titan.errors import DataError, ReleaseError
 from titan.leastsquares import PooledMoments
 from titan.leastsquares.pooled import exact
-from titan.leastsquares.whitening import whiten
 from titan.moments import Moments
 from titan.moments.rows import ModelRows
 from titan.release.budget import Budget, smallest_of
 from titan.release.cells import CellCounts, counted_numbers
 from titan.release.evidence import Check, checks_of
-from titan.release.leverage import Counted, joint_model, own_leverage, pooled_leverage
+from titan.release.joint_rows import JointRows
+from titan.release.leverage import Counted, own_leverage, pooled_leverage
+from titan.release.orthonormal import orthonormal
 from titan.release.policy import Policy
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ class ModelChecks:
 
     def before_outcomes(self, regressors: PooledMoments, part: RowsPart) -> None:
         if self.policy.rows_per_cell and self.rows is not None and part.source is not None:
-            whitening, k = whiten(regressors, full_rank=False), self.policy.rows_per_cell
             with _or_otherwise(self.policy):
+                whitening, k = orthonormal(regressors), self.policy.rows_per_cell
                 pooled_leverage(self.rows, part.source, whitening, k)
 
     # -- all ------------------------------------------------------------------------------------
@@ -82,6 +83,7 @@ class ModelChecks:
             self._pooled_cells(opened.counts)
 
     def _pooled_cells(self, counts: Sequence[int]) -> None:
+        self.policy.check_possible(self.cells.possible(counts, self.parties))
         self.policy.check_cells(self.cells.cells(counts))
         for what, parties in self.cells.parties(counts):
             self.policy.check_parties(what, parties, self.tau + 2)
@@ -118,12 +120,11 @@ class ModelChecks:
 def check_own_leverage(
     policy: Policy, questions: Sequence[ModelRows], part: RowsPart, counted: Sequence[Counted]
 ) -> None:
-    """That no own row stands alone in the columns of these questions together."""
+    """That no own row stands alone in the columns of these questions and of earlier ones."""
     if policy.rows_per_cell and part.source is not None:
-        model = joint_model([rows.model for rows in questions])
-        rows = ModelRows(model, questions[0].missing, questions[0].check)
         with _or_otherwise(policy):
-            own_leverage(rows, part.source, counted)
+            rows = JointRows.of([*questions, *part.earlier])
+            own_leverage(rows, part.source, counted, policy.rows_per_cell)
 
 
 @contextmanager

@@ -47,6 +47,11 @@ class Sum:
     """What its total tells everybody, in words."""
 
 
+def bits_of(sums: Sequence[Sum]) -> int:
+    """The most that totals can tell: the bits of their rings."""
+    return sum(each.entries * each.ring.bits for each in sums)
+
+
 class Computation(Protocol[Part, Known, Answer_co]):
     """A method; see this module's docstring."""
 

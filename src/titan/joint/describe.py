@@ -31,6 +31,7 @@ from titan.joint.kinds import TEXTS, Asked, Setting, kind
 from titan.joint.on_grid import Bins, BinsGiven, OnGrid
 from titan.joint.settings import SumOptions, SumSettings, refuse_without_network
 from titan.joint.together import alone, together
+from titan.leastsquares.dependence import no_rows
 from titan.listing import listing
 from titan.moments import Source, open_source
 from titan.moments.cells import Cells
@@ -244,17 +245,31 @@ class Describing:
         known = (*known, self.sums[n].ring.to_signed(total))
         if n == 0:
             self.policy.check_pooled(known[0][0], 0, self.parties)
+            self.policy.check_possible(self._possible(known[0]))
             self.policy.check_cells(self._cells(known))
             for each, column in zip(self.asked, self._columns(known), strict=True):
                 if each.numbers is not None:
                     self.policy.check_values(column.count, each.name)
+        elif any(c.squares is not None and _spread(c) < 0 for c in self._columns(known)):
+            raise no_rows("squares whose mean is below that of their roots squared")
         return known
 
+    def _possible(self, counts: Sequence[int]) -> bool:
+        """Whether rows can have these counts: levels hold all but the missing values."""
+        rows, start, fits = counts[0], 1, all(n >= 0 for n in counts)
+        for each in self.asked:
+            there = sum(counts[start : start + 1 + each.cells])
+            fits &= there == rows if each.levels else there <= rows
+            start += 1 + each.cells
+        return fits
+
     def _cells(self, known: Totals) -> Iterator[tuple[str, int]]:
-        """Every level and every cell of a histogram, and its rows."""
+        """Every level and every cell of a histogram, and its rows; the rows with a number."""
         for each, column in zip(self.asked, self._columns(known[:1]), strict=True):
             for label, rows in column.cells():
                 yield f"{each.name} = {label}", rows
+            if each.numbers is not None:  # what is summed is that of these
+                yield f"{each.name} is there", column.count
 
     def _columns(self, known: Totals) -> list[ColumnSummary]:
         rows, *counts = known[0]
@@ -268,6 +283,12 @@ class Describing:
             for each in self.asked
         ]
 
+    def opened_bits(self, rows: int) -> int:
+        """Of all numbers that its sums open: ⌈log₂ of the possible values⌉ of each."""
+        sizes = [each.numbers.size for each in self.asked if each.numbers is not None]
+        totals = sum(size.bits(rows) + (size**2).bits(rows) for size in sizes)
+        return self.sums[0].entries * rows.bit_length() + totals
+
     def evidence(self, known: Totals, sums: int) -> Iterator[Check]:
         """What has been checked after so many sums."""
         cells = [rows for _, rows in self._cells(known)] if known else []
@@ -278,6 +299,11 @@ class Describing:
         if len(known) < len(self.sums):
             return None
         return Description(known[0][0], tuple(self._columns(known)))
+
+
+def _spread(column: ColumnSummary) -> Fraction:
+    """n Σx² - (Σx)²."""
+    return column.count * (column.squares or 0) - (column.total or Fraction(0)) ** 2
 
 
 def _sum(name: str, most: int, items: Sequence[Item]) -> Sum:

@@ -22,10 +22,12 @@ few rows, the rest does not leave.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -185,6 +187,24 @@ class Given:
         """In a ring that holds the largest of its moments, in units of its columns."""
         most = most_of_a_row * self.weights.most * MOST_ROWS
         return Sum(name, entries, Ring(most.bit_length() + 1), Fraction(1), opens)
+
+    def opened_bits(self, rows: int, parties: int) -> int:
+        """⌈log₂ of the possible values⌉ of every number, of so many rows, together."""
+        *regressors, response = self.sizes
+        alike = Counter(regressors)
+        products = Counter({response**2: 1} if self.release == "inference" else {})
+        for size, times in alike.items():
+            products[size**2] += times
+            products[size * size] += times * (times - 1) // 2
+            products[size * response] += times
+        for (one, times), (other, of_other) in combinations(alike.items(), 2):
+            products[one * other] += times * of_other
+        weighted = self.cells.weights is not None
+        bits = [
+            (size * self.weights if weighted else size).bits(rows) * times
+            for size, times in products.items()
+        ]
+        return self.cells.opened_bits(rows, parties) + sum(bits)
 
     def secret(self, n: int, opened: Opened, part: SecretMoments, owner: str) -> Residues:
         """After the counts, which are not made of moments."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from titan import leastsquares
 from titan.joint.checking import ModelChecks
-from titan.joint.computation import Sum
+from titan.joint.computation import Sum, bits_of
 from titan.joint.equations import Equations, Given, Opened, SecretMoments
 from titan.joint.explanations import Explanation, Item, explain_model
 from titan.leastsquares.robust import Agreed
@@ -42,6 +42,8 @@ class RowsPart:
     """How many of its numbers were put on the study's grid, by column."""
     counts: tuple[int, ...] = field(default=(), repr=False)
     """Its rows, and those in every cell that is counted."""
+    earlier: tuple[ModelRows, ...] = field(default=(), repr=False)
+    """Models that earlier studies asked of the same columns: what they told is known."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,12 @@ class PooledModel:
             levels = self.model.level_counts(opened.diagonal, opened.rows or 0)
             self.policy.check_cells(levels)
         return replace(known, opened=opened)
+
+    def opened_bits(self, rows: int) -> int:
+        """Of all numbers that its sums open: ⌈log₂ of the possible values⌉ of each."""
+        if isinstance(self.equations, Given):
+            return self.equations.opened_bits(rows, self.parties)
+        return bits_of(self.equations.sums)
 
     def evidence(self, known: Known, sums: int) -> Iterator[Evidence]:
         return self.checks.evidence(known.opened, sums)

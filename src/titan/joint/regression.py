@@ -59,6 +59,12 @@ class Regression(PooledModel):
         )
         return (*self.equations.sums, meat)
 
+    def opened_bits(self, rows: int) -> int:
+        """The trace of the whitened meat is at most Σe², which is `rows` of the typical size."""
+        meat = self.sums[len(self.equations.sums) :]
+        entries = sum(each.entries for each in meat)
+        return super().opened_bits(rows) + entries * (self.meat_bits + rows.bit_length() + 2)
+
     def secret(self, n: int, known: Known, part: RowsPart) -> Residues:
         if n < len(self.equations.sums):
             return super().secret(n, known, part)

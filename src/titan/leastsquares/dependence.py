@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from titan.errors import RankError
+from titan.errors import DataError, RankError
 from titan.leastsquares.balls import Ball, bits_of
 from titan.leastsquares.pooled import Integers, PooledMoments, integers
 from titan.leastsquares.precise import singular
@@ -184,3 +184,11 @@ def _extrapolate(pivots: Sequence[float], count: int) -> float:
     bend = max(0.0, float(steps[-1] - steps[0]) / max(1, len(steps) - 1))
     left = count - len(pivots)
     return pivots[-1] - left * step - bend * left * (left + 1) / 2
+
+
+def no_rows(found: str) -> DataError:
+    """Of sums that cannot be those of any rows, however a party came by its part of them."""
+    return DataError(
+        f"the pooled sums are not those of any rows: {found}",
+        hint="some party entered other numbers than its rows'; start a new run",
+    )

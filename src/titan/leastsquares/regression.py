@@ -23,7 +23,7 @@ from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
-from titan.leastsquares.dependence import unproven_residual
+from titan.leastsquares.dependence import no_rows, unproven_residual
 from titan.leastsquares.design import design
 from titan.leastsquares.goodness import confidence_limits, f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
@@ -79,6 +79,8 @@ def fit_pooled(
             hint="give the intercept's name, or None",
         )
     fit = Regression(certificate, constant, weighted)
+    if fit.residual_sum.upper < 0:
+        raise no_rows("a residual sum of squares below zero")
     if fit.residual_sum.lower <= 0 and not fit.exact_fit:
         raise unproven_residual(moments, fit.residual_sum, fit.smallest_residual)
     return fit

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from titan.leastsquares.dependence import rank_error
+from titan.leastsquares.dependence import no_rows, rank_error
 from titan.leastsquares.pooled import Integers, PooledMoments, bit_length, integers
 from titan.leastsquares.precise import rank_of
 
@@ -123,6 +123,8 @@ def eliminate(matrix: Integers, digits: int) -> Integers:
     rows = []
     for j in range(n):
         pivot, below = int(schur[j, j]), slice(j + 1, n)
+        if pivot < -1 << (3 * digits // 4):  # far more than was rounded
+            raise no_rows("a square below zero")
         if pivot <= 1 << (digits // 2):
             continue
         rows.append((expansion[j] << digits) // math.isqrt(pivot << digits))

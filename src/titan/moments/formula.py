@@ -89,6 +89,16 @@ def parse(text: str, levels: Mapping[str, Sequence[str]] = NO_LEVELS) -> Formula
     return formula
 
 
+def without_levels(text: str) -> list[str]:
+    """The columns that stand in C(name): their levels are for somebody else to state."""
+    words, found = tokens(text), []
+    for at in range(len(words) - 3):
+        c, opening, name, closing = words[at : at + 4]
+        if (c.text, opening.text, closing.text) == ("C", "(", ")"):
+            found.append(name.text.strip("`"))
+    return list(dict.fromkeys(found))
+
+
 class _Parser(ArithmeticParser):
     """Recursive descent, one method for each rule of the grammar."""
 

@@ -14,6 +14,7 @@ durable_session    a session with its journal and links; also when the run is ov
 
 Between processes, each file using those before it:
 
+tls                gRPC, speaking TLS 1.3 alone
 streams            gRPC under mutual TLS with pins, as far as a link needs it
 run_events         what happened, how links stand, who waits, and the error that ends the run
 arrival_queue      whatever has arrived is handed over, many messages in one transaction
@@ -25,6 +26,7 @@ engine             all of a party's links, from the first dial until it leaves
 A study, from rows to answer, on its own machine or with all parties on one:
 
 preparing          from rows to the parts in all questions and the ledger's entries, in one pass
+told_answer        the answer of the one who solves for all, compared with one's own
 run_to_answer      one run, from the first connection until nobody needs it more
 taking_part        what `titan join` does
 loopback           a study whose parties are on the loopback interface, with keys to throw away

@@ -7,7 +7,8 @@ each confirmation costs both ends a message and this one a wait for the disk.
 # Rule 1: only the durable session decides what is taken.
 # Rule 2: a message that is refused costs the stream it came on, and nothing else. Any other error
 #         ends the run.
-# Rule 3: messages are confirmed after a moment; at once when they are many bytes, or somebody's
+# Rule 3: what is made of rows is made in a thread; meanwhile messages are taken and confirmed.
+# Rule 4: messages are confirmed after a moment; at once when they are many bytes, or somebody's
 #         last.
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
 from titan.party.wire import MOST_CHUNK, Role
 
 _MOMENT = 0.1  # seconds
+_BREATH = 1.0  # seconds of work after which it is said that it goes on
 _MOST_UNCONFIRMED = MOST_CHUNK  # bytes
 
 
@@ -35,6 +37,7 @@ class ArrivalQueue:
         self._timer: asyncio.TimerHandle | None = None
         self._confirm_now = False
         self._woken = asyncio.Event()
+        self._work_is_due = asyncio.Event()
 
     def add(self, arrival: Arrival) -> None:
         self._arrivals.append(arrival)
@@ -52,9 +55,25 @@ class ArrivalQueue:
             if self._confirm_now:
                 self.confirm()
 
+    async def work(self) -> None:
+        """Make of the rows what the session needs, whenever it needs something."""
+        while True:
+            await self._work_is_due.wait()
+            self._work_is_due.clear()
+            while (work := self._durable.work) is not None:
+                thread = asyncio.ensure_future(asyncio.to_thread(work))
+                while not (await asyncio.wait({thread}, timeout=_BREATH))[0]:
+                    self._events.more_is_coming()  # others may wait for this party, not it for them
+                self._durable.proceed(thread.result())
+                self.wake_senders()
+                self._events.progressed()
+
     def _hand_over(self, arrivals: list[Arrival]) -> None:
         before = self._durable.accepted
-        for refused in self._durable.accept(arrivals):
+        refusals = self._durable.accept(arrivals)
+        if self._durable.work is not None:
+            self._work_is_due.set()
+        for refused in refusals:
             self._events.tell_once(
                 refused.peer, f"message {refused.number} refused: {refused.reason}"
             )

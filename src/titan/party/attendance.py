@@ -23,14 +23,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-import grpc
-import grpc.aio
-
 from titan.errors import AbsentError, MessageError, PeerError, TitanError
 from titan.party import wire
 from titan.party.run import CONNECTING, DOES_NOT_TAKE_PART, RunProgress
 from titan.party.run_events import LinkStatuses, RunEvents, link_statuses
 from titan.party.streams import CLOSING_SECONDS, Dialler, Listener, Stream, StreamEndedError
+from titan.party.tls import grpc
 from titan.party.wire import Absence, Here
 from titan.study import Card, Identity, Study
 

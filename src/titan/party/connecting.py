@@ -18,9 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-import grpc
-import grpc.aio
-
 from titan.errors import MessageError
 from titan.party import wire
 from titan.party.arrival_queue import ArrivalQueue
@@ -37,6 +34,7 @@ from titan.party.streams import (
     StreamEndedError,
     explained,
 )
+from titan.party.tls import grpc
 from titan.party.wire import Absence, Hello, Refusal, Role
 from titan.study import Card, Identity, Study
 from titan.study.journal import Journal, lost_journal

@@ -14,12 +14,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from titan.errors import MessageError
+from titan.errors import MessageError, TitanError
 from titan.party import messages
 from titan.party.links import Incoming, Outgoing
 from titan.party.messages import END, Received
+from titan.party.private_sums import Work
 from titan.party.run import NOTHING, Ready, Run, RunProgress
 from titan.protocol import Plan
+from titan.ring import Residues
 from titan.study.frames import MASK, Frame
 from titan.study.journal import Journal
 
@@ -33,6 +35,11 @@ class Receiver(Protocol):
     def start(self) -> Ready: ...
 
     def receive(self, received: Received) -> Ready: ...
+
+    @property
+    def work(self) -> Work | None: ...
+
+    def proceed(self, secret: Residues | TitanError) -> Ready: ...
 
     @property
     def nonces(self) -> dict[str, bytes]: ...
@@ -114,6 +121,17 @@ class DurableSession:
         self.release()
         self.refused += len(refused)
         return refused
+
+    @property
+    def work(self) -> Work | None:
+        """What the session has to make of rows before it can go on: in any thread."""
+        return self.session.work
+
+    def proceed(self, secret: Residues | TitanError) -> None:
+        """Go on with what `work` made: written down, then released."""
+        with self.journal.batch():
+            self.write_down(self.session.proceed(secret))
+        self.release()
 
     def _receive(self, received: Received, *, again: bool = False) -> None:
         due = self.session.receive(received)
@@ -218,8 +236,13 @@ class FinishedRun:
     def progress(self) -> RunProgress:
         return RunProgress("over", sorted({frame.peer for frame in self._served}))
 
+    work: Work | None = None
+
     def start(self) -> Ready:
         return Ready(self._served)
+
+    def proceed(self, secret: Residues | TitanError) -> Ready:
+        raise RuntimeError("a run that is over makes nothing of rows")
 
     def receive(self, received: Received) -> Ready:
         frame = received.frame

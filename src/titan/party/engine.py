@@ -60,6 +60,7 @@ class Engine:
     async def __aenter__(self) -> Engine:
         await self._connections.listen(self._listen)
         self._spawn(self._queue.run())
+        self._spawn(self._queue.work())
         for link in self._links:
             if link.dials:
                 self._spawn(self._connections.dial(link))

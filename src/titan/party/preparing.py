@@ -7,31 +7,60 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from titan.errors import InputError
+from titan.errors import DataError, InputError
 from titan.joint.explanations import explained
 from titan.joint.meeting import Parts
+from titan.joint.regression import RowsPart
 from titan.listing import listing
-from titan.moments import Source, open_source
-from titan.moments.reading import Reading
+from titan.moments import Model, Source, open_source
+from titan.moments.collecting import CollectMoments
+from titan.moments.reading import Reading, read
+from titan.moments.rows import ModelRows
 from titan.release.policy import DEFAULT
+from titan.study.asking import earlier_models
 from titan.study.differencing import Entry
 from titan.study.manifest import Study
 from titan.study.row_digests import DigestRows, OwnRows, RowKey
 
 
 def prepare(
-    study: Study, run: int, rows: Source | Mapping[str, Source], key: RowKey
+    study: Study,
+    run: int,
+    rows: Source | Mapping[str, Source],
+    key: RowKey,
+    asked: Sequence[str] = (),
 ) -> tuple[Parts, list[Entry]]:
-    """The parts, and an entry of the ledger for every question; `key` is the ledger's."""
+    """The parts, and an entry of the ledger for every question.
+
+    `key` is the ledger's, and `asked` the questions that are in it.
+    """
 
     def digests(source: Source, names: Sequence[str]) -> list[Reading[Any, Any]]:
         return [_digests(study, names, source, key)]
 
     parts, found = study.meeting.prepare_beside(rows, digests)
     own = {name: rows for rows in found.values() for name in rows.used}
-    return parts, [_entry(study, run, name, own[name]) for name in parts]
+    entries = [_entry(study, run, name, own[name]) for name in parts]
+    models = earlier_models(asked, {entry.model for entry in entries}, key)
+    return {name: _with_earlier(study, part, models) for name, part in parts.items()}, entries
+
+
+def _with_earlier(study: Study, part: Any, models: Sequence[Model]) -> Any:
+    """What earlier studies asked of the same rows, as far as it can be asked of them today."""
+    if not isinstance(part, RowsPart) or part.source is None:
+        return part
+    found = []
+    for model in models:
+        rows = ModelRows(model, "drop", study.columns.place)
+        if set(model.columns_needed) <= set(part.source.column_names):
+            with suppress(DataError):
+                read(part.source, CollectMoments(rows))
+                found.append(rows)
+    return replace(part, earlier=tuple(found))
 
 
 def rounding_notes(study: Study, parts: Parts) -> list[str]:

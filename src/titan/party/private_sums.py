@@ -3,12 +3,14 @@
 # Rule 1: an envelope that is refused (MessageError) changes nothing.
 # Rule 2: no further sum begins before the computation has learned from the sums so far, and its
 #         masks cancel only among parties that learned the same.
-# Rule 3: the payload of an envelope is read when it arrives, also where its sum is yet to begin.
+# Rule 3: what is made of rows may take long. Where whoever drives the session asks for that, `work`
+#         makes it, in any thread, and `proceed` begins the sum; what comes meanwhile is kept.
+# Rule 4: the payload of an envelope is read when it arrives, also where its sum is yet to begin.
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from titan.errors import MessageError, RecoveryError, ReleaseError, TitanError
@@ -22,6 +24,9 @@ from titan.protocol import Agent, Binding, Envelope, Plan
 from titan.protocol.masking import JournaledMasks, noise
 from titan.protocol.messages import Kind
 from titan.ring import Residues
+
+Work = Callable[[], Residues | TitanError]
+"""A party's secret for a sum, or why there is none."""
 
 
 class _Read(NamedTuple):
@@ -49,6 +54,9 @@ class PrivateSums:
         self._binding = Binding.begin()
         self._signatures: OriginSignatures | None = None
         self._waiting: dict[int, list[_Read]] = {}  # for a sum to come
+        self.deferred = False
+        """Leave the secrets to whoever drives this."""
+        self._due = False  # the secret of the next sum
         self._taken: set[tuple[int, Kind, int, int]] = set()  # sum, kind, sender, round
 
     @property
@@ -79,7 +87,7 @@ class PrivateSums:
     def take(self, sender: int, enclosed: Enclosed) -> list[Enclosed]:
         """An envelope for this sum, a later one, or one that is over here but not there."""
         number, envelope, current = enclosed.number, enclosed.envelope, len(self.totals)
-        if number >= len(self._plans):
+        if number >= (current if self.done else len(self._plans)):
             raise MessageError(f"an envelope for sum {number + 1}, which will not come")
         if envelope.sender != sender:
             name = self._run.network.parties[sender]
@@ -113,14 +121,30 @@ class PrivateSums:
     def _next(self) -> list[Enclosed]:
         if self.done:
             return []
-        number, run = len(self.totals), self._run
-        plan = self._plans[number]
+        self._due = True
+        return [] if self.deferred else self.proceed(self._secret())
+
+    @property
+    def work(self) -> Work | None:
+        """What is to be made of the rows before the next sum begins, if anything is."""
+        return self._secret if self._due else None
+
+    def _secret(self) -> Residues | TitanError:
+        """Of the next sum; nothing that it depends on changes before `proceed`."""
+        words = noise(self._keys[len(self.totals)], self._binding.chain).words
         try:
-            key = self._keys[number]
-            secret = self._fold.secret(self._part, noise(key, self._binding.chain).words)
+            return self._fold.secret(self._part, words)
         except TitanError as error:
-            self.stopped = error
+            return error
+
+    def proceed(self, secret: Residues | TitanError) -> list[Enclosed]:
+        """Begin the sum with what `work` made."""
+        self._due = False
+        if isinstance(secret, TitanError):
+            self.stopped = secret
             return []
+        number, run = len(self.totals), self._run
+        plan, key = self._plans[number], self._keys[number]
         context = self._identity + bytes([number])
         self._signatures = OriginSignatures(run.network, plan, run.party, self._signer, context)
         masks = JournaledMasks(key, self._binding.chain)

@@ -33,7 +33,18 @@ from titan.study import Study, check
 
 _JOIN: Sequence[str] = (sys.executable, "-m", "titan", "join")
 _OF_ITS_OWN = frozenset(
-    {"party", "study", "run", "folder", "started", "times", "dropped", "cost", "bytes_written"}
+    {
+        "party",
+        "study",
+        "run",
+        "folder",
+        "started",
+        "times",
+        "dropped",
+        "cost",
+        "lowered",
+        "bytes_written",
+    }
 )
 _SECONDS, _SECONDS_PER_PARTY = 60.0, 3.0  # programs that start together start slowly
 
@@ -78,16 +89,7 @@ def rehearse(
     absent = [name for name in parties if name not in data]
     if absent:
         raise InputError(f"there are no rows of {', '.join(absent)}", hint="one file per party")
-    if allow_small:
-        study = replace(
-            study,
-            min_rows_party=1,
-            min_rows_total=1,
-            rows_per_parameter=1,
-            min_cell=0,
-            min_residual_df=0,
-            cells="pooled",
-        )
+    study = without_minima(study) if allow_small else study
     with workplace(folder) as place:
         it = on_loopback(study, place / "keys", keys=keys, now=now)
         for problem in check(it, now).problems:  # no party would join, but say so only later
@@ -108,6 +110,19 @@ def rehearse(
             {name: _times(answer, began) for name, answer in answers.items()},
             {name: Path(answer["folder"]) for name, answer in answers.items()},
         )
+
+
+def without_minima(study: Study) -> Study:
+    """The same study of any rows."""
+    return replace(
+        study,
+        min_rows_party=1,
+        min_rows_total=1,
+        rows_per_parameter=1,
+        min_cell=0,
+        min_residual_df=0,
+        cells="pooled",
+    )
 
 
 @contextmanager

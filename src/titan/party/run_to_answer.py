@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import InitVar, dataclass, fields, is_dataclass, replace
 from functools import reduce
 from operator import add
@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 import titan
 from titan import files
 from titan.canonical import finite
-from titan.errors import MessageError, ReleaseError, TitanError, VetoError
+from titan.errors import PeerError, ReleaseError, TitanError, VetoError
 from titan.joint import Task
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
 from titan.party.session import Session
+from titan.party.told_answer import check_told
 from titan.protocol import Cost
 from titan.release import evidence
 from titan.release.evidence import with_refusal
@@ -71,16 +72,19 @@ class RunToAnswer:
     def __post_init__(self, state: RunState) -> None:
         signatures = Signatures(self.party.study, self.party.identity)
         self._times: dict[str, float] = {}
+        self._before = state
+        self._disbelieved: PeerError | None = None
         self._wait = self.party.choices.wait
         self._run = self.party.run(state)
         self._session = Session(self._run, self.task, state.keys, signatures)
         self._durable = DurableSession(self._session, self.journal)
+        self._session.sums.deferred = True  # from now on: nobody waits while a journal is replayed
 
     async def run(self, show: Show) -> Outcome:
         session, durable = self._session, self._durable
         async with self.party.engine(durable) as engine:
-            if await self._reaches_the_end(engine):
-                results = await self._results()
+            results = await self._answered(engine)
+            if results is not None:
                 self._finish(results)
                 engine.wake_senders()
                 self._milestone("answered")
@@ -89,9 +93,11 @@ class RunToAnswer:
                 late = await stay(engine, durable, self._wait)
             else:
                 await stay(engine, durable, min(self._wait, _STOPPED))
-        if session.stopped is not None:  # raised when this party has left in good order
-            self._end_without_answer(session.stopped)
-            raise self._at_home(session.stopped)
+        if results is None:  # why not is raised when this party has left in good order
+            stopped = session.stopped or self._disbelieved
+            assert stopped is not None  # noqa: S101
+            self._end_without_answer(stopped)
+            raise self._at_home(stopped)
         return Outcome(
             results,
             self.party.folder,
@@ -101,6 +107,16 @@ class RunToAnswer:
             late,
             engine.bytes_written,
         )
+
+    async def _answered(self, engine: Engine) -> Results | None:
+        """The answer; None if the run ends without one, or with one that cannot be right."""
+        if not await self._reaches_the_end(engine):
+            return None
+        try:
+            return await asyncio.to_thread(self._results)
+        except PeerError as error:
+            self._disbelieved = error
+            return None
 
     async def _reaches_the_end(self, engine: Engine) -> bool:
         """Wait for everything that an answer needs; False if the run stops without one."""
@@ -162,20 +178,19 @@ class RunToAnswer:
     def _names(self) -> list[str]:
         return [question.name for question in self.party.study.questions]
 
-    async def _results(self) -> Results:
-        """Solve, or take what the one who solves told; links go on meanwhile."""
-        state = self.journal.state
-        if state is not None and state.finished:
-            return stored(state)
-        told = self._session.answer
-        if told is not None:
-            return told_results(told, self._encoded({}), self._names)
-        states = await asyncio.to_thread(self._session.sums.answer)
+    def _results(self) -> Results:
+        """Solve, and compare with what the one who solves told. It may take a while."""
+        if self._before.transcript:
+            return stored(self._before)
+        states = self._session.sums.answer()
         outcomes = {
             name: each.error or with_cost(each.answer, self._cost)
             for name, each in zip(self._names, states, strict=True)
         }
-        return decode(await asyncio.to_thread(self._encoded, outcomes))
+        own, run = decode(self._encoded(outcomes)), self._run
+        if (told := self._session.answer) is not None and run.solver is not None:
+            check_told(told, own, run.network.parties[run.solver], run.number)
+        return own
 
     @property
     def _cost(self) -> Cost | None:
@@ -258,23 +273,6 @@ def with_cost(answer: Any, cost: Cost | None) -> Any:
     """The answer with what its sums cost, those that travelled with them included."""
     known = {field.name for field in fields(answer)} if is_dataclass(answer) else set()
     return replace(answer, cost=cost) if "cost" in known else answer
-
-
-def told_results(data: bytes, frame: bytes, names: Sequence[str]) -> Results:
-    """What the party that solves for all told; another party's bytes, so MessageError.
-
-    `frame` are no results of this run: study, run, parties and cost must be those.
-    """
-    try:
-        told, known = decode(data), decode(frame)
-    except TitanError:
-        raise MessageError("the answer that was told cannot be read") from None
-    for key in ("study", "run", "parties", "cost"):
-        if getattr(told, key) != getattr(known, key):
-            raise MessageError(f"the answer that was told is that of another {key}")
-    if told.names != tuple(names):
-        raise MessageError("the answer that was told is that of other questions")
-    return told
 
 
 def stored(state: RunState) -> Results:

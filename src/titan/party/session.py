@@ -25,7 +25,7 @@ from functools import partial
 from titan.errors import MessageError, PeerError, RecoveryError, TitanError
 from titan.joint import Task
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed, Received, Told
-from titan.party.private_sums import PrivateSums
+from titan.party.private_sums import PrivateSums, Work
 from titan.party.run import CONNECTING, MOST_ANSWER, NOTHING, Ready, Run, RunProgress, run_identity
 from titan.party.signed_broadcast import Passed, SignedBroadcast, Signer
 from titan.protocol.masking import SEED_BYTES
@@ -110,6 +110,8 @@ class Session:
             where = (agent.round, agent.plan.recovery_rounds)
             sums, waiting = len(self.plans), self._names(agent.awaited)
             return RunProgress.in_sum(len(self.totals), sums, *where, waiting)
+        if self.work is not None:
+            return RunProgress.in_sum(len(self.totals), len(self.plans), 0, 0, ())
         if self._digests.missing or self.run.solver is None:
             return RunProgress("agreement", self._names(self._digests.missing))
         return RunProgress("answer", self._names([self.run.solver]))
@@ -185,6 +187,15 @@ class Session:
         return Ready(frames, must_sync=bool(frames))
 
     # -- sums ---------------------------------------------------------------------------------
+
+    @property
+    def work(self) -> Work | None:
+        """What is to be made of the rows before the next sum begins: for `proceed`."""
+        return self.sums.work
+
+    def proceed(self, secret: Residues | TitanError) -> Ready:
+        """Begin the sum. Who ended meanwhile, and is needed in it, is missed now."""
+        return self._summed(self.sums.proceed(secret)) + self._last_if_stopped()
 
     def _begin(self) -> Ready:
         """All nonces are here: this is the run, and its first sum begins."""

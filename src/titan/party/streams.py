@@ -1,7 +1,7 @@
 """gRPC, as far as a link needs it: one stream of bytes in pieces, under mutual TLS with pins."""
 
-# Rule 1: TLS on both sides, always. A channel trusts the one certificate it expects, a server those
-#         of the study; whose it is, is compared with the pin besides.
+# Rule 1: TLS 1.3 on both sides, always. A channel trusts the one certificate it expects, a server
+#         those of the study; whose it is, is compared with the pin besides.
 # Rule 2: nothing larger than a chunk is received.
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
-import grpc
-import grpc.aio
-
 from titan.errors import PeerError
+from titan.party import tls
+from titan.party.tls import grpc
 from titan.party.wire import MOST_CHUNK
 from titan.study import Card, Identity
 from titan.study.certificates import SERVER_NAME
@@ -101,6 +100,7 @@ class Dialler:
     """Opens streams to one party."""
 
     def __init__(self, identity: Identity, peer: Card) -> None:
+        tls.check()
         credentials = grpc.ssl_channel_credentials(
             peer.certificate.encode(), identity.key_pem(), identity.card.certificate.encode()
         )
@@ -130,6 +130,7 @@ class Listener:
         accept: Callable[[Card, Stream], Awaitable[None]],
         turned_away: Callable[[], None],
     ) -> None:
+        tls.check()
         self._peers = list(peers)
         self._accept = accept
         self._turned_away = turned_away

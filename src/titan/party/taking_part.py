@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -132,8 +133,11 @@ class Party:
     def _begin(self, journal: Journal) -> tuple[Task, RunState]:
         """In the ledger and in the journal, or in neither: what one refuses binds no run."""
         study, run = self.study, self.choices.run
-        key = Ledger.key_for(self.ledger)
-        task, entries = self._prepared(key)
+        key, asked = Ledger.key_for(self.ledger), list[str]()
+        if self.ledger.exists() and not self.choices.allow_differencing:
+            with Ledger.open(self.ledger, key) as ledger:
+                asked = ledger.asked(study.digest, run)
+        task, entries = self._prepared(key, asked)
         digests = [d for each in entries for d in (each.rows.encoded, b"%d" % each.own.finer)]
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             state = journal.begin(
@@ -155,12 +159,12 @@ class Party:
                     )
         return task, state
 
-    def _prepared(self, key: RowKey) -> tuple[Task, list[Entry]]:
+    def _prepared(self, key: RowKey, asked: Sequence[str]) -> tuple[Task, list[Entry]]:
         """From the own rows; where a rule of release forbids to use them, all that is left is a
         veto, from which others do not learn whose it is."""
         study, parts, entries = self.study, None, list[Entry]()
         try:
-            parts, entries = prepare(study, self.choices.run, self.rows, key)
+            parts, entries = prepare(study, self.choices.run, self.rows, key, asked)
             task = Task(study.meeting, study.plans, parts)
             task.check()  # what is wrong with the own rows is found out now
         except ReleaseError as refusal:

@@ -38,9 +38,9 @@ from titan.errors import ReleaseError
 from titan.listing import listing
 from titan.moments.model import Model
 from titan.release.cells import CellCounts
-from titan.release.dictionary import Column
+from titan.release.dictionary import Column, points
 from titan.release.made import Rounding
-from titan.release.opened import POINTS, Entry, Values, grid_points, opened
+from titan.release.opened import POINTS, Entry, Values, opened
 
 SHARE = Fraction(3, 10)
 _ROWS_TO_POINTS = 4  # a grid is believed to spread rows over no more than so many points for each
@@ -163,14 +163,18 @@ class Budget:
         return cls(tuple(_shares(entries, columns)))
 
     def check(
-        self, rows: int, least: Least = lambda _: None, counted: Collection[str] = ()
+        self, rows: int, least: Least = lambda _: None, counted: Collection[frozenset[str]] = ()
     ) -> None:
-        """Refuse what tells more than its share; of `counted` columns all values are cells."""
+        """Refuse what tells more than its share; of each set `counted` all values are cells."""
         for share in self.shares:
             known = least(frozenset(share.within)) if share.within else rows
             there = rows // share.cells if known is None else known
-            if there and not set(share.raw) <= set(counted) and not share.passes(there):
+            if there and not _among(share.raw, counted) and not share.passes(there):
                 raise _refusal(share, there)
+
+
+def _among(raw: Sequence[str], counted: Collection[frozenset[str]]) -> bool:
+    return any(each.issuperset(raw) for each in counted)
 
 
 def smallest_of(cells: CellCounts, counts: Sequence[int]) -> Least:
@@ -196,7 +200,7 @@ def _refusal(share: Share, rows: int) -> ReleaseError:
     more = f"use at least {needed} rows{where}, " if needed else ""
     return ReleaseError(
         f"{share.entries} sums of columns made of {listing(map(repr, share.raw))} over {rows} rows "
-        f"tell {bits:.0f} bits of the {share}, where {limit:.0f} are the most",
+        f"tell {bits:.0f} bits of {share}, where {limit:.0f} are the most",
         hint=f"make fewer columns of it, {more}or agree on fewer bits of precision",
         rule="bits",
         cell=str(share),
@@ -214,15 +218,15 @@ def _shares(entries: Sequence[Entry], columns: Mapping[str, Column]) -> Iterator
             if entry.over(names - {name}, name) is not None:
                 tables[names - {name}, name, entry.cells] = entry.levels
     for (raw, linear, cells), levels in tables.items():
-        points = tuple(grid_points(columns[name]) for name in sorted(raw))
+        grids = tuple(points(columns[name]) for name in sorted(raw))
         told = [each.over(raw, linear) for each in entries if each.cells == cells and each.parts]
         found = [f for f in told if f is not None]
         # a peak may stand between the points at which functions are compared: it tells something
         functions = [*dict.fromkeys(f for f in found if any(f)), *(f for f in found if not any(f))]
-        variance = 1.0 if linear is None else max(grid_points(columns[linear]) ** 2 - 1, 3) / 12
-        if max(points) > 2:
+        variance = 1.0 if linear is None else max(points(columns[linear]) ** 2 - 1, 3) / 12
+        if max(grids) > 2:
             of = tuple(sorted(raw)), linear, tuple(sorted(cells))
-            yield Share(*of, levels, points, variance, tuple(functions))
+            yield Share(*of, levels, grids, variance, tuple(functions))
 
 
 def _minors(functions: Sequence[Values], at: Sequence[int], *, centred: bool) -> Minors:

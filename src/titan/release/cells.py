@@ -5,7 +5,8 @@ cells a model's sums tell apart follows from its columns:
 
     cuts      a category, a flag, a number with two values: each divides the rows into a few groups
     tables    of every two cuts, of those of a term, each with an outcome that is itself a cut; and
-              of every number with few values alone, since its sums give these counts away
+              of every number with few values alone, and of those that a term multiplies, since
+              sums give these counts away
     digits    for a number with more values the rows off each coarser grid, of 2, 5 or 10 steps (and
               20, 50, 100, … of a fine one), and how many parties have such rows: their last digits
               stand in nobody else's sums
@@ -145,6 +146,12 @@ class CellCounts:
         tables = sum(prod(table.shape) for table in self.tables)
         return 1 + tables + self.weightless * (1 + tables) + 2 * len(self.digits)
 
+    def opened_bits(self, rows: int, parties: int) -> int:
+        """⌈log₂ of the possible values⌉ of all counts together."""
+        of_parties = len(self.digits)
+        of_rows = self.entries - of_parties
+        return of_rows * rows.bit_length() + of_parties * parties.bit_length()
+
     def count(self, readings: Readings) -> Counts:
         """Of some rows; counts of several blocks add up, but for the parties'."""
         rows, apart = readings.rows, readings
@@ -183,6 +190,18 @@ class CellCounts:
             for name, place in table.cells():
                 yield name, int(np.sum(grid[place]))
             start = stop
+
+    def possible(self, counts: Sequence[int], parties: int) -> bool:
+        """Whether rows can have these counts: a table holds them all, but for those of weight 0."""
+        rows, start, fits = counts[0], 1, all(n >= 0 for n in counts)
+        for table in self.tables:
+            stop = start + prod(table.shape)
+            there = sum(counts[start:stop])
+            fits &= there == rows or (self.weights is not None and there < rows)
+            start = stop
+        start = self.entries - 2 * len(self.digits)
+        off = [counts[at : at + 2] for at in range(start, self.entries, 2)]
+        return fits and all(n <= rows and who <= min(n, parties) for n, who in off)
 
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """What only some parties may have, and how many do."""
@@ -224,6 +243,7 @@ def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
     few = {name: _of_number(name, columns, made) for name in model.number_columns}
     numbers = {name: cut for name, cut in few.items() if cut is not None}
     cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
+    outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
     sets: list[tuple[Cut, ...]] = []
     for term in model.terms:
         found = [
@@ -238,8 +258,12 @@ def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
         sets.append(tuple(dict.fromkeys(found)))
     if model.weights in numbers:
         sets.append((numbers[model.weights],))
-    outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
     singles = list(dict.fromkeys(cut for each in sets for cut in each))
+    for term in [*model.terms, (model.response,)]:
+        read = [numbers[n] for factor in term for n in factor.columns_needed() if n in numbers]
+        several = tuple(dict.fromkeys(read))
+        if prod(len(cut.labels) for cut in several) <= FEW * FEW:
+            sets.append(several)
     sets += [*combinations(singles, 2), *((cut,) for cut in singles), ()]
     sets += [(cut,) for cut in numbers.values() if cut not in cuts.values()]
     tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
@@ -259,10 +283,12 @@ def _of_levels(category: Levels) -> Cut:
     return Cut(category.column, labels, category)
 
 
-def counted_numbers(cells: CellCounts) -> frozenset[str]:
-    """The numbers all of whose values are counted."""
-    cuts = (cut for table in cells.tables for cut in table.cuts)
-    return frozenset(cut.column for cut in cuts if cut.category is None)
+def counted_numbers(cells: CellCounts) -> frozenset[frozenset[str]]:
+    """The numbers all of whose values are counted, each set in one table."""
+    return frozenset(
+        frozenset(cut.column for cut in table.cuts if cut.category is None)
+        for table in cells.tables
+    )
 
 
 def _is_made(name: str, model: Model) -> bool:
@@ -317,7 +343,10 @@ def _coarser(steps: Fraction) -> Iterator[int]:
 def _largest(sets: Iterable[tuple[Cut, ...]]) -> list[tuple[Cut, ...]]:
     """Those that are not part of another, each once."""
     found: list[tuple[Cut, ...]] = []
+    holding: dict[Cut, set[int]] = {}
     for each in sorted(dict.fromkeys(sets), key=len, reverse=True):
-        if each and not any(set(each) <= set(other) for other in found):
+        if each and not set.intersection(*(holding.get(cut, set()) for cut in each)):
+            for cut in each:
+                holding.setdefault(cut, set()).add(len(found))
             found.append(each)
     return found

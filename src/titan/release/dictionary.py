@@ -98,7 +98,7 @@ class Category:
         object.__setattr__(self, "levels", tuple(self.levels))
         if not 1 <= len(self.levels) <= _MOST_LEVELS:
             raise InputError(f"it has {len(self.levels)} levels", hint=f"1 to {_MOST_LEVELS}")
-        for level, times in Counter(level.strip() for level in self.levels).items():
+        for level, times in Counter(map(_as_number, self.levels)).items():
             if times > 1:
                 raise InputError(f"two of its levels are {level!a}", hint=_LEVELS)
         for level in self.levels:
@@ -114,7 +114,15 @@ class Flag:
 
 Column = Number | Category | Flag
 KINDS: dict[str, type[Column]] = {c.kind: c for c in (Number, Category, Flag, Time)}
-_LEVELS = "levels are different texts, without blanks around them"
+_LEVELS = "levels are different texts, and different numbers, without blanks around them"
+
+
+def _as_number(level: str) -> str:
+    """1, 1.0 and 01 are one level."""
+    try:
+        return decimal_text(read_decimal(level.strip()))
+    except InputError:
+        return level.strip()
 
 
 def check_text(what: str, text: str, *, most: int = _MOST_TEXT) -> None:
@@ -265,6 +273,27 @@ def _refuse(wrong: Mask, what: str, name: str, readings: Readings) -> None:
             rule="range",
             cell=name,
         )
+
+
+def points(column: Column) -> int:
+    """How many values it can have; without a step, as many as there are between whole numbers."""
+    if isinstance(column, Category):
+        return len(column.levels)
+    if isinstance(column, Flag):
+        return 2
+    return int((column.high - column.low) / (column.step or 1)) + 1
+
+
+def in_words(name: str, content: Mapping[str, Any]) -> str:
+    """age from 0 to 120 by 1 (years); sex one of f, m; died 0 or 1."""
+    if content["kind"] == "flag":
+        return f"{name} 0 or 1"
+    if content["kind"] == "category":
+        return f"{name} one of {listing(content['levels'], 12)}"
+    low, high = content["range"]
+    step = f" by {content['step']}" if "step" in content else ""
+    unit = f" ({content['unit']})" if "unit" in content else ""
+    return f"{name} from {low} to {high}{step}{unit}"
 
 
 def content(column: Column) -> dict[str, Any]:

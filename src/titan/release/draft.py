@@ -2,12 +2,13 @@
 
 Numbers get the range and the decimals that occur, text becomes a category of the levels that occur,
 truth values become a flag. This tells of the rows: it is for one process and for rehearsals, where
-nothing is hidden from anybody.
+nothing is hidden from anybody. A study takes kinds, decimals and levels of it, which its owner is
+shown, and never a range.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -26,17 +27,22 @@ from titan.release.dictionary import Category, Column, Dictionary, Flag, Number
 
 
 def draft(
-    sources: Iterable[Source], names: Sequence[str] | None = None, *, lenient: bool = False
+    sources: Iterable[Source],
+    names: Sequence[str] | None = None,
+    *,
+    categories: Collection[str] = (),
+    lenient: bool = False,
 ) -> Dictionary:
     """What these columns are in all sources together; those of the first, if none is named.
 
-    One that cannot be described is an error, or with `lenient` left out.
+    `categories` are such whatever their values look like. One that cannot be described is an error,
+    or with `lenient` left out.
     """
     tables = list(sources)
     wanted = tuple(tables[0].column_names if names is None else names)
     if not wanted:
         return Dictionary()
-    look = _Look(wanted)
+    look = _Look(wanted, frozenset(categories))
     found = reduce(look.merge, (read(source, look) for source in tables))
     described: dict[str, Column] = {}
     for name, seen in zip(wanted, found, strict=True):
@@ -75,13 +81,15 @@ class _Seen:
 @dataclass(frozen=True)
 class _Look(Reading[tuple[_Seen, ...], tuple[_Seen, ...]]):
     names: tuple[str, ...]
+    categories: frozenset[str]
 
     @property
     def columns(self) -> Sequence[str]:
         return self.names
 
     def block(self, rows: Block) -> tuple[_Seen, ...]:
-        return tuple(_seen(rows.cells[name]) for name in self.names)
+        read = [_words if name in self.categories else _seen for name in self.names]
+        return tuple(each(rows.cells[name]) for each, name in zip(read, self.names, strict=True))
 
     def merge(self, one: tuple[_Seen, ...], other: tuple[_Seen, ...]) -> tuple[_Seen, ...]:
         return tuple(map(add, one, other))
@@ -102,11 +110,18 @@ def _seen(cells: Cells) -> _Seen:
 
 def _levels(cells: Cells, not_numbers: DataError) -> _Seen:
     """Of text; but a word among numbers is a mistake, not a level."""
+    found = _words(cells)
+    return _Seen(problem=not_numbers) if any(map(_is_number, found.levels)) else found
+
+
+def _words(cells: Cells) -> _Seen:
     text = cells.text()
-    there = text.filter(~decimal_text.is_missing(text)).unique().to_pylist()
-    if any(map(_is_number, there)):
-        return _Seen(problem=not_numbers)
-    return _Seen(levels=frozenset(there))
+    return _Seen(levels=frozenset(text.filter(~decimal_text.is_missing(text)).unique().to_pylist()))
+
+
+def _in_order(levels: Collection[str]) -> list[str]:
+    """By size where all are numbers."""
+    return sorted(levels, key=decimal) if all(map(_is_number, levels)) else sorted(levels)
 
 
 def _is_number(text: str) -> bool:
@@ -124,7 +139,7 @@ def _column(name: str, seen: _Seen) -> Column:
         raise DataError(f"column {name!r} has numbers in one table and words in another")
     try:
         if seen.levels:
-            return Category(tuple(sorted(seen.levels)))
+            return Category(tuple(_in_order(seen.levels)))
         if seen.flags:
             return Flag()
         if seen.low is None or seen.high is None:  # no value at all

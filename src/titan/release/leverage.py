@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -31,19 +32,20 @@ import numpy.typing as npt
 
 from titan.errors import ReleaseError
 from titan.leastsquares.pooled import PooledMoments, exact
-from titan.leastsquares.whitening import Whitening, whiten
+from titan.leastsquares.whitening import Whitening
 from titan.listing import listing
 from titan.moments import Moments, Source
-from titan.moments.collecting import CollectMoments
 from titan.moments.columns import Column
-from titan.moments.expressions import Name, quoted
+from titan.moments.expressions import Name
 from titan.moments.gram import gram, weighted
-from titan.moments.model import Model, Readings
-from titan.moments.reading import Reading, read, read_all
+from titan.moments.model import Readings
+from titan.moments.reading import Part, Reading, Result, read, read_all
 from titan.moments.rows import Batch, ModelRows
 from titan.moments.sources import Block
 from titan.moments.terms import Category, DesignColumn, Polynomial
 from titan.release.cells import CellCounts, Table
+from titan.release.joint_rows import JointRows
+from titan.release.orthonormal import Approximate, orthonormal
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,6 +56,9 @@ OWN_OF_FEW, OWN_OF_MANY = Fraction(19, 20), Fraction(4, 5)
 allowed: up to 0.89 of 20 rows with 4 columns, up to 0.53 of 100 and more.)"""
 _TOLERANCE = 2.0**-20
 """A cell of exactly k rows is allowed, whatever the rounding."""
+_OF_MANY_COLUMNS = 2.0**-10
+_ROWS_OF_SEVERAL = 10
+"""Own rows for each of several that are looked at together: fewer always have large shares."""
 _NAMED = 5
 _DONORS = 32
 
@@ -63,48 +68,31 @@ Counted = tuple[CellCounts, Sequence[int], Sequence[int]]
 that where there are own rows others have enough."""
 
 
-def joint_model(models: Sequence[Model]) -> Model:
-    """One whose regressors are all columns of these models, the responses too.
-
-    What is summed for one question can be taken from what is summed for another: I(age + spike) in
-    one, age in the other. And of a response that is a spike, Aᵀb is that row of A.
-    """
-    terms = [":".join(map(str, term)) for model in models for term in model.terms if term]
-    terms += [str(model.response) for model in models]
-    constant = "1" if any(() in model.terms for model in models) else "0"
-    apart = f"I(0 + {quoted(models[0].number_columns[0])})"  # a response that is none of them
-    return Model(
-        f"{apart} ~ {' + '.join([constant, *dict.fromkeys(terms)])}", weights=_common(models)
-    )
-
-
-def _common(models: Sequence[Model]) -> str | None:
-    """Rows weigh as in these models if that is the same in all, else alike."""
-    weights = {model.weights for model in models}
-    return weights.pop() if len(weights) == 1 else None
-
-
-def own_leverage(rows: ModelRows, source: Source, counted: Sequence[Counted] = ()) -> None:
-    """ReleaseError where a row is all but alone among the own.
-
-    `rows` are those of the `joint_model` of all that is asked of them.
-    """
-    moments, donors = read_all(source, [CollectMoments(rows), _Donors(rows)])
-    whole = [moments.moments]
-    if any(cells.tables for cells, _, _ in counted):
-        whole = [moments.moments + _others(rows.model, each, counted) for each in donors]
-    groups = list(_groups(rows.model, moments.moments.rows))
+def own_leverage(
+    rows: JointRows, source: Source, counted: Sequence[Counted] = (), k: int = 2
+) -> None:
+    """ReleaseError where fewer than k rows are all but alone among the own."""
+    moments, donors = read_all(source, [_OwnMoments(rows), _Donors(rows)])
+    whole = [moments]
+    if donors and any(cells.tables for cells, _, _ in counted):
+        whole = [moments + _others(rows, each, counted) for each in donors]
+    groups = list(_groups(rows.design, moments.rows))
     projections = tuple(
-        _projection(each, group, moments.moments.rows)
-        for each in map(exact, whole)
-        for group in groups
+        _projection(each, group, moments.rows) for each in map(exact, whole) for group in groups
     )
-    found = read(source, Leverage(rows, projections))
     hint = "leave that row out, or agree on a model without what singles it out"
+    found = read(source, Leverage(rows, projections))
     found.refuse("of all own rows, these stand alone in the model's columns", hint)
+    few = min(k - 1, moments.rows // _ROWS_OF_SEVERAL)
+    for each in projections if few > 1 else ():
+        together(rows, source, each, few).refuse(
+            "of all own rows, these few stand alone in the model's columns", hint
+        )
 
 
-def pooled_leverage(rows: ModelRows, source: Source, whitening: Whitening, k: int) -> None:
+def pooled_leverage(
+    rows: ModelRows, source: Source, whitening: Whitening | Approximate, k: int
+) -> None:
     """ReleaseError where the leverage of an own row in the pooled Gram matrix is above 1/k."""
     if k:
         every = tuple(range(len(whitening.scales)))
@@ -122,12 +110,14 @@ class Projection:
     """Some columns of A, and what makes them orthonormal."""
 
     at: tuple[int, ...]
-    whitening: Whitening
+    whitening: Whitening | Approximate
     limit: Fraction
 
     def above(self, batch: Batch) -> npt.NDArray[np.intp]:
         """The rows whose leverage is above the limit."""
         found, doubt = self.leverages(batch)
+        if isinstance(self.whitening, Approximate):
+            return np.flatnonzero(~(found + doubt <= float(self.limit) * (1 + _OF_MANY_COLUMNS)))
         most = float(self.limit) * (1 + _TOLERANCE)
         rows = np.flatnonzero(~(found + doubt <= most))
         sure = [r for r in rows if found[r] - doubt[r] > most or self._exactly(batch, r) > most]
@@ -135,21 +125,43 @@ class Projection:
 
     def leverages(self, batch: Batch) -> tuple[Floats, Floats]:
         """That of every row, by float64, and how far from it the truth may be."""
-        w = (self.whitening.matrix / (1 << self.whitening.digits)).astype(np.float64)
+        image, doubt, weights = self._images(batch)
+        return weights * (image**2).sum(axis=0), weights * doubt.sum(axis=0)
+
+    def _images(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
+        w = self._matrix
         scaled = zip(self.at, self.whitening.scales, strict=True)
         a = np.stack([_floats(batch.columns[j], s) for j, s in scaled])
         weights = np.ones(batch.rows) if batch.weights is None else _floats(batch.weights, 0)
         image = w @ a
         slack = (np.abs(w) @ np.abs(a)) * ((len(a) + 8) * 2.0**-52)
-        doubt = slack * (2 * np.abs(image) + slack)
-        return weights * (image**2).sum(axis=0), weights * doubt.sum(axis=0)
+        return image, slack * (2 * np.abs(image) + slack), weights
+
+    @cached_property
+    def _matrix(self) -> Floats:
+        if isinstance(self.whitening, Approximate):
+            return self.whitening.floats
+        return (self.whitening.matrix / (1 << self.whitening.digits)).astype(np.float64)
+
+    def images(self, batch: Batch) -> Floats:
+        """W a of every row, times the root of its weight; its squared length is the leverage."""
+        image, doubt, weights = self._images(batch)
+        doubtful = np.flatnonzero(~(doubt.sum(axis=0) <= _TOLERANCE))
+        for row in () if isinstance(self.whitening, Approximate) else doubtful:
+            image[:, row] = [float(value) for value in self._image(batch, row)]
+        return np.asarray(np.sqrt(weights) * image)
 
     def _exactly(self, batch: Batch, row: np.intp) -> Fraction:
+        length = sum((value**2 for value in self._image(batch, row)), Fraction(0))
+        weights = batch.weights
+        return length if weights is None else length * weights.take(np.array([row])).fractions()[0]
+
+    def _image(self, batch: Batch, row: np.intp) -> list[Fraction]:
         at = np.array([row])
         scaled = zip(self.at, self.whitening.scales, strict=True)
         vector = [batch.columns[j].take(at).fractions()[0] / Fraction(2) ** s for j, s in scaled]
-        length = sum((value**2 for value in self.whitening.image(vector)), Fraction(0))
-        return length if batch.weights is None else length * batch.weights.take(at).fractions()[0]
+        assert isinstance(self.whitening, Whitening)  # noqa: S101 - an exact one is asked
+        return self.whitening.image(vector)
 
 
 def _floats(column: Column, scale: int) -> Floats:
@@ -180,44 +192,140 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Leverage(Reading[Found, Found]):
-    """The rows whose leverage in one of these is above the limit."""
+class _OfRows(Reading[Part, Result]):
+    """What is read of the rows of one model, or of several."""
 
-    rows: ModelRows
-    projections: tuple[Projection, ...]
+    rows: ModelRows | JointRows
 
     @property
     def columns(self) -> Sequence[str]:
-        return self.rows.model.columns_needed
+        rows = self.rows
+        return rows.columns_needed if isinstance(rows, JointRows) else rows.model.columns_needed
 
     @property
     def size(self) -> int:
         return self.rows.size
 
+    def batch(self, block: Block) -> Batch | None:
+        rows = self.rows
+        found = rows.batch(block) if isinstance(rows, JointRows) else rows.batch(block)[0]
+        return found if found is not None and found.rows else None
+
+
+@dataclass(frozen=True)
+class Leverage(_OfRows[Found, Found]):
+    """The rows whose leverage in one of these is above the limit."""
+
+    projections: tuple[Projection, ...]
+
     def block(self, rows: Block) -> Found:
-        batch, _ = self.rows.batch(rows)
-        if batch is None or not batch.rows:
+        batch = self.batch(rows)
+        if batch is None:
             return Found()
         above = np.unique(np.concatenate([each.above(batch) for each in self.projections]))
         places = tuple(batch.readings.place(int(row)) for row in above[:_NAMED])
         return Found(len(above), places)
 
 
+# -- several rows together ----------------------------------------------------------------------
+
+
+def together(
+    rows: ModelRows | JointRows, source: Source, projection: Projection, few: int
+) -> Found:
+    """So many rows that are all but alone in some combination of the columns.
+
+    The combination in which row i has its largest share h_i gives row j the share h_ij² / h_i. Of
+    rows that stand alone together, one has at least an equal part of the limit.
+    """
+    images = read(source, _Images(rows, projection, float(projection.limit) / few))
+    found = read(source, _Shares(rows, projection, images, few))
+    if not found:
+        return Found()
+    limit = float(projection.limit) * (1 + _TOLERANCE)
+    worst = sorted(max(found, key=lambda each: sum(share for share, _ in each)), reverse=True)
+    if sum(share for share, _ in worst) <= limit:
+        return Found()
+    return Found(len(worst), tuple(place for _, place in worst[:_NAMED]))
+
+
+@dataclass(frozen=True)
+class _Images(_OfRows[Floats, Floats]):
+    """Those of rows whose leverage is above a limit, one in a line."""
+
+    projection: Projection
+    limit: float
+
+    def block(self, rows: Block) -> Floats:
+        batch = self.batch(rows)
+        if batch is None:
+            return np.empty((0, len(self.projection._matrix)))
+        image = self.projection.images(batch)
+        return np.ascontiguousarray(image[:, (image**2).sum(axis=0) > self.limit].T)
+
+    def merge(self, one: Floats, other: Floats) -> Floats:
+        return np.concatenate([one, other])
+
+
+_Top = tuple[tuple[float, str], ...]
+"""The largest shares in one combination, and whose they are."""
+
+
+@dataclass(frozen=True)
+class _Shares(_OfRows[tuple[_Top, ...], tuple[_Top, ...]]):
+    """The largest shares of rows in the combinations that single out each of some rows."""
+
+    projection: Projection
+    images: Floats = field(repr=False)
+    few: int
+
+    def block(self, rows: Block) -> tuple[_Top, ...]:
+        batch = self.batch(rows)
+        if batch is None or not len(self.images):
+            return ((),) * len(self.images)
+        shares = (self.images @ self.projection.images(batch)) ** 2
+        shares /= (self.images**2).sum(axis=1)[:, None]
+        few = min(self.few, batch.rows)
+        tops = np.argpartition(-shares, few - 1, axis=1)[:, :few]
+        place = batch.readings.place
+        return tuple(
+            tuple((float(each[r]), place(int(r))) for r in top)
+            for each, top in zip(shares, tops, strict=True)
+        )
+
+    def merge(self, one: tuple[_Top, ...], other: tuple[_Top, ...]) -> tuple[_Top, ...]:
+        pairs = zip(one, other, strict=True)
+        return tuple(tuple(sorted(a + b, reverse=True)[: self.few]) for a, b in pairs)
+
+
 # -- what others have in the own cells ----------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Donors(Reading[tuple[Readings, ...], tuple[Readings, ...]]):
+class _OwnMoments(_OfRows[Moments, Moments]):
+    """Of all rows that any question uses."""
+
+    rows: JointRows
+
+    def block(self, rows: Block) -> Moments:
+        batch, names = self.batch(rows), self.rows.names
+        if batch is None:
+            return Moments.zero(names)
+        return _moments(names, batch.columns, batch.weights)
+
+
+def _moments(names: Sequence[str], columns: Sequence[Column], weights: Column | None) -> Moments:
+    return gram(names, columns) if weights is None else weighted(names, columns, weights)
+
+
+@dataclass(frozen=True)
+class _Donors(_OfRows[tuple[Readings, ...], tuple[Readings, ...]]):
     """Two sets of own rows, none in both: a row in one of them is judged by the other."""
 
-    rows: ModelRows
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return self.rows.model.columns_needed
+    rows: JointRows
 
     def block(self, rows: Block) -> tuple[Readings, ...]:
-        batch, _ = self.rows.batch(rows)
+        batch = self.rows.batch(rows, complete=True)
         if batch is None or batch.rows < 2:
             return ()
         plain = replace(batch.readings, place="row {}".format)
@@ -228,9 +336,9 @@ class _Donors(Reading[tuple[Readings, ...], tuple[Readings, ...]]):
         return one or other
 
 
-def _others(model: Model, donors: Readings, counted: Sequence[Counted]) -> Moments:
+def _others(rows: JointRows, donors: Readings, counted: Sequence[Counted]) -> Moments:
     """The moments of rows that are the donors' but for their cell: as many as others have there."""
-    total = Moments.zero(model.names)
+    total = Moments.zero(rows.names)
     for table, others in dict(_tables(counted)).items():
         there = np.array(others).reshape(table.shape)
         cell, times = np.argwhere(there > 0), np.minimum(there[there > 0], donors.rows)
@@ -246,10 +354,9 @@ def _others(model: Model, donors: Readings, counted: Sequence[Counted]) -> Momen
                 values = [cut.values[level] for level in levels]
                 numbers[cut.column] = Column.of_fractions(values)[0]
         readings = replace(copies, numbers=numbers, codes=codes)
-        columns, weights = model.evaluate(readings), model.evaluate_weights(readings)
-        made = gram(model.names, columns)
-        total += made if weights is None else weighted(model.names, columns, weights)
-    return replace(total, weights=model.weights)
+        weights = None if rows.weights is None else numbers[rows.weights]
+        total += _moments(rows.names, rows.evaluate(readings), weights)
+    return total
 
 
 def _tables(counted: Sequence[Counted]) -> Iterator[tuple[Table, tuple[int, ...]]]:
@@ -269,12 +376,11 @@ def _tables(counted: Sequence[Counted]) -> Iterator[tuple[Table, tuple[int, ...]
 def _projection(moments: PooledMoments, at: tuple[int, ...], rows: int) -> Projection:
     chosen = moments.subset([moments.names[j] for j in at])
     limit = OWN_OF_MANY if rows >= MANY * len(at) else OWN_OF_FEW
-    return Projection(at, whiten(chosen, full_rank=False), limit)
+    return Projection(at, orthonormal(chosen), limit)
 
 
-def _groups(model: Model, rows: int) -> Iterator[tuple[int, ...]]:
+def _groups(design: Sequence[DesignColumn], rows: int) -> Iterator[tuple[int, ...]]:
     """The columns looked at together: all, where rows are enough; and those made of common data."""
-    design = model.design
     needs = [_needs(column) for column in design]
     if rows >= FEW * len(design):
         yield tuple(range(len(design)))

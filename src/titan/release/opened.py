@@ -23,7 +23,7 @@ from titan.moments.arithmetic import as_integers, multiply, power
 from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
 from titan.moments.terms import DesignColumn
-from titan.release.dictionary import Column, Flag, Number
+from titan.release.dictionary import Column, Number, points
 from titan.release.made import Rounding, factors, is_raw, rounded
 from titan.release.sizes import products
 
@@ -89,7 +89,7 @@ def _part(product: DesignColumn, two: int | None, columns: Mapping[str, Column])
     for expression, times in factors(product):
         found = set(expressions.names(expression))
         flag = next(iter(found)) if len(found) == 1 else None
-        if flag is not None and grid_points(columns[flag]) <= 2:
+        if flag is not None and points(columns[flag]) <= 2:
             cells[flag], levels[flag] = 1, 2
             continue
         names |= found
@@ -115,21 +115,13 @@ def _entries(parts: list[Part], weights: list[Part], inference: bool) -> Iterato
             yield Entry(tuple(both), frozenset(levels), prod(levels.values()))
 
 
-def grid_points(column: Column) -> int:
-    if isinstance(column, Flag):
-        return 2
-    assert isinstance(column, Number)  # noqa: S101 - read as a number, and described
-    assert column.step is not None  # noqa: S101
-    return int((column.high - column.low) / column.step) + 1
-
-
 @cache
 def _sample(name: str, column: Column) -> exact.Column:
     """Values spread evenly over the grid, in an order that is as if independent of others'."""
     digests = [sha256(f"{k}:{name}".encode()).digest() for k in range(POINTS)]
     order = sorted(range(POINTS), key=digests.__getitem__)
     shift = [int.from_bytes(digest[:4], "big") for digest in digests]
-    at = [((k << 32) + shift[k]) * grid_points(column) // (POINTS << 32) for k in order]
+    at = [((k << 32) + shift[k]) * points(column) // (POINTS << 32) for k in order]
     low, step = (column.low, column.step) if isinstance(column, Number) else (0, 1)
     return exact.Column.of_fractions([low + n * Fraction(step or 1) for n in at])[0]
 

@@ -132,6 +132,13 @@ class Policy:
         needed = f"{self.residual_df} residual degrees of freedom are needed"
         self._refuse(few, f"{found}, where {needed}", advice, "residual_df")
 
+    def check_possible(self, possible: bool) -> None:
+        """Between the sums: refuse counts that no rows can have, whatever the limits."""
+        found = "the pooled counts are not those of any rows"
+        advice = "some party entered other numbers than its rows'; start a new run"
+        if not possible:
+            raise ReleaseError(found, hint=advice, rule="counts")
+
     def check_cells(self, counts: Iterable[tuple[str, int]] | Mapping[str, int]) -> None:
         """Between the sums: refuse a cell of a table that few rows are in; none is no matter."""
         needed = f"what occurs needs at least {self.rows_per_cell}"
@@ -166,6 +173,8 @@ _SITE = "centre the column within each party before the study, merge levels, lea
 DEFAULT = Policy()
 NONE = Policy(0, 0, 0, 0)
 DEFAULT_PRECISION = 20
+PRECISIONS = 8, 64
+"""The fewest and the most bits that may be asked for."""
 POLICIES = {
     "titan": Policy(precision=DEFAULT_PRECISION),
     "safe-outputs": Policy(rows_per_cell=10, residual_df=10, precision=DEFAULT_PRECISION),
@@ -179,9 +188,20 @@ def policy_named(name: object) -> Policy:
     return found
 
 
-def lowered(policy: Policy) -> list[dict[str, Any]]:
-    """What is below the default, each with what the default is."""
-    usual = POLICIES["titan"]
+_IN_WORDS = {
+    "rows_per_party": "a party may bring as few as {rows}",
+    "rows_per_parameter": "there may be as few as {rows} for each parameter",
+    "rows_per_cell": "cells of {rows} may be opened, and rows with a leverage of 1/{value}",
+    "residual_df": "residual degrees of freedom may be as few as {value}",
+    "precision": "columns that a formula makes are opened to {value} bits",
+}
+_EXACT = "columns that a formula makes are opened EXACTLY, to the last digit"
+_NO_LIMIT = "cells of any size and rows of any leverage may be opened: NOTHING is checked"
+
+
+def lowered(policy: Policy, named: str = "titan") -> list[dict[str, Any]]:
+    """What is below the default, or below the policy that is named; in words, and with its own."""
+    usual = policy_named(named)
     found = []
     for name in (one.name for one in fields(Policy) if one.compare):
         given, default = getattr(policy, name), getattr(usual, name)
@@ -193,8 +213,17 @@ def lowered(policy: Policy) -> list[dict[str, Any]]:
             low = given < default
         if low:
             shown = "exact" if name == "precision" and given is None else given
-            found.append({"rule": name, "value": shown, "default": default})
+            said = f"{_in_words(name, shown)} (default: {default})"
+            found.append({"rule": name, "value": shown, "default": default, "said": said})
     return found
+
+
+def _in_words(name: str, value: Any) -> str:
+    if value == "exact":
+        return _EXACT
+    if (name, value) == ("rows_per_cell", 0):
+        return _NO_LIMIT
+    return _IN_WORDS[name].format(value=value, rows=counted(value))
 
 
 def policy_for(allow_small: bool) -> Policy:

@@ -52,6 +52,19 @@ class Size:
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         return Size(self.two + other.two, self.five + other.five, min(ends), max(ends))
 
+    def __pow__(self, exponent: int) -> Size:
+        """An even power of an interval around 0 begins at 0."""
+        if exponent == 0:
+            return _ONE
+        ends = [self.low**exponent, self.high**exponent]
+        if exponent % 2 == 0 and self.low < 0 < self.high:
+            ends.append(Fraction(0))
+        return Size(self.two * exponent, self.five * exponent, min(ends), max(ends))
+
+    def bits(self, rows: int) -> int:
+        """⌈log₂ of the number of values⌉ that a sum over so many rows can have."""
+        return int(rows * (self.high - self.low) / self.unit).bit_length()
+
 
 INDICATOR = Size(0, 0, Fraction(0), Fraction(1))
 _ONE = Size(0, 0, Fraction(1), Fraction(1))
@@ -98,7 +111,7 @@ def _product(column: DesignColumn, columns: Mapping[str, Column]) -> Size:
             found *= INDICATOR
         else:
             power = piece.index + 1 if isinstance(factor, Polynomial) else 1
-            found *= _power(_of(factor.expression, columns), power)
+            found *= _of(factor.expression, columns) ** power
     return found
 
 
@@ -114,14 +127,14 @@ def _of(expression: Expression, columns: Mapping[str, Column]) -> Size:
             return -_of(argument, columns)
         case Binary("*", left, right):
             if left == right:
-                return _power(_of(left, columns), 2)
+                return _of(left, columns) ** 2
             return _of(left, columns) * _of(right, columns)
         case Binary("-", left, right):
             return _of(left, columns) + -_of(right, columns)
         case Binary(_, left, right):
             return _of(left, columns) + _of(right, columns)
         case Power(base, exponent):
-            return _power(_of(base, columns), exponent)
+            return _of(base, columns) ** exponent
         case Apply():
             return _applied(expression, _of(expression.argument, columns))
     raise AssertionError("an expression of unknown kind")
@@ -176,13 +189,3 @@ def _valuation(x: Fraction, prime: int) -> int:
     while below % prime == 0:
         below, count = below // prime, count - 1
     return count
-
-
-def _power(base: Size, exponent: int) -> Size:
-    """An even power of an interval around 0 begins at 0."""
-    if exponent == 0:
-        return _ONE
-    ends = [base.low**exponent, base.high**exponent]
-    if exponent % 2 == 0 and base.low < 0 < base.high:
-        ends.append(Fraction(0))
-    return Size(base.two * exponent, base.five * exponent, min(ends), max(ends))

@@ -10,19 +10,24 @@ What stands in quotes is not divided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from titan.errors import InputError
 from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
 from titan.listing import listing
+from titan.moments import Model, Source
+from titan.moments.formula import without_levels
 from titan.release import Category, Column, Dictionary, Flag, Number
+from titan.release.draft import draft
+from titan.study.row_digests import RowKey
 
 Said = TypeVar("Said")
 _SPOKEN = {"alpha": "alphas", "column": "columns"}
 _EXAMPLE = "such as 'regression: y ~ age + sex; cov_type=HC0; name=main'"
 _QUOTES = "\"'`"
+_ANY = "some", "others"  # levels that are not known yet
 
 
 # -- questions --------------------------------------------------------------------------------
@@ -86,6 +91,24 @@ def _divided(text: str, separator: str) -> list[str]:
 def _unquoted(text: str) -> str:
     whole = len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES
     return text[1:-1] if whole else text
+
+
+def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) -> list[Model]:
+    """The models of questions as a ledger has them, but for those that are asked today as well."""
+    levels = {name: c["levels"] for name, c in key.columns.items() if "levels" in c}
+    found = []
+    for text in asked:
+        kind, _, rest = text.partition(": ")
+        first, *options = (piece.strip() for piece in _divided(rest, ";"))
+        said = dict(option.split(" ", 1) for option in options)
+        if text in today:
+            continue
+        if kind == "solve":
+            names = [name.strip() for name in first.split(", ")]
+            found.append(Model.from_columns(said["response"], names, intercept=False))
+        elif "formula" in kind_named(kind).options:
+            found.append(Model(first, weights=said.get("weights"), levels=levels))
+    return found
 
 
 # -- columns ----------------------------------------------------------------------------------
@@ -185,8 +208,34 @@ def numbers_named(
     options: dict[str, Any] = question.options
     if "formula" not in options:
         return []
-    model = Dictionary.of(said).model(options["formula"], weights=options.get("weights"))
+    levels = dict.fromkeys(categories_named(question), _ANY) | Dictionary.of(said).levels()
+    model = Model(options["formula"], weights=options.get("weights"), levels=levels)
     return [name for name in model.number_columns if name in names]
+
+
+def categories_named(question: Question) -> list[str]:
+    """The columns in C(name) of its formula, which does not state their levels."""
+    return without_levels(str(question.options.get("formula", "")))
+
+
+def drafted(
+    source: Source, questions: Sequence[Question], said: Mapping[str, Column], *, but: str = ""
+) -> Dictionary:
+    """What the rows' columns seem to be: of those that questions read, what is not said already.
+
+    One column, `but`, is not theirs to read.
+    """
+    names = [name for name in source.column_names if name != but]
+    naming = [question for question in questions if names_columns(question)]
+    needed = {name for question in naming for name in columns_named(question, names)}
+    categories = {name for question in questions for name in categories_named(question)}
+    for question in questions:
+        needed |= set(numbers_named(question, source.column_names, said))
+    needed |= categories & set(source.column_names)
+    missing = [name for name in source.column_names if name in needed - set(said)]
+    missing += sorted(needed - set(said) - set(missing))  # which the source will refuse
+    lenient = any("columns" not in question.options for question in naming)
+    return draft([source], missing, categories=categories, lenient=lenient)
 
 
 def with_columns(question: Question, names: Sequence[str], columns: Dictionary) -> Question:

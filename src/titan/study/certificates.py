@@ -6,8 +6,17 @@ peer is accepted with exactly this certificate or not at all. TLS wants a host n
 parties are known by their pins and may move, every certificate has the same one.
 
 A signature is ECDSA with SHA-256: r and s, 32 bytes each, big-endian, s in the lower half: of the
-two that mathematics allows for one r, one. Data is signed under a prefix of our own, so that
-nothing signed here can be taken for a TLS handshake with the same key, nor the other way round.
+two that mathematics allows for one r, one.
+
+The same key proves in TLS who somebody is, so nothing that it signs there may pass for what it
+signs here, nor the other way round. Data is signed under 64 spaces, a context and a zero byte, the
+form that TLS 1.3 has (RFC 8446, 4.4.3) with a context of our own. Nothing else begins like that:
+
+    TLS 1.3, CertificateVerify     64 spaces, but another context
+    TLS 1.2, ServerKeyExchange     two random numbers, 32 bytes each, the client's free to choose;
+                                   then the type of a curve: 1, 2 or 3, where the context begins
+    TLS 1.2, CertificateVerify     all messages so far, of which a ClientHello is first: a byte 1
+    certificates                   a sequence in DER: a byte 0x30
 """
 
 # Rule 1: nothing in a certificate is bound to a party's number or address.
@@ -15,6 +24,8 @@ nothing signed here can be taken for a TLS handshake with the same key, nor the 
 
 from __future__ import annotations
 
+import re
+import ssl
 from datetime import datetime, timedelta
 
 from cryptography import x509
@@ -40,6 +51,12 @@ _EXTENSIONS: tuple[tuple[x509.ExtensionType, bool], ...] = (
         x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
         False,
     ),
+)
+_LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..)"
+_NOT_POSITIVE = re.compile(  # a serial number, behind two lengths and the version: RFC 5280, 4.1
+    rb"\x30%b\x30%b(?:\xa0\x03\x02\x01.)?\x02(?:\x01\x00|[\x00-\x7f][\x80-\xff])"
+    % (_LENGTH, _LENGTH),
+    re.DOTALL,
 )
 _ODD_EXTENSIONS = (x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
 
@@ -74,13 +91,20 @@ def read(pem: str) -> x509.Certificate:
     try:
         if len(text) > _MOST_PEM:
             raise ValueError
-        certificate = x509.load_pem_x509_certificate(text.encode("ascii"))
-        if pem_of(certificate) != text:
+        der = ssl.PEM_cert_to_DER_cert(text)
+        negative = _NOT_POSITIVE.match(der)  # of which the parser would only warn the terminal
+        certificate = None if negative else x509.load_der_x509_certificate(der)
+        if certificate is not None and pem_of(certificate) != text:
             raise ValueError
     except (ValueError, TypeError, x509.InvalidVersion):
         raise InputError(
             "certificate is not one certificate in PEM form", hint="take it from the party's card"
         ) from None
+    if certificate is None:
+        raise InputError(
+            "certificate has a serial number that is not positive",
+            hint="make one with: titan keys new",
+        )
     return certificate
 
 
@@ -125,7 +149,7 @@ def _subject(name: str) -> x509.Name:
 # -- signatures -------------------------------------------------------------------------------
 
 _HALF = SIGNATURE_BYTES // 2
-_PREFIX = b"titan signature 1\0"
+_PREFIX = b" " * 64 + b"titan signature 2\0"
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256, FIPS 186
 # The same data always has the same signature (RFC 6979): what is sent again is sent as it was.
 _ALGORITHM = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)

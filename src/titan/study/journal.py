@@ -129,12 +129,15 @@ class Journal(FrameLog):
     # -- beginning ----------------------------------------------------------------------------
 
     def keyed_digest(self, chunks: Iterable[bytes]) -> bytes:
-        """A digest of the data under a key that this journal alone has: for `begin`."""
+        """A digest of the data under a key that this journal alone has: for `begin`.
+
+        Each part counts with its length: what moves from one to the next changes the digest.
+        """
         if self._check_key is None:
             return b""  # erased: a finished run has no use for the data
         code = hmac.new(self._check_key, digestmod=hashlib.sha256)
         for chunk in chunks:
-            code.update(chunk)
+            code.update(len(chunk).to_bytes(8, "little") + chunk)
         return code.digest()
 
     def begin(

@@ -224,6 +224,24 @@ class Ledger(Database):
             found.append(Recorded(study, title, run, date, names, tau, questions, **flags))
         return found
 
+    def known_keys(self) -> dict[str, list[str]]:
+        """Every party of earlier runs, with the fingerprints it was known by, the latest last."""
+        found: dict[str, list[str]] = {}
+        for (parties,) in self._all("SELECT parties FROM runs ORDER BY place"):
+            for name, fingerprint in json.loads(parties).items():
+                keys = found.setdefault(name, [])
+                found[name] = [*(key for key in keys if key != fingerprint), fingerprint]
+        return found
+
+    def asked(self, study: str, run: int) -> list[str]:
+        """The questions of all other runs, as they were recorded, each once."""
+        found = self._all(
+            "SELECT DISTINCT model FROM entries JOIN runs ON entries.run = runs.place "
+            "WHERE NOT (study = ? AND runs.run = ?) ORDER BY model",
+            study, run,
+        )  # fmt: skip
+        return [model for (model,) in found]
+
     def mark_vetoed(self, study: str, run: int) -> None:
         """All parties learned that somebody refuses; a run counts once."""
         with self.batch():

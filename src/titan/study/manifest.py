@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,7 +35,7 @@ from titan.protocol.recovery import recovery_names
 from titan.release import Dictionary
 from titan.release.budget import Budget
 from titan.release.dictionary import check_text
-from titan.release.policy import POLICIES, Cells, Policy
+from titan.release.policy import POLICIES, PRECISIONS, Cells, Policy
 from titan.ring.whole import is_whole
 from titan.study.fields import read_text
 from titan.study.identity import Card
@@ -44,7 +44,6 @@ Dial = Literal["push", "pull"]
 FORMAT = 3
 OPEN: Any = None
 """What a policy fills in."""
-PRECISIONS = 8, 64
 MOST_PARTIES = 10_000
 MOST_QUESTIONS = 100
 MOST_SUMS = 255  # which a message can number
@@ -331,7 +330,22 @@ def _settled(questions: Sequence[Question], columns: Dictionary) -> tuple[Questi
         for option, value in found[name].asked:
             for text in (value,) if isinstance(value, str) else value:
                 check_text(f"questions[{at}].{option}", text, most=_MOST_ASKED)
+    _check_bins(found.values())
     return tuple(found.values())
+
+
+def _check_bins(questions: Iterable[Question]) -> None:
+    """Cells of two histograms of one column overlap: what lies between their edges is counted."""
+    bins: dict[str, str] = {}
+    for question in questions:
+        given: Any = question.options.get("bins", ())
+        for text in given if question.kind == "describe" else ():
+            name = text.rpartition("=")[0]
+            if bins.setdefault(name, text) != text:
+                raise InputError(
+                    f"questions: two histograms of {name!r} with other cells",
+                    hint="one, since their difference would count the rows in between",
+                )
 
 
 @contextmanager

@@ -16,14 +16,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial, reduce
+from math import log2
 from operator import add
 from typing import Any
 
 from titan.errors import InputError, TitanError
-from titan.joint.computation import Sum
+from titan.joint.computation import Sum, bits_of
 from titan.joint.explanations import Explanation, Item, explained
 from titan.listing import listing
 from titan.protocol import Cost, Plan
+from titan.release.dictionary import points
 from titan.release.policy import lowered
 from titan.study.identity import Card
 from titan.study.manifest import RELEASE, Study
@@ -83,7 +85,7 @@ def check(study: Study, now: datetime) -> Report:
     return Report(
         problems=tuple(problems),
         warnings=tuple(_warnings(study, plans, now)),
-        learned=_learned(study),
+        learned=learned(study),
         hidden=_hidden(study),
         facts=_facts(study, plans, cost),
         cost=cost,
@@ -132,7 +134,7 @@ def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[st
     if study.tau == 0:
         yield _NO_TAU
     if study.solver is not None:
-        yield f'"{study.solver}" solves and tells the others, who all learn the pooled sums as well'
+        yield f'"{study.solver}" solves and tells the others, who solve as well and compare'
     unread = unread_columns(study)
     if unread:
         yield f"no question reads what the dictionary describes: {listing(unread)}"
@@ -144,7 +146,7 @@ def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[st
 # -- what everybody will learn ----------------------------------------------------------------
 
 
-def _learned(study: Study) -> tuple[Item, ...]:
+def learned(study: Study) -> tuple[Item, ...]:
     """What every party of the study will know at its end, besides what it knew."""
     of_questions = [
         replace(item, question=name)
@@ -206,7 +208,7 @@ def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, 
         "rows_needed_total": study.release.rows_needed(parameters, len(study.parties)),
         "rows_needed_level": study.release.rows_per_cell if levels else None,
         "release": {key: getattr(study, key) for key in RELEASE},
-        "lowered": lowered(study.release),
+        "lowered": lowered(study.release, study.policy),
         **_network_facts(study),
         "masks": study.masks,
         "bits": study.bits,
@@ -228,9 +230,57 @@ def _question_facts(study: Study, told: Sequence[Explanation]) -> list[dict[str,
             "in_words": str(question),
             "parameters": each.parameters,
             "sums": list(map(_sum_facts, computation.sums)),
+            "opened": opened_bits(study, computation, each),
         }
         for question, each, computation in zip(study.questions, told, computations, strict=True)
     ]
+
+
+def opened_bits(study: Study, computation: Any, told: Explanation) -> dict[str, Any]:
+    """The numbers that are opened and their bits, ⌈log₂ of the possible values⌉ each; and the bits
+    of the rows that they are made of, where these are the fewest that there may be."""
+    parties = len(study.parties)
+    rows = study.release.rows_needed(told.parameters or 0, parties)
+    rows = parties if getattr(computation, "one_row", False) else rows
+    own = getattr(computation, "opened_bits", None)
+    bits = bits_of(computation.sums) if own is None else own(rows)
+    model = getattr(computation, "model", None)
+    stated = {} if model is None else {c.column: len(c.levels) for c in model.categories}
+    columns = None if told.columns is None else [
+        points(study.columns[name]) if name in study.columns else stated[name]
+        for name in told.columns
+    ]  # fmt: skip
+    return {
+        "numbers": sum(each.entries for each in computation.sums),
+        "bits": bits,
+        "rows": rows,
+        "rows_bits": None if columns is None else int(rows * sum(map(log2, columns))),
+    }
+
+
+def shares(study: Study) -> list[dict[str, Any]]:
+    """What made columns tell of tables of the raw ones, with the fewest rows that there may be:
+    bits, their limit, and the rows with which they stay within it. Empty without a limit."""
+    if study.meeting.budget is None:
+        return []
+    parameters = max((each.parameters or 0 for each in _explanations(study)), default=0)
+    rows = study.release.rows_needed(parameters, len(study.parties))
+    found = []
+    for share in study.budget.shares:
+        there = max(rows // share.cells, 1)
+        bits, limit = share.measured(there)
+        found.append(
+            {
+                "of": str(share),
+                "numbers": share.entries,
+                "rows": there,
+                "bits": round(bits),
+                "limit": round(limit),
+                "least_rows": share.least_rows,
+                "cells": share.cells,
+            }
+        )
+    return found
 
 
 def _sum_facts(sum_: Sum) -> dict[str, Any]:

@@ -20,7 +20,6 @@ import traceback
 from typing import Any, NoReturn
 
 import flint  # noqa: F401
-import grpc.aio  # noqa: F401
 import pyarrow.csv  # noqa: F401
 import scipy.special  # noqa: F401
 

@@ -1,0 +1,125 @@
+"""What `titan join` shows before it asks: what is lowered, who takes part, what will be opened.
+
+Whoever gathered the study could have lowered its minima or put other cards into it. So what is
+below the default stands first; every party's fingerprint is there to be compared over the
+telephone; and a party that this ledger knows with another key stands out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from titan.cli.output import show_alarm, show_lowered, show_pairs, show_wrapped
+from titan.errors import InputError
+from titan.listing import in_groups
+
+if TYPE_CHECKING:
+    from titan.study import Identity, Report, Study
+
+Known = Mapping[str, Sequence[str]]
+"""Parties of earlier studies, with the fingerprints they were known by, the latest last."""
+_COMPARE = (
+    "Call the other parties, at numbers that you know from elsewhere: the study's fingerprint must "
+    "be the same at all of them, and each party's own as it reads it from titan keys show."
+)
+_ANOTHER = (
+    "{name} HAS ANOTHER KEY than when you last met it in a study: {before}. Somebody may have put "
+    "a card of their own in its place: call {name} before you go on."
+)
+
+
+def known_keys(ledger: Path) -> Known:
+    from titan.study.ledger import Ledger
+
+    if not ledger.exists():
+        return {}
+    with Ledger.open(ledger) as opened:
+        return opened.known_keys()
+
+
+def new_keys(study: Study, known: Known) -> dict[str, str]:
+    """Parties that were known by other keys, each with the latest of those."""
+    return {
+        card.name: known[card.name][-1]
+        for card in study.parties
+        if card.name in known and card.fingerprint not in known[card.name]
+    }
+
+
+def agrees(study: Study, report: Report, identity: Identity, known: Known) -> bool:
+    """What will leave this machine and to whom; nothing happens without a yes."""
+    show_lowered(report.facts["lowered"])
+    _show_who(study, identity, known)
+    _show_what(study, report, identity)
+    if not sys.stdin.isatty():
+        raise InputError("there is no terminal to ask on", hint="--yes takes part without asking")
+    return typer.confirm(_question(len(report.facts["lowered"]), new_keys(study, known)))
+
+
+def _question(lowered: int, changed: Mapping[str, str]) -> str:
+    """Once more what stood first, which may have left the screen."""
+    reasons = [f"{name} has another key" for name in changed]
+    if lowered:
+        reasons.append(f"{lowered} rule{'s are' if lowered > 1 else ' is'} below the default")
+    return f"Take part, although {' and '.join(reasons)}?" if reasons else "Take part?"
+
+
+def _show_who(study: Study, identity: Identity, known: Known) -> None:
+    changed = new_keys(study, known)
+    for name, before in changed.items():
+        show_alarm(_ANOTHER.format(name=name, before=in_groups(before)))
+    print(study.title)
+    show_pairs([("study", in_groups(study.digest))])
+    for card in study.parties:
+        print(f"{card.name}, {card.address}{_met(card.name, identity, known, changed)}")
+        show_pairs([("fingerprint", in_groups(card.fingerprint))])
+    show_wrapped("", _COMPARE)
+
+
+def _met(name: str, identity: Identity, known: Known, changed: Mapping[str, str]) -> str:
+    if name == identity.name:
+        return " (this is you)"
+    if name in changed:
+        return " (ANOTHER KEY than before)"
+    return " (the key is the one you know)" if name in known else " (not met before)"
+
+
+def _show_what(study: Study, report: Report, identity: Identity) -> None:
+    me = next(p for p in report.facts["parties"] if p["name"] == identity.name)
+    sent = f"{report.facts['bytes_sent'][identity.name]} bytes in the sums"
+    for question in study.questions:
+        show_wrapped("  ", f"{question.name}: {question}")
+    show_pairs(
+        [
+            *rules(report.facts),
+            ("sends to", ", ".join(me["sends_to"])),
+            ("receives from", ", ".join(me["receives_from"])),
+            ("will send", f"{sent}, plus greetings, signatures and agreement"),
+        ]
+    )
+    print("Masked sums leave this machine; no row does. Every party will learn:")
+    for item in report.learned:
+        show_wrapped("  - ", item.said)
+    show_wrapped("but ", report.hidden)
+    for warning in report.warnings:
+        show_wrapped("note: ", warning)
+
+
+def rules(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The policy and its limits."""
+    release = facts["release"]
+    least = f"{release['min_rows_party']} of a party, {facts['rows_needed_total']} in all, "
+    least += f"{release['rows_per_parameter']} for each parameter, {release['min_cell']} in a cell"
+    precision = release["precision"]
+    return [
+        ("policy", release["policy"]),
+        ("rows at least", least),
+        ("residual df at least", str(release["min_residual_df"])),
+        ("cells", release["cells"]),
+        ("made columns", "EXACT" if precision == "exact" else f"rounded to {precision} bits"),
+    ]

@@ -1,0 +1,35 @@
+"""gRPC with TLS 1.3 alone: whoever needs gRPC takes it from here.
+
+gRPC has no switch for the version of TLS. It has one for the cipher suites of TLS 1.2, which it
+reads once, when it is imported; those of TLS 1.3 are not chosen there. The one suite that is left
+here needs an RSA key, and parties have P-256 keys: no two of them can agree on TLS 1.2.
+"""
+
+# Rule 1: no other module imports gRPC, since the first import decides.
+# Rule 2: where somebody else imported it before, no link is opened.
+
+from __future__ import annotations
+
+import os
+import sys
+
+from titan.errors import InputError
+
+__all__ = ["check", "grpc"]
+
+_VARIABLE = "GRPC_SSL_CIPHER_SUITES"
+_SUITES = "ECDHE-RSA-AES128-GCM-SHA256"
+_too_late = "grpc" in sys.modules and os.environ.get(_VARIABLE) != _SUITES
+os.environ[_VARIABLE] = _SUITES
+
+import grpc  # noqa: E402
+import grpc.aio  # noqa: E402
+
+
+def check() -> None:
+    """Refuse to go on with a gRPC that would speak TLS 1.2."""
+    if _too_late:
+        raise InputError(
+            "gRPC was imported before titan, and would speak TLS 1.2 as well",
+            hint=f"import titan.party.tls first, or set {_VARIABLE}={_SUITES} for the process",
+        )

@@ -1,0 +1,1 @@
+"""Pages for people: what a study will open, to be read and signed."""

@@ -1,0 +1,228 @@
+"""One printable page about a study, for an ethics board to sign.
+
+All of it follows from the study's file, whose fingerprint stands on it: who signs the sheet has
+signed that study and no other.
+"""
+
+# Rule: nothing here knows a row, and nothing is promised that `preflight` does not say.
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import starmap
+from typing import Any
+
+from titan.joint.computation import Computation
+from titan.joint.explanations import explained
+from titan.joint.kinds import Question
+from titan.joint.meeting import stages_of
+from titan.listing import in_groups, listing
+from titan.release.dictionary import in_words
+from titan.report.page import Html, items, page, table, tag
+from titan.study import Report, Study
+
+_STEPS = {
+    0: ("counts", "each party checks the rows in all, and every count without its own rows"),
+    1: ("what explains", "each party checks the leverage of each of its rows"),
+    2: ("outcomes", "all have the same fit"),
+    3: ("robust errors", ""),
+}
+_AFTER = "(the last one)"
+_NOT_HIDDEN = (
+    "Not protected against: a party that enters false rows; what the opened numbers themselves "
+    "say of everybody together; studies beyond the sight of the parties' own ledgers."
+)
+_VETO = (
+    "A party that refuses because of its rows enters noise: the study ends, and the others learn "
+    "that somebody refuses, not who nor why."
+)
+_SIGNATURES = ("name", "for", "date", "signature")
+_SIGNED = 3  # lines
+
+
+def sheet(study: Study, report: Report, shares: Sequence[Mapping[str, Any]], now: datetime) -> str:
+    """The page as HTML, from a study and what `preflight` found of it at this time."""
+    return page(
+        f"Study sheet: {study.title}",
+        tag("h1", study.title),
+        tag("p", "Study ", tag("code", in_groups(study.digest)), f", checked on {now:%Y-%m-%d}"),
+        _lowered(report.facts),
+        tag("h2", f"Who takes part: {len(study.parties)} parties"),
+        _parties(study),
+        tag("h2", "What is asked"),
+        items((_in_words(question, study) for question in study.questions), "ol"),
+        _columns(report.facts["columns"]),
+        tag("h2", "What is opened to all parties, in this order"),
+        _opened(study),
+        *(tag("p", text) for text in _precision(study, report.facts, shares)),
+        tag("h2", "Rules, checked by every party before anything further leaves it"),
+        items(_rules(study, report.facts)),
+        tag("h2", "What stays hidden, and from whom"),
+        tag("p", f"No row leaves its owner's machine, masked sums do: {report.hidden}."),
+        tag("p", _NOT_HIDDEN),
+        items(report.warnings),
+        tag("h2", "Signed for this study, with this fingerprint"),
+        table(_SIGNATURES, [["\u00a0"] * len(_SIGNATURES)] * _SIGNED, "signatures"),
+    )
+
+
+def _lowered(facts: Mapping[str, Any]) -> Html:
+    lowered = facts["lowered"]
+    if not lowered:
+        return tag(
+            "p", f"Nothing is below what the policy “{facts['release']['policy']}” asks for."
+        )
+    said = items(each["said"] for each in lowered)
+    return tag("div", "Below the default: less is protected than usual", said, kind="alarm")
+
+
+def _parties(study: Study) -> Html:
+    return table(
+        ("party", "address", "fingerprint of its certificate", "good until"),
+        (
+            (card.name, card.address, tag("code", in_groups(card.fingerprint)),
+             tag("span", f"{card.not_after:%Y-%m-%d}", kind="whole"))
+            for card in study.parties
+        ),
+    )  # fmt: skip
+
+
+# -- questions --------------------------------------------------------------------------------
+
+_ASKED = {
+    "regression": "how {response} depends on {columns}: least squares",
+    "ridge": "how {response} depends on {columns}: least squares with penalties {alphas}",
+    "describe": "what the rows are like: counts, means and standard deviations of {columns}",
+    "average": "the average over the parties of {columns}",
+    "solve": "the solution of linear equations in {columns}, with the right side {response}",
+}
+_RELEASED = {"solution": ", the coefficients alone", "inference": " with standard errors"}
+
+
+def _in_words(question: Question, study: Study) -> Html:
+    words = _ASKED.get(question.kind)
+    said = "" if words is None else words.format(**_named(question, study))
+    if question.kind == "regression":
+        said += _RELEASED[str(question.options.get("release", "inference"))]
+    written = tag("code", str(question))
+    return Html(tag("b", question.name) + tag("span", f": {said} ") + written)
+
+
+def _named(question: Question, study: Study) -> dict[str, str]:
+    """The columns as the data have them."""
+    options: dict[str, Any] = question.options
+    columns, response = list(options.get("columns", ())), str(options.get("response", ""))
+    if "formula" in options:
+        model = study.columns.model(options["formula"], weights=options.get("weights"))
+        response = listing(model.response.columns_needed())
+        others = (*model.response.columns_needed(), model.weights)
+        columns = [name for name in model.columns_needed if name not in others]
+    named = {"columns": listing(columns, 12) or "nothing else", "response": response}
+    return {"alphas": listing(options.get("alphas", ())), **named}
+
+
+def _columns(columns: Mapping[str, Any]) -> Html:
+    return tag("p", "Columns: ", "; ".join(starmap(in_words, columns.items())), kind="quiet")
+
+
+# -- what is opened ---------------------------------------------------------------------------
+
+
+def _opened(study: Study) -> Html:
+    rows, stages = [], study.meeting.stages
+    for at, stage in enumerate(stages):
+        name, then = _STEPS.get(stage, (study.meeting.sums[at].name, _AFTER))
+        then = _AFTER if at + 1 == len(stages) else then
+        told = [
+            f"{question}: {'; '.join(said)}"
+            for question, computation in study.meeting.computations
+            if (said := list(_told(computation, stage)))
+        ]
+        entries = str(study.meeting.sums[at].entries - 1)  # without that of the veto
+        rows.append((f"{at + 1}. {name}", items(told), entries, then))
+    return table(("step", "every party then knows", "numbers", "before the next step"), rows)
+
+
+def _told(computation: Computation[Any, Any, Any], stage: int) -> Iterator[str]:
+    """What its sum at this stage tells: as many of its items as fill the sum."""
+    said = [item for item in explained(computation).items if item.numbers]
+    for at, sum_ in zip(stages_of(computation), computation.sums, strict=True):
+        here, left = [], sum_.entries
+        while said and said[0].numbers <= left:
+            left -= said[0].numbers
+            here.append(said.pop(0).sentence)
+        if at == stage:
+            yield from here if not left else [sum_.opens]
+
+
+def _precision(
+    study: Study, facts: Mapping[str, Any], shares: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    computed = [item.said.replace("by computing: ", "") for item in _computed(study)]
+    yield f"From this everybody can compute: {'; '.join(computed)}."
+    bits = study.precision
+    made = "taken EXACTLY" if bits == "exact" else f"rounded to {bits} bits"
+    yield (
+        "Precision: columns of the data enter sums exactly, on the grids above; columns that a "
+        f"formula makes (logarithms, powers, products) are {made}; robust errors have 24 bits."
+    )
+    opened = [
+        f"{each['name']} {each['opened']['numbers']} numbers of {each['opened']['bits']} bits"
+        + _of_rows(each["opened"])
+        for each in facts["questions"]
+    ]
+    yield f"Opened in all: {'; '.join(opened)}. {_budget(shares)}"
+
+
+def _budget(shares: Sequence[Mapping[str, Any]]) -> str:
+    """From how many rows on, since what formulas make of columns tells much of few rows."""
+    if not shares:
+        return ""
+    if any(each["least_rows"] is None for each in shares):
+        return "Too many columns are made of the same ones: whatever the rows, this is refused."
+    rows = max(each["least_rows"] * each["cells"] for each in shares)
+    return (
+        "What columns that formulas make tell of single values stays within three tenths of what "
+        f"the rows hold of them: with fewer than about {rows} rows in all this study is refused."
+    )
+
+
+def _of_rows(opened: Mapping[str, Any]) -> str:
+    held, rows = opened["rows_bits"], opened["rows"]
+    return "" if held is None else f", where {rows} rows, the fewest there may be, have {held}"
+
+
+def _computed(study: Study) -> list[Any]:
+    from titan.study.preflight import learned
+
+    return [item for item in learned(study) if not item.numbers]
+
+
+# -- rules ------------------------------------------------------------------------------------
+
+
+def _rules(study: Study, facts: Mapping[str, Any]) -> Iterator[str]:
+    k, total = study.min_cell, facts["rows_needed_total"]
+    yield (
+        f"Policy “{study.policy}”: at least {study.min_rows_party} rows of each party, {total} in "
+        f"all, {study.rows_per_parameter} for each parameter; residual degrees of freedom at least "
+        f"{study.min_residual_df}."
+    )
+    if k and facts["rows_needed_level"] is None:
+        yield f"No row has a leverage above 1/{k}, where there is a model."
+    elif k:
+        local = " No small count is opened at all: a party's own is 0 or at least that."
+        yield (
+            f"Cells that occur have at least {k} rows, also without any one party's; no row has a "
+            f"leverage above 1/{k}.{local if study.cells == 'local' else ''}"
+        )
+    else:
+        yield "Cells of any size and rows of any leverage may be opened."
+    gaps = {"refuse": "are refused", "drop": "are left out"}[study.missing]
+    yield f"Values outside their range are refused by their owner; rows with gaps {gaps}."
+    yield (
+        "Each party's ledger refuses a study whose answer, subtracted from an earlier one, would "
+        "show a few rows or a single party."
+    )
+    yield _VETO

@@ -1,0 +1,188 @@
+"""Links speak TLS 1.3 and nothing older, and their key exchange is post-quantum."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+import ssl
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+import titan
+from tests.party.campaign.trial import free_port
+from tests.study.parties import identity
+from titan.party.streams import Dialler, Listener, Stream
+from titan.party.tls import grpc
+from titan.study import Card
+
+NORTH, EAST = identity("north"), identity("east")
+X25519MLKEM768 = 0x11EC
+_KEY_SHARE, _SUPPORTED_VERSIONS = 51, 43
+Work = Callable[[int], Awaitable[None]]
+
+
+async def greet(_: Card, stream: Stream) -> None:
+    await stream.write(b"hello")
+
+
+async def with_listener(work: Work) -> None:
+    port = free_port()
+    listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", greet, lambda: None)
+    await listener.start()
+    try:
+        await work(port)
+    finally:
+        await listener.close(0)
+
+
+async def dialled(port: int) -> bytes | None:
+    heard: list[bytes | None] = []
+
+    async def listen(stream: Stream) -> None:
+        heard.append(await stream.read())
+
+    dialler = Dialler(NORTH, Card("east", f"127.0.0.1:{port}", EAST.card.certificate))
+    try:
+        await dialler.stream(listen)
+    finally:
+        await dialler.close()
+    return heard[0]
+
+
+def context(purpose: int, version: ssl.TLSVersion, folder: Path, name: str) -> ssl.SSLContext:
+    it = NORTH if name == "north" else EAST
+    key, _ = it.save(folder, force=True)
+    chain = folder / f"{name}.pem"
+    chain.write_text(it.card.certificate)
+    made = ssl.SSLContext(purpose)
+    made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+    made.load_cert_chain(chain, key)
+    made.minimum_version = made.maximum_version = version
+    made.set_alpn_protocols(["h2"])
+    return made
+
+
+# -- TLS 1.3 alone ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_who_dials_with_tls_1_2_is_turned_away(version: ssl.TLSVersion, tmp_path: Path) -> None:
+    async def knock(port: int) -> None:
+        secure = context(ssl.PROTOCOL_TLS_CLIENT, version, tmp_path, "north")
+        dial = asyncio.open_connection("127.0.0.1", port, ssl=secure)
+        if version is ssl.TLSVersion.TLSv1_2:
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                await dial
+            return
+        reader, writer = await dial
+        assert writer.get_extra_info("ssl_object").version() == "TLSv1.3"
+        assert await reader.read(1), "settings of HTTP/2: this end is let in"
+        writer.close()
+
+    asyncio.run(with_listener(knock))
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_dialler_does_not_speak_tls_1_2(version: ssl.TLSVersion, tmp_path: Path) -> None:
+    met: list[str] = []
+
+    async def story() -> None:
+        async def meet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            met.append(writer.get_extra_info("ssl_object").version())
+            writer.close()
+
+        secure, port = context(ssl.PROTOCOL_TLS_SERVER, version, tmp_path, "east"), free_port()
+        async with await asyncio.start_server(meet, "127.0.0.1", port, ssl=secure):
+            with pytest.raises(grpc.aio.AioRpcError):  # nobody here speaks HTTP/2
+                await dialled(port)
+
+    asyncio.run(story())
+    assert set(met) == (set() if version is ssl.TLSVersion.TLSv1_2 else {"TLSv1.3"})
+
+
+def test_one_module_imports_grpc() -> None:
+    root = Path(titan.__file__).parent
+    found = set()
+    for file in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.split(".")[0] == "grpc" for name in names):
+                found.add(file.relative_to(root).as_posix())
+    assert found == {"party/tls.py"}
+
+
+def test_where_grpc_was_there_before_no_link_is_opened() -> None:
+    code = (
+        "import grpc\n"
+        "from titan.errors import InputError\n"
+        "from titan.party.streams import Dialler\n"
+        "from tests.study.parties import identity\n"
+        "try:\n"
+        "    Dialler(identity('north'), identity('east').card)\n"
+        "except InputError as error:\n"
+        "    print(error.message, '/', error.hint)\n"
+    )
+    unset = {k: v for k, v in os.environ.items() if k != "GRPC_SSL_CIPHER_SUITES"}
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, env=unset)
+    assert "gRPC was imported before titan" in done.stdout
+    assert "GRPC_SSL_CIPHER_SUITES=ECDHE-RSA" in done.stdout
+    set_ = unset | {"GRPC_SSL_CIPHER_SUITES": "ECDHE-RSA-AES128-GCM-SHA256"}
+    done = subprocess.run(run, capture_output=True, text=True, env=set_)
+    assert "imported before" not in done.stdout
+
+
+# -- the key exchange -------------------------------------------------------------------------
+
+
+def hello(record: bytes) -> dict[int, bytes]:
+    """The extensions of a ClientHello or a ServerHello, the first message of its end."""
+    assert record[0] == 22
+    message = record[5:]
+    at = 4 + 2 + 32
+    at += 1 + message[at]  # the session
+    if message[0] == 1:
+        at += 2 + int.from_bytes(message[at : at + 2], "big")  # cipher suites
+        at += 1 + message[at]  # compression
+    else:
+        at += 3
+    end = at + 2 + int.from_bytes(message[at : at + 2], "big")
+    at, found = at + 2, {}
+    while at < end:
+        kind, size = (int.from_bytes(message[i : i + 2], "big") for i in (at, at + 2))
+        found[kind] = message[at + 4 : at + 4 + size]
+        at += 4 + size
+    return found
+
+
+def test_the_key_exchange_is_post_quantum() -> None:
+    said: dict[str, bytes] = {"dialler": b"", "listener": b""}
+
+    async def through_a_proxy(port: int) -> None:
+        async def copy(who: str, source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:
+            while data := await source.read(1 << 16):
+                said[who] += data
+                to.write(data)
+            to.close()
+
+        async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            there = await asyncio.open_connection("127.0.0.1", port)
+            await asyncio.gather(
+                copy("dialler", reader, there[1]), copy("listener", there[0], writer)
+            )
+
+        outer = free_port()
+        async with await asyncio.start_server(pass_on, "127.0.0.1", outer):
+            assert await dialled(outer) == b"hello"
+
+    asyncio.run(with_listener(through_a_proxy))
+    offered, chosen = hello(said["dialler"]), hello(said["listener"])
+    assert chosen[_SUPPORTED_VERSIONS] == b"\3\4", "TLS 1.3"
+    assert int.from_bytes(chosen[_KEY_SHARE][:2], "big") == X25519MLKEM768
+    assert offered[_KEY_SHARE][2:4] == X25519MLKEM768.to_bytes(2, "big"), "offered first"

@@ -1,0 +1,155 @@
+"""The same bytes, cut otherwise, are something else: no digest runs its parts together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tests.party.tables import Codes
+from tests.study.studies import regression, study
+from titan import Network
+from titan.errors import TitanError
+from titan.moments import open_source
+from titan.moments.cell_digests import CellDigests
+from titan.moments.reading import read_all
+from titan.party.private_sums import first_binding
+from titan.party.run import run_identity
+from titan.party.signed_broadcast import SignedBroadcast
+from titan.protocol import Binding, Plan
+from titan.release import Dictionary, Number
+from titan.ring import Ring
+from titan.study import Study
+from titan.study.journal import Journal
+from titan.study.ledger import _fingerprint
+from titan.study.row_digests import DigestRows, RowKey, RowSet
+
+
+def all_differ(found: list[Any]) -> None:
+    assert len(found) > 1
+    for one, other in combinations(found, 2):
+        assert one != other
+
+
+def test_of_the_data_in_a_journal(tmp_path: Path) -> None:
+    splits = [[b"rows"], [b"ro", b"ws"], [b"r", b"ows"], [b"rows", b""], [b"", b"rows"], []]
+    with Journal.open(tmp_path / "journal.db") as journal:
+        all_differ([journal.keyed_digest(parts) for parts in splits])
+        long = bytes(range(256)) * 2
+        all_differ([journal.keyed_digest([long[:at], long[at:]]) for at in range(512)])
+
+
+def test_of_sums_so_far() -> None:
+    """Which entries a sum has, and how many bits, is part of what masks are bound to."""
+    network = Network.cycle(["a", "b", "c"])
+    shapes = [[(64, 4)], [(64, 2), (64, 2)], [(64, 1), (64, 3)], [(128, 2)], [(256, 1)]]
+    chains = []
+    for shape in shapes:
+        plans = [Plan.make(network, Ring(bits), entries) for bits, entries in shape]
+        binding = first_binding(bytes(32), plans)
+        for plan, (bits, entries) in zip(plans, shape, strict=True):
+            binding = binding.after(plan.ring, Ring(bits).from_ints([0] * entries))
+        chains.append(binding.chain)
+    all_differ(chains)
+
+
+def test_of_totals_of_several_sums() -> None:
+    one, ring = Binding.begin(), Ring(64)
+    cut = [[[1, 2, 3]], [[1], [2, 3]], [[1, 2], [3]], [[1], [2], [3]], [[1, 2, 3], []]]
+    chains = []
+    for totals in cut:
+        binding = one
+        for total in totals:
+            binding = binding.after(ring, ring.from_ints(total))
+        chains.append(binding.chain)
+    all_differ(chains)
+    told = [Binding(bytes(32), n).after(ring, ring.from_ints([4])).chain for n in range(300)]
+    all_differ(told)
+
+
+def test_of_which_run_it_is() -> None:
+    """Study, run and nonces have fixed lengths, so that nothing can move between them."""
+    with pytest.raises(ValueError, match="digests of 32 bytes"):
+        Binding.begin(b"a" * 31, b"b" * 33)
+    nonces = [bytes([n]) * 32 for n in range(3)]
+    all_differ([run_identity(b"s" * 36, order) for order in (nonces, nonces[::-1], nonces[:2])])
+
+
+def test_of_what_is_signed() -> None:
+    """Who says what in which run: signatures of one fit no other."""
+    network = Network.cycle(["a", "b", "c"])
+
+    def data(kind: str, context: bytes, origin: int, content: bytes) -> bytes:
+        told = SignedBroadcast(kind, network, 0, Codes(0), context, 99, TitanError)
+        return told._data(origin, content)
+
+    run, identity = bytes(36), bytes(32)
+    all_differ(
+        [
+            data("NONCE", run, 0, b"\1" + bytes(31)),
+            data("NONCE", run, 1, bytes(32)),
+            data("AGREED", identity, 0, bytes(32)),
+            data("ANSWER", identity, 0, bytes(32)),
+            data("ANSWER", identity, 0, bytes(33)),
+        ]
+    )
+
+
+def test_of_a_study() -> None:
+    plain = study(formula="y ~ ab + c", ranges={"ab": ("0", "9"), "c": ("0", "9")})
+
+    def of(formula: str, name: str = "", title: str = "ab") -> Study:
+        read = [word for word in formula.replace("~", "+").split() if word != "+"]
+        columns = Dictionary.of({column: Number.read("0", "9", "1") for column in read})
+        asked = (regression(formula, name=name or "q1"),)
+        return replace(plain, questions=asked, columns=columns, title=title)
+
+    all_differ(
+        [
+            of("y ~ ab + c").digest,
+            of("y ~ a + bc").digest,
+            of("y ~ a + b + c").digest,
+            of("y ~ ab + c", "q").digest,
+            of("y ~ ab + c", title="a").digest,
+        ]
+    )
+
+
+# -- rows -------------------------------------------------------------------------------------
+
+
+def row_set(**columns: list[Any]) -> RowSet:
+    source = open_source(pa.table(columns))
+    reading = DigestRows({"q": None}, {name: {} for name in columns}, RowKey(bytes(32)))
+    (own,) = read_all(source, [reading])
+    return RowSet.of(own, "q", list(columns))
+
+
+def test_of_a_row() -> None:
+    """What stands in one cell never counts as standing in the next, nor as zeros behind it."""
+    rows = [("ab", "c"), ("a", "bc"), ("abc", ""), ("", "abc"), ("c", "ab")]
+    all_differ([row_set(x=[x], z=[z]).digests.tolist() for x, z in rows])
+    digits = [("1", "12"), ("11", "2"), ("112", None), (None, "112"), ("12", "1")]
+    all_differ([row_set(x=[x], z=[z]).digests.tolist() for x, z in digits])
+
+
+def test_of_a_text() -> None:
+    short = ["a", "a\0", "a\0\0", "", "\0", "\0" * 8, "a" * 8]
+    long = ["a" * 8 + "\0", "a" * 16, "a" * 16 + "\0", "\0" * 16, "\0" * 9]
+    for texts in (short, short + long):  # the short ones are digested another way
+        found = CellDigests(bytes(32)).texts("value", "", pa.array(texts, pa.string()))
+        all_differ([tuple(each) for each in found.tolist()])
+
+
+def test_of_rows_over_columns() -> None:
+    """Under which names rows are kept is part of which rows they are."""
+    digests = np.arange(3, dtype=np.uint64)
+    names = [("ab", "c"), ("a", "bc"), ("abc",), ('ab", "c',), ("c", "ab"), ()]
+    parts: dict[str, Any] = {}
+    all_differ([_fingerprint(RowSet(columns, digests, parts)) for columns in names])
+    all_differ([_fingerprint(RowSet(("a",), digests[:n], parts)) for n in range(4)])
