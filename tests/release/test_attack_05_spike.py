@@ -190,7 +190,7 @@ def test_its_hospital_vetoes_before_the_gram_matrix_leaves(
 
 
 def test_in_a_rehearsal_the_hospital_is_told_which_row_it_is() -> None:
-    """Four real parties; who sees all of them sees the reason of one that has it."""
+    """Four real parties; who sees all of them sees the reason of the one that has it."""
     file = datasets.path("heart_disease")
     formula = f"thalach ~ I({SPIKE}+1e-20)"
     done = command(
@@ -200,5 +200,5 @@ def test_in_a_rehearsal_the_hospital_is_told_which_row_it_is() -> None:
     assert json.loads(done.stdout)["refused"] == {
         "rule": "leverage", "question": "q1", "cell": None,
     }  # fmt: skip
-    assert "of all own rows, these stand alone in the model's columns" in done.stderr
+    assert "of all own rows, these stand alone" in done.stderr
     assert "the other parties learned only that some party refuses" in done.stderr

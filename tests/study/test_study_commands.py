@@ -137,7 +137,6 @@ def test_a_study_is_not_overwritten_by_accident(cards: Path) -> None:
         (["--ask", "ridge: y ~ a; alpha=1/3"], "not a decimal number"),
         (["--ask", "describe: age; bins=age=0:1e30:1"], "too many"),
         (["--ask", "regression: y ~ a; name=q1"], "another question is called 'q1'"),
-        (["--ask", "regression: y ~ a; cov_type=cluster"], "not offered over a network"),
         (["--pull", "north"], "no such link"),
         (["--pull", "north,north"], "no such link"),
         (["--release", "rows"], "release is 'rows'"),
@@ -153,6 +152,14 @@ def test_a_study_that_cannot_be_is_not_written(
     done = titan("study", "new", *CARDS, *REST, *words, cwd=cards)
     assert done.returncode == 1
     assert message in done.stderr
+    assert not (cards / "study.toml").exists()
+
+
+def test_what_a_rule_of_release_forbids_has_its_own_status(cards: Path) -> None:
+    asked = ["--ask", "regression: y ~ a; cov_type=cluster"]
+    done = titan("study", "new", *CARDS, *REST, *asked, cwd=cards)
+    assert done.returncode == 3
+    assert "not offered over a network of 4 parties" in done.stderr
     assert not (cards / "study.toml").exists()
 
 

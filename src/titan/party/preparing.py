@@ -14,7 +14,7 @@ from typing import Any
 from titan.errors import DataError, InputError
 from titan.joint.explanations import explained
 from titan.joint.meeting import Parts
-from titan.joint.regression import RowsPart
+from titan.joint.pooled_model import RowsPart
 from titan.listing import listing
 from titan.moments import Model, Source, open_source
 from titan.moments.collecting import CollectMoments

@@ -192,16 +192,23 @@ class CellCounts:
             start = stop
 
     def possible(self, counts: Sequence[int], parties: int) -> bool:
-        """Whether rows can have these counts: a table holds them all, but for those of weight 0."""
-        rows, start, fits = counts[0], 1, all(n >= 0 for n in counts)
-        for table in self.tables:
-            stop = start + prod(table.shape)
-            there = sum(counts[start:stop])
-            fits &= there == rows or (self.weights is not None and there < rows)
-            start = stop
+        """Whether rows can have these counts: every table holds all of them."""
+        rows, after = counts[0], 1 + sum(prod(table.shape) for table in self.tables)
+        none = counts[after] if self.weightless else 0
+        fits = min(counts) >= 0 and self._holds(counts, 1, rows - none)
+        if self.weightless:
+            fits &= self._holds(counts, after + 1, none)
         start = self.entries - 2 * len(self.digits)
         off = [counts[at : at + 2] for at in range(start, self.entries, 2)]
         return fits and all(n <= rows and who <= min(n, parties) for n, who in off)
+
+    def _holds(self, counts: Sequence[int], start: int, rows: int) -> bool:
+        for table in self.tables:
+            stop = start + prod(table.shape)
+            if sum(counts[start:stop]) != rows:
+                return False
+            start = stop
+        return True
 
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """What only some parties may have, and how many do."""
