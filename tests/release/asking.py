@@ -99,7 +99,9 @@ def ask(
     study = study_of(parties, columns, *asked, **changes)
     meeting = Watched(study.meeting.computations, study.meeting.budget)
     parts = [(name, _prepared(meeting, rows)) for name, rows in parties.items()]
-    refused, states, cost = None, (), None
+    refused: ReleaseError | None = None
+    states: tuple[State, ...] = ()
+    cost: Cost | None = None
     try:
         found = together(meeting, parts, study.settings)
         states, cost = found.answer, found.cost

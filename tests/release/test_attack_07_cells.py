@@ -90,7 +90,7 @@ def unrefused(data: Mapping[str, Rows], formula: str, **options: Any) -> Regress
     return titan.fit(data, network, formula=written, tau=1, allow_small=True, **options)
 
 
-def sums(fit: Regression, column: str) -> tuple[Fraction, Fraction]:
+def sums(fit: Regression, column: str) -> tuple[Any, Any]:
     """Σ column² and Σ column · y, to within rounding."""
     pooled, at = fit.moments, fit.moments.index(column)
     two = Fraction(2) ** pooled.scales[at]
@@ -183,7 +183,7 @@ def test_a_flag_for_weights_that_one_patient_has() -> None:
     assert {refusal.rule for refusal in ended.owners.values()} == {"rows_per_party"}
 
 
-def differ(data: Mapping[str, Rows], weights: str) -> list[Fraction]:
+def differ(data: Mapping[str, Rows], weights: str) -> list[Any]:
     """Σ (1 - w) x² and Σ (1 - w) x y: those of patients whose weight is not 1."""
     plain, weighted = (unrefused(data, "y ~ 0 + x", weights=w) for w in (None, weights))
     return [a - b for a, b in zip(sums(plain, "x"), sums(weighted, "x"), strict=True)]

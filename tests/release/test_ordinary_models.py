@@ -151,9 +151,10 @@ BEFORE = 4792, 7952
 
 def test_half_of_what_it_took() -> None:
     robust = regression("thalach ~ age + sex", name="main", cov_type="HC0")
-    both = Question("describe", "table", (("columns", ("age", "sex")),)), robust
+    table = Question("describe", "table", (("columns", ("age", "sex")),))
+    both: tuple[tuple[str | Question, ...], ...] = ((table, robust), (ALL,))
     hospitals = parties("heart_disease")
-    for asked, before in zip((both, (ALL,)), BEFORE, strict=True):
+    for asked, before in zip(both, BEFORE, strict=True):
         ended = ask(hospitals, HEART, *asked, network=titan.Network.cycle(list(hospitals)))
         assert ended.cost is not None
         assert 2 * ended.cost.bytes_sent.largest <= before

@@ -43,8 +43,6 @@ Parts = Mapping[str, Any]
 Beside = Callable[[Source, Sequence[str]], Sequence[Reading[Any, Any]]]
 """From a source, and the computations that read it: what else is read, one for each or none."""
 VETO = "a party refuses to go on, for a reason in its rows"
-_LEAST_BITS = 48
-"""Two vetoes cancel each other with a chance of one in 2^48."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +77,8 @@ class Meeting:
     computations: tuple[tuple[str, Computation[Any, Any, Any]], ...]
     budget: Callable[[], Budget] | None = field(default=None, compare=False, repr=False)
     """What made columns of all questions together may tell, where that is limited."""
+    least_bits: int = 48
+    """Of a sum's ring: two vetoes cancel each other with a chance of one in 2^48."""
 
     @cached_property
     def stages(self) -> tuple[int, ...]:
@@ -92,7 +92,7 @@ class Meeting:
     def _sum(self, n: int) -> Sum:
         """The sums of this stage, and the veto's entry."""
         sums = {self.computations[at][0]: sum_ for at, _, sum_, _ in self._places(n)}
-        ring = Ring(max(_LEAST_BITS, *(sum_.ring.bits for sum_ in sums.values())))
+        ring = Ring(max(self.least_bits, *(sum_.ring.bits for sum_ in sums.values())))
         units = {sum_.unit / (1 << (ring.bits - sum_.ring.bits)) for sum_ in sums.values()}
         alone = len(self.computations) == 1
         return Sum(

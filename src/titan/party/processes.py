@@ -138,7 +138,7 @@ def _fail(child: _Child) -> NoReturn:
         if status != ReleaseError.exit_status:
             raise TitanError(what, hint=hint)
         refusal = ReleaseError(what, hint=hint)
-        vars(refusal).update(_refused(child.out))
+        vars(refusal).update(_refused(bytes(child.out)))
         raise refusal
     how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
     raise TitanError(f'"{child.name}" {how}' + (f": {child.lines[-1]}" if child.lines else ""))
