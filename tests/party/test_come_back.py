@@ -31,7 +31,7 @@ class KilledError(Exception):
 # -- killed at chosen points ------------------------------------------------------------------
 
 
-def _dies(kind: type, method: str, when: Callable[[Any], bool], *, after: bool) -> Any:
+def dies(kind: type, method: str, when: Callable[[Any], bool], *, after: bool) -> Any:
     """Patch a method of north's so that it dies there once."""
     whole, died = getattr(kind, method), list[bool]()
 
@@ -82,7 +82,7 @@ def test_killed_and_back_with_the_same_answer(tmp_path: Path, point: str) -> Non
     async def trial() -> None:
         g = Gathering(tmp_path)
         others = [g.joining(name) for name in NAMES if name != "north"]
-        with _dies(kind, method, when, after=after):
+        with dies(kind, method, when, after=after):
             with pytest.raises(KilledError):
                 await g.join("north")
             g.shown.pop("north", None)
@@ -116,7 +116,7 @@ def test_a_lost_journal_is_told_to_all_and_the_next_run_works(tmp_path: Path, li
         g = Gathering(tmp_path, changes=changes)
         others = [g.joining(name) for name in ("east", "south")]
 
-        with _dies(DurableSession, "accept", has_a_mask, after=True), pytest.raises(KilledError):
+        with dies(DurableSession, "accept", has_a_mask, after=True), pytest.raises(KilledError):
             await g.join("north")
         shutil.rmtree(g.run_folder("north"))
         with pytest.raises(PeerError, match="north lost its journal; agree on run 2"):
@@ -140,7 +140,7 @@ def test_changed_data_are_refused_and_the_old_ones_go_on(tmp_path: Path) -> None
     async def trial() -> None:
         g = Gathering(tmp_path)
         others = [g.joining(name) for name in NAMES if name != "north"]
-        with _dies(DurableSession, "accept", norths, after=True), pytest.raises(KilledError):
+        with dies(DurableSession, "accept", norths, after=True), pytest.raises(KilledError):
             await g.join("north")
         g.write("north", rows("north", 13))
         with pytest.raises(DataError, match="the data changed since the run began"):

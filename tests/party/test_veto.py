@@ -6,18 +6,23 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from tests.party.loopback import NAMES, Gathering, run
 from tests.party.tables import Codes, fixed
+from tests.party.test_come_back import KilledError, dies, norths
 from titan import Network
 from titan.errors import ReleaseError, TitanError, VetoError
 from titan.joint import Task
 from titan.joint.meeting import Refused
+from titan.party import run_to_answer
+from titan.party.durable_session import DurableSession
 from titan.party.run import Run
 from titan.party.session import Session
 from titan.study.journal import Journal
+from titan.study.ledger import Ledger
 
 RECOVERIES = ["topk", "flood", "tree"]
 LEVELS = "y ~ x + C(g, levels=['u', 'v'])"
@@ -110,7 +115,8 @@ def test_a_cell_of_ones_own_is_refused_after_the_counts(tmp_path: Path) -> None:
         }  # fmt: skip
         assert checks["rows_per_party"]["found"] is None
         assert ("veto" in checks) == (name != "east")
-        assert checks["cells"]["passed"] == (name != "east")
+        assert checks["cells"]["passed"], "of all rows together"
+        assert checks["cells_of_others"]["passed"] is (False if name == "east" else None)
 
 
 def test_everybody_s_result_says_the_same(tmp_path: Path) -> None:
@@ -163,3 +169,61 @@ def test_other_rows_do_not_take_a_veto_back(tmp_path: Path) -> None:
     g.write("east", rows)
     with pytest.raises(TitanError, match="changed since the run began"):
         run(g.join("east", wait=0.3))
+
+
+# -- killed, and back -------------------------------------------------------------------------
+
+
+def of_one_party(g: Gathering, name: str) -> str:
+    """Level v in nobody else's rows."""
+    for each in NAMES:
+        header, *lines = (g.folder / f"{each}.csv").read_text().splitlines()
+        levels = "vvvvvvuuuuuu" if each == name else "u" * 12
+        own = [f"{line},{level}" for line, level in zip(lines, levels, strict=True)]
+        g.write(each, "\n".join([f"{header},g", *own]) + "\n")
+    return "cells"
+
+
+def two_far_away(g: Gathering, name: str) -> str:
+    """Neither stands alone among the own rows, and both weigh much among all."""
+    header, _, _, *lines = (g.folder / f"{name}.csv").read_text().splitlines()
+    g.write(name, "\n".join([header, "9999,5,5", "9998,7,9", *lines]) + "\n")
+    return "leverage"
+
+
+REASONS = [(too_few, "y ~ x"), (of_one_party, LEVELS), (two_far_away, "y ~ x")]
+
+
+@pytest.mark.parametrize("solver", [None, "east"])
+@pytest.mark.parametrize("who", ["north", "east"])
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_killed_in_the_sum_that_is_vetoed(
+    tmp_path: Path, stage: int, who: str, solver: str | None
+) -> None:
+    """North dies in it and comes back: all learn the same, and it counts once in every ledger."""
+    why, formula = REASONS[stage]
+    g = Gathering(tmp_path, changes={"formula": formula, "solver": solver})
+    rule = why(g, who)
+
+    def summing(it: DurableSession) -> bool:
+        if not (norths(it) and isinstance(it.session, Session)):
+            return False
+        return len(it.session.totals) == stage and it.session.sums.agent is not None
+
+    async def trial() -> dict[str, Any]:
+        others = [g.joining(name) for name in ("east", "south")]
+        with dies(DurableSession, "accept", summing, after=True):
+            with pytest.raises(KilledError):
+                await g.join("north")
+            found = await asyncio.gather(g.join("north"), *others, return_exceptions=True)
+        return dict(
+            zip(["north", *(name for name in NAMES if name != "north")], found, strict=True)
+        )
+
+    with patch.object(run_to_answer, "_GRACE", 0.5):  # for last messages of those who have left
+        errors = run(trial())
+    for name in NAMES:
+        assert errors[name].rule == (rule if name == who else "veto")
+        with Ledger.open(g.folder / f"{name}.ledger") as ledger:
+            assert [(each.run, each.vetoed) for each in ledger.recorded()] == [(1, True)]
+    assert len({(g.run_folder(name) / "result.json").read_bytes() for name in NAMES}) == 1

@@ -72,9 +72,10 @@ def with_refusal(checks: Iterable[Check], refusal: ReleaseError | None) -> list[
     found = list(checks)
     if refusal is None:
         return found
-    for at, check in enumerate(found):
-        if check.rule == refusal.rule and check.question in (None, refusal.question):
+    rule = refusal.rule or "release"
+    for at, check in enumerate(found):  # "cells" may be those of others: what has passed is not it
+        of_question = check.question in (None, refusal.question)
+        if of_question and rule in check.rule and check.passed is None:
             found[at] = replace(check, passed=False)
             return found
-    failed = Check(refusal.rule or "release", None, None, False, refusal.question or None)
-    return [*found, failed]
+    return [*found, Check(rule, None, None, False, refusal.question or None)]
