@@ -7,6 +7,8 @@ Aᵀb, in a fraction of a second. What it finds is refused; what is not refused,
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from math import prod
 from typing import Any
 
 import pytest
@@ -175,3 +177,19 @@ def test_ordinary_models_of_the_patients_pass(formula: str) -> None:
     model = known.model(formula)
     rounding = MadeColumns.of(model, known, PRECISION).rounding
     Budget.of([(model, rounding, True)], known).check(len(ROWS), lambda columns: 150)
+
+
+@pytest.mark.parametrize("formula", ["y ~ a:b:c + d:e:f + a", "y ~ a:b:c:d:e:f"])
+def test_the_table_of_many_columns_is_large(formula: str) -> None:
+    """Its bits are a small difference of numbers far beyond what a float holds."""
+    known = Dictionary.of({name: Number.read("0", "1000", "0.1") for name in "abcdefy"})
+    model = known.model(formula)
+    made = MadeColumns.of(model, known, PRECISION)
+    found = Budget.of([(model, made.rounding, True)], known)
+    found.check(5000)
+    six = tuple("abcdef"), None
+    (whole,) = [share for share in found.shares if (share.raw, share.linear) == six]
+    rows, points = 900, 3600**6
+    tables = Fraction(prod(range(points, points + rows)), prod(range(1, rows + 1)))
+    bits = tables.numerator.bit_length() - tables.denominator.bit_length()
+    assert abs(whole._limit(rows, 1) - 0.3 * bits) < 1

@@ -21,16 +21,19 @@ its own, with the rows of the smallest cell.
 """
 
 # Rule 1: all of this is public: it follows from the study and the counts that its first sum opens.
-# Rule 2: the same everywhere: whole numbers, and logarithms of them rounded to whole bits.
+# Rule 2: the same everywhere: determinants are exact, and logarithms have so many bits that a float
+#         is the nearest one, where a machine's own may be another.
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import e, exp2, inf, lgamma, log, log2, pi, prod
+from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,17 +45,18 @@ from titan.release.dictionary import Column, points
 from titan.release.made import Rounding
 from titan.release.opened import POINTS, Entry, Values, opened
 
+if TYPE_CHECKING:
+    from flint import arb
+
 SHARE = Fraction(3, 10)
 _ROWS_TO_POINTS = 4  # a grid is believed to spread rows over no more than so many points for each
 _MOST_ENTRIES = 40  # whose dependence is looked at
 _PARTS = 2, 4, 8
 _LEAST_POINTS = 8  # of a part that is looked at by itself
 _MOST_ROWS = 10_000_000
-_NOISE = log2(2 * pi * e)
+_PRECISION = 256
 Least = Callable[[frozenset[str]], int | None]
 """The rows of the smallest cell that is not empty, by these columns; None where not counted."""
-Minors = tuple[float, ...]
-"""log₂ of the coefficients of det(1 + t C), sums of principal minors: none is negative."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Share:
     """How many these are."""
     points: tuple[int, ...]
     """Of the grid of each raw column."""
-    variance: float
+    variance: Fraction
     """Of the linear column, in units; 1 without."""
     functions: tuple[Values, ...] = field(repr=False)
     """Of the entries, each once."""
@@ -104,39 +108,39 @@ class Share:
         return most
 
     @cached_property
-    def _all(self) -> Minors:
-        return _minors(self.functions, range(POINTS), centred=self.linear is None)
+    def _all(self) -> Determinant:
+        return Determinant.of(self.functions, range(POINTS), centred=self.linear is None)
 
     @property
     def _parts(self) -> list[int]:
         return [part for part in _PARTS if prod(self.points) >= _LEAST_POINTS * part]
 
     @cached_property
-    def _others(self) -> list[Minors]:
+    def _others(self) -> list[Determinant]:
         """Without the part of the points whose values have most bits, apart from the usual one."""
         usual = [(f, sorted(f)[POINTS // 2]) for f in self.functions]
         weight = [sum((f[at] - x).bit_length() for f, x in usual) for at in range(POINTS)]
         order = sorted(range(POINTS), key=weight.__getitem__)
         kept = [order[: POINTS - POINTS // part] for part in self._parts]
-        return [_minors(self.functions, at, centred=self.linear is None) for at in kept]
+        return [Determinant.of(self.functions, at, centred=self.linear is None) for at in kept]
 
-    def _bits(self, minors: Minors, rows: int) -> float:
-        t = log2(rows * self.variance)
-        terms = [coefficient + k * t for k, coefficient in enumerate(minors)]
-        most = max(terms)
-        total = most + log2(sum(exp2(term - most) for term in terms))
-        return (self.entries * _NOISE + total) / 2
+    def _bits(self, determinant: Determinant, rows: int) -> float:
+        with _precise():
+            told = determinant.log2(rows * self.variance)
+            return float((self.entries * _log2(_noise()) + told) / 2)
 
     def _limit(self, rows: int, part: int) -> float:
         """Of a part of the points, with as large a part of the rows."""
-        there = rows / part
-        grid = prod(min(each, _ROWS_TO_POINTS * rows) for each in self.points) / part
-        if self.linear is None:
-            table = (lgamma(there + grid) - lgamma(there + 1) - lgamma(grid)) / log(2)
-        else:
-            spread = exp2(_NOISE) * max(there / grid, 1) * self.variance
-            table = min(grid, there) * log2(1 + spread) / 2
-        return float(SHARE) * table
+        points = prod(min(each, _ROWS_TO_POINTS * rows) for each in self.points)
+        there, grid = Fraction(rows, part), Fraction(points, part)
+        with _precise(2 * points.bit_length()):
+            if self.linear is None:
+                logs = [_arb(x).lgamma() for x in (there + grid, there + 1, grid)]
+                table = (logs[0] - logs[1] - logs[2]) / _arb(2).log()
+            else:
+                spread = _noise() * _arb(max(there / grid, Fraction(1)) * self.variance)
+                table = _arb(min(grid, there)) * _log2(1 + spread) / 2
+            return float(_arb(SHARE) * table)
 
     def __str__(self) -> str:
         what = "rows" if self.linear is None else f"the sum of {self.linear}"
@@ -223,33 +227,42 @@ def _shares(entries: Sequence[Entry], columns: Mapping[str, Column]) -> Iterator
         found = [f for f in told if f is not None]
         # a peak may stand between the points at which functions are compared: it tells something
         functions = [*dict.fromkeys(f for f in found if any(f)), *(f for f in found if not any(f))]
-        variance = 1.0 if linear is None else max(points(columns[linear]) ** 2 - 1, 3) / 12
+        most = 0 if linear is None else points(columns[linear])
+        variance = Fraction(max(most**2 - 1, 3), 12) if most else Fraction(1)
         if max(grids) > 2:
             of = tuple(sorted(raw)), linear, tuple(sorted(cells))
             yield Share(*of, levels, grids, variance, tuple(functions))
 
 
-def _minors(functions: Sequence[Values], at: Sequence[int], *, centred: bool) -> Minors:
-    """Of Cov F, or of E F Fᵀ, as far as these points have a part in them.
+@dataclass(frozen=True)
+class Determinant:
+    """det(1 + t C), with C the matrix Cov F, or E F Fᵀ, as far as some points have a part in it."""
 
-    Rows are known, so that where they are counted a constant tells nothing.
-    """
-    from flint import fmpz_mat
+    minors: tuple[int, ...]
+    """The coefficients, sums of principal minors of unit · C: none is negative."""
+    diagonal: tuple[int, ...]
+    """Of further entries: a determinant is at most the product of its diagonal."""
+    unit: int
 
-    rows, unit = [[f[k] for k in at] for f in functions], log2(POINTS)
-    if centred:
-        rows, unit = list(map(_centred, rows)), unit + 2 * log2(len(at))
-    F = fmpz_mat(rows[:_MOST_ENTRIES])
-    C = F * F.transpose()
-    n, polynomial = C.nrows(), C.charpoly()
-    sums = [abs(int(polynomial[n - k])) for k in range(n + 1)]
-    found = [log2(x) - k * unit if x else -inf for k, x in enumerate(sums)]
-    for row in rows[_MOST_ENTRIES:]:  # a determinant is at most the product of its diagonal
-        square = sum(x * x for x in row)
-        size = log2(square) - unit if square else -inf
-        pairs = zip([*found, -inf], [-inf, *(x + size for x in found)], strict=True)
-        found = [_added(*pair) for pair in pairs]
-    return tuple(found)
+    @classmethod
+    def of(cls, functions: Sequence[Values], at: Sequence[int], *, centred: bool) -> Determinant:
+        """Rows are known, so that where they are counted a constant tells nothing."""
+        from flint import fmpz_mat
+
+        rows, unit = [[f[k] for k in at] for f in functions], POINTS
+        if centred:
+            rows, unit = list(map(_centred, rows)), unit * len(at) ** 2
+        F = fmpz_mat(rows[:_MOST_ENTRIES])
+        C = F * F.transpose()
+        n, polynomial = C.nrows(), C.charpoly()
+        minors = tuple(abs(int(polynomial[n - k])) for k in range(n + 1))
+        return cls(minors, tuple(sum(x * x for x in row) for row in rows[_MOST_ENTRIES:]), unit)
+
+    def log2(self, t: Fraction) -> arb:
+        p, q, n = t.numerator, t.denominator * self.unit, len(self.minors) - 1
+        whole = sum(minor * p**k * q ** (n - k) for k, minor in enumerate(self.minors))
+        found = _log2(_arb(Fraction(whole, q**n)))
+        return found + sum((_log2(_arb(1 + Fraction(p * x, q))) for x in self.diagonal), _arb(0))
 
 
 def _centred(values: Sequence[int]) -> list[int]:
@@ -258,7 +271,29 @@ def _centred(values: Sequence[int]) -> list[int]:
     return [count * x - total for x in values]
 
 
-def _added(a: float, b: float) -> float:
-    """log₂(2^a + 2^b)."""
-    high, low = max(a, b), min(a, b)
-    return high if low == -inf else high + log2(1 + exp2(low - high))
+# -- logarithms ---------------------------------------------------------------------------------
+
+
+def _precise(more: int = 0) -> AbstractContextManager[None]:
+    import flint
+
+    context: AbstractContextManager[None] = flint.ctx.workprec(_PRECISION + more)
+    return context
+
+
+def _arb(number: Fraction | int) -> arb:
+    from flint import arb
+
+    exact = Fraction(number)
+    return arb(exact.numerator) / exact.denominator
+
+
+def _noise() -> arb:
+    """2πe: half its logarithm is the entropy of a normal number of variance 1."""
+    from flint import arb
+
+    return 2 * arb.pi() * arb(1).exp()
+
+
+def _log2(number: arb) -> arb:
+    return number.log() / _arb(2).log()
