@@ -22,7 +22,10 @@ from titan.joint.description import ColumnSummary, Description
 from titan.joint.explanations import explained
 from titan.joint.kinds import Question, Setting
 from titan.joint.on_grid import Bins
+from titan.joint.settings import SumSettings
+from titan.joint.together import together
 from titan.moments import open_source
+from titan.network import Network
 from titan.release import Category, Column, Dictionary, Flag, Number, Time
 from titan.release.policy import DEFAULT, NONE
 from titan.results import decode, encode
@@ -243,7 +246,8 @@ def asked(text: dict[str, Any], limits: Any = DEFAULT, parties: int = 2) -> Desc
 
 def test_counts_come_first_and_the_sizes_of_sums_are_known_before() -> None:
     counts, totals = asked({"columns": ("age", "bmi", "sex"), "bins": ("age=0:120:40",)}).sums
-    assert (counts.name, counts.entries) == ("counts", 1 + (1 + 3) + 1 + (1 + 3))
+    assert (counts.name, counts.entries) == ("counts", 1 + (1 + 3 + 6) + (1 + 6) + (1 + 3))
+    assert "the rows and parties off coarser grids of age, bmi" in counts.opens
     assert counts.ring.bits == 42
     assert (totals.name, totals.entries) == ("totals", 4)
     assert totals.ring.bits == (600**2 << 40).bit_length() + 1
@@ -482,3 +486,23 @@ def test_ranges_are_those_of_all_tables() -> None:
     assert found["x"].total == 5 + 900 - Fraction(1, 4)
     flags = titan.describe({"yes": np.array([True, False, True])})
     assert flags["yes"].levels == (("0", 1), ("1", 2))
+
+
+@pytest.mark.parametrize("own", [0, 1, 3])
+def test_nobody_s_last_digits_stand_alone(own: int) -> None:
+    """Of four parties who weigh to 0.1 kg, some hold pounds: below 0.1 the sum is theirs."""
+    kg, pounds = [50 + Fraction(n, 10) for n in range(40)], Fraction("0.45359237")
+    tables = [
+        {"w": [float(round(x / pounds) * pounds if party < own else x) for x in kg]}
+        for party in range(4)
+    ]
+    known = Dictionary.of({"w": number("0", "300", "0.00000001")})
+    setting = Setting(("a", "b", "c", "d"), known, DEFAULT)
+    computation = Question.of("describe", "", {"columns": ("w",)}, known).computation(setting)
+    parts = [computation.prepare(open_source(table)) for table in tables]
+    if own == 1:
+        with pytest.raises(ReleaseError, match="in the rows of 1 party only") as caught:
+            together(computation, parts, SumSettings(Network.cycle(4)))
+        assert caught.value.rule == "digits"
+    else:
+        assert together(computation, parts, SumSettings(Network.cycle(4))).answer.nobs == 160

@@ -137,13 +137,19 @@ def _or_otherwise(policy: Policy) -> Iterator[None]:
         raise
 
 
-def check_several(asked: Sequence[tuple[PooledModel, Opened, RowsPart]]) -> None:
-    """What one question tells may be taken from what another does, so all are looked at as one."""
+def check_several(
+    asked: Sequence[tuple[PooledModel, Opened, RowsPart]], beside: Sequence[ModelRows] = ()
+) -> None:
+    """What one question tells may be taken from what another does, so all are looked at as one.
+
+    `beside` are numbers that are summed as they are, by a table of the same rows.
+    """
     with_rows = [each for each in asked if each[0].checks.rows is not None and each[1].counts]
-    if len(with_rows) < 2:
+    if not with_rows or len(with_rows) + len(beside) < 2:
         return
     first, _, part = with_rows[0]
     rows = [model.checks.rows for model, _, _ in with_rows if model.checks.rows is not None]
+    rows += beside
     counted = [(m.checks.cells, part.counts, opened.counts) for m, opened, part in with_rows]
     check_own_leverage(first.policy, rows, part, counted)
 

@@ -19,112 +19,32 @@ from itertools import islice
 from operator import add
 from typing import Any, Unpack
 
-import numpy as np
-
 from titan.errors import InputError, PlanError
 from titan.inputs import network_for, sources, texts
+from titan.joint.column_asked import ColumnAsked, columns_asked
 from titan.joint.computation import Sum
 from titan.joint.description import ColumnSummary, Description
 from titan.joint.equations import MOST_ROWS
 from titan.joint.explanations import Explanation, Item
 from titan.joint.kinds import TEXTS, Asked, Setting, kind
-from titan.joint.on_grid import Bins, BinsGiven, OnGrid
+from titan.joint.on_grid import Bins, BinsGiven
 from titan.joint.settings import SumOptions, SumSettings, refuse_without_network
 from titan.joint.together import alone, together
 from titan.leastsquares.dependence import no_rows
 from titan.listing import listing
-from titan.moments import Source, open_source
-from titan.moments.cells import Cells
+from titan.moments import Model, Source, open_source
+from titan.moments.expressions import quoted
 from titan.moments.reading import Reading, read
+from titan.moments.rows import ModelRows
 from titan.moments.sources import Block
-from titan.moments.terms import Level
 from titan.network import Network
-from titan.release import Category, Column, Dictionary, Flag
+from titan.release import Column, Dictionary, Flag, Number
 from titan.release.draft import draft
 from titan.release.evidence import Check, checks_of
 from titan.release.policy import NONE, Policy, policy_for
 from titan.ring import Residues, Ring
 
 Totals = tuple[Sequence[int], ...]
-
-
-# -- one column -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ColumnAsked:
-    """What is counted of a column: its levels; or of numbers their sums, and perhaps their bins."""
-
-    name: str
-    column: Column
-    levels: tuple[Level, ...] = ()
-    numbers: OnGrid | None = None
-    bins: Bins | None = None
-
-    @classmethod
-    def of(cls, name: str, known: Dictionary, bins: Bins | None) -> ColumnAsked:
-        """InputError where the dictionary does not say enough."""
-        if name not in known:
-            raise InputError(
-                f"the data dictionary does not say what {name!r} is",
-                hint=f"a number: --range {name}=0:120 --step {name}=1; "
-                f"a category: --levels {name}=a,b",
-            )
-        column = known[name]
-        if isinstance(column, Flag):
-            return cls(name, column, tuple(Level(Fraction(n), str(n)) for n in (0, 1)))
-        if isinstance(column, Category):
-            return cls(name, column, tuple(Level(text, text) for text in column.levels))
-        return cls(name, column, numbers=OnGrid.of(name, known), bins=bins)
-
-    @property
-    def cells(self) -> int:
-        """How many levels or cells of a histogram are counted."""
-        return len(self.levels) or len(self.bins or ())
-
-    def read(self, cells: Cells) -> tuple[list[int], list[int], int]:
-        """Missing values, then the rows of each cell; Σx and Σx²; how many values were rounded."""
-        if self.numbers is None:
-            codes, gaps = cells.codes(self.levels)
-            counts = np.bincount(codes[~gaps], minlength=len(self.levels))
-            return [int(gaps.sum()), *counts.tolist()], [], 0
-        values, gaps, rounded = self.numbers.read(cells)
-        binned = [] if self.bins is None else self.bins.count(values, self.numbers.size.unit)
-        if self.numbers.size.most**2 * max(len(values), 1) >= 2**63:
-            values = values.astype(object)
-        totals = [int(values.sum()), int((values * values).sum())]
-        return [int(gaps.sum()), *binned], totals, rounded
-
-    def summary(self, rows: int, counts: Sequence[int], totals: Sequence[int]) -> ColumnSummary:
-        missing, *cells = counts
-        unit = getattr(self.column, "unit", "")
-        found = ColumnSummary(self.name, self.column.kind, missing, rows - missing, unit)
-        if self.levels:
-            texts = [level.text for level in self.levels]
-            found = replace(found, levels=tuple(zip(texts, cells, strict=True)))
-        if self.bins is not None:
-            found = replace(found, edges=self.bins.edges, histogram=tuple(cells))
-        if self.numbers is not None and totals:
-            one = self.numbers.size.unit
-            found = replace(found, total=totals[0] * one, squares=totals[1] * one**2)
-        return found
-
-
-def columns_asked(
-    names: Sequence[str], bins: Mapping[str, Bins], known: Dictionary
-) -> tuple[ColumnAsked, ...]:
-    twice = [name for name in names if list(names).count(name) > 1]
-    if twice or not names:
-        found = f"the column {twice[0]!r} stands twice" if twice else "no column is named"
-        raise InputError(found, hint="name every column once")
-    asked = tuple(ColumnAsked.of(name, known, bins.get(name)) for name in names)
-    unused = [name for name in bins if not any(e.name == name and e.bins for e in asked)]
-    if unused:
-        raise InputError(
-            f"bins of {unused[0]!r}, which is not a column of numbers here",
-            hint="name it among the columns; levels and flags are counted without bins",
-        )
-    return asked
 
 
 # -- one party's rows -------------------------------------------------------------------------
@@ -138,6 +58,7 @@ class RowsCounted:
     rounded: Mapping[str, int]
     """How many values of a column lay between grid points; only their owner is told."""
     owner: str = ""
+    source: Source | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> int:
@@ -177,6 +98,7 @@ class Describing:
     asked: tuple[ColumnAsked, ...]
     parties: int
     policy: Policy
+    tau: int = 0
 
     @property
     def stages(self) -> tuple[int, ...]:
@@ -199,12 +121,14 @@ class Describing:
         every = listing(each.name for each in self.asked)
         of_levels = f"how many rows have each level of {listing(levels)}"
         cells = f"how many rows are in each cell of a histogram of {listing(bins)}"
+        digits = f"the rows and parties off coarser grids of {listing(numbers)}"
         squares = f"the sums over all rows of {listing(numbers)} and of their squares"
         counts = [
             Item("rows", 1, "the number of rows of all parties together"),
             Item("missing values", len(self.asked), f"how many values are missing in {every}"),
             Item("levels", sum(levels.values()), of_levels),
             Item("histograms", sum(bins.values()), cells),
+            Item("digits", 2 * sum(len(each.digits) for each in self.asked), digits),
         ]
         totals = [Item("Σx, Σx²", 2 * len(numbers), squares)]
         return [i for i in counts if i.numbers], [i for i in totals if i.numbers]
@@ -222,7 +146,17 @@ class Describing:
         return CountRows(self.asked)
 
     def part(self, found: RowsCounted, source: Source) -> RowsCounted:
-        return replace(found, owner=source.label)
+        rows, *counts = found.numbers[0]
+        given = iter(counts)
+        own = [n for each in self.asked for n in each.of_party(list(islice(given, each.entries)))]
+        numbers = ((rows, *own), *found.numbers[1:])
+        return replace(found, numbers=numbers, owner=source.label, source=source)
+
+    @property
+    def beside(self) -> list[ModelRows]:
+        """The numbers whose sums are opened, for what others make of the same rows."""
+        summed = [each.name for each in self.asked if isinstance(each.column, Flag | Number)]
+        return [ModelRows(Model(f"{quoted(name)} ~ 1"), "drop") for name in summed]
 
     def prepare(self, rows: Source) -> RowsCounted:
         return self.part(read(rows, self.reading), rows)
@@ -247,6 +181,8 @@ class Describing:
             self.policy.check_pooled(known[0][0], 0, self.parties)
             self.policy.check_possible(self._possible(known[0]))
             self.policy.check_cells(self._cells(known))
+            for what, _, parties in self._off(known):
+                self.policy.check_parties(what, parties, self.tau + 2)
             for each, column in zip(self.asked, self._columns(known), strict=True):
                 if each.numbers is not None:
                     self.policy.check_values(column.count, each.name)
@@ -260,7 +196,9 @@ class Describing:
         for each in self.asked:
             there = sum(counts[start : start + 1 + each.cells])
             fits &= there == rows if each.levels else there <= rows
-            start += 1 + each.cells
+            off = each.off(counts[start : start + each.entries])
+            fits &= all(n <= rows and who <= min(n, self.parties) for _, n, who in off)
+            start += each.entries
         return fits
 
     def _cells(self, known: Totals) -> Iterator[tuple[str, int]]:
@@ -270,6 +208,14 @@ class Describing:
                 yield f"{each.name} = {label}", rows
             if each.numbers is not None:  # what is summed is that of these
                 yield f"{each.name} is there", column.count
+        for what, rows, _ in self._off(known):
+            yield what, rows
+
+    def _off(self, known: Totals) -> Iterator[tuple[str, int, int]]:
+        """What lies off coarser grids: its name, the rows and the parties."""
+        counts = iter(known[0][1:])
+        for each in self.asked:
+            yield from each.off(list(islice(counts, each.entries)))
 
     def _columns(self, known: Totals) -> list[ColumnSummary]:
         rows, *counts = known[0]
@@ -277,7 +223,7 @@ class Describing:
         return [
             each.summary(
                 rows,
-                list(islice(counted, 1 + each.cells)),
+                list(islice(counted, each.entries)),
                 list(islice(totals, 0 if each.numbers is None else 2)),
             )
             for each in self.asked
@@ -325,8 +271,9 @@ def _settle(asked: Asked, columns: Dictionary) -> Asked:
 def description(asked: Asked, setting: Setting) -> Describing:
     """Counts, missing values, means, standard deviations and histograms."""
     bins = Bins.by_column(asked.get("bins", ()))
-    columns = columns_asked(tuple(asked["columns"]), bins, setting.columns)
-    return Describing(columns, len(setting.parties), setting.policy)
+    found = columns_asked(tuple(asked["columns"]), bins, setting.columns)
+    columns = tuple(each.with_digits(setting.columns) for each in found)
+    return Describing(columns, len(setting.parties), setting.policy, setting.tau)
 
 
 # -- in one process ---------------------------------------------------------------------------

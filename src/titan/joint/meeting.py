@@ -173,8 +173,14 @@ class Meeting:
         for name, model, state in self._models(known):
             part = parts[name]
             by_source.setdefault(part.source, []).append((model, state.known.opened, part))
-        for asked in by_source.values():
-            check_several(asked)
+        for source, asked in by_source.items():
+            beside = [
+                rows
+                for name, computation in self.computations
+                if hasattr(computation, "beside") and parts[name].source is source
+                for rows in computation.beside
+            ]
+            check_several(asked, beside)
 
     def _models(self, known: Sequence[State]) -> Iterator[tuple[str, PooledModel, State]]:
         """The models among the computations, as far as they are not over."""

@@ -119,13 +119,16 @@ class Digits:
 
     def count(self, readings: Readings) -> int:
         column = as_integers(readings.numbers[self.column])
-        if not len(column):
+        return self.count_of(column.numbers, column.unit)
+
+    def count_of(self, numbers: Codes, unit: Fraction) -> int:
+        """Of whole numbers of a unit."""
+        if not len(numbers):
             return 0
-        slope, start = column.unit / self.step, self.origin / self.step
+        slope, start = unit / self.step, self.origin / self.step
         r = lcm(slope.denominator, start.denominator)
         p, q = int(slope * r), int(start * r)
-        numbers = column.numbers
-        if max(arithmetic.largest(column), 1) * abs(p) + abs(q) >= _LIMIT:
+        if max(int(abs(numbers).max()), 1) * abs(p) + abs(q) >= _LIMIT:
             numbers = numbers.astype(object)
         return int(np.count_nonzero((numbers * p - q) % r))
 
@@ -274,7 +277,7 @@ def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
     sets += [*combinations(singles, 2), *((cut,) for cut in singles), ()]
     sets += [(cut,) for cut in numbers.values() if cut not in cuts.values()]
     tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
-    digits = [each for name in model.number_columns for each in _digits(name, columns)]
+    digits = [each for name in model.number_columns for each in digits_of(name, columns)]
     weightless = model.weights is not None and _can_be_0(columns.get(model.weights))
     counts = CellCounts(tuple(map(Table, tables)), tuple(digits), model.weights, weightless)
     if counts.entries > _MOST_CELLS:
@@ -328,7 +331,8 @@ def _can_be_0(column: Column | None) -> bool:
     return isinstance(column, Flag) or (isinstance(column, Number) and column.low <= 0)
 
 
-def _digits(name: str, columns: Mapping[str, Column]) -> Iterator[Digits]:
+def digits_of(name: str, columns: Mapping[str, Column]) -> Iterator[Digits]:
+    """The coarser grids of a number."""
     column = columns.get(name)
     if isinstance(column, Number) and column.step is not None:
         steps = (column.high - column.low) / column.step
