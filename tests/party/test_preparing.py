@@ -25,7 +25,7 @@ from titan.joint.kinds import Question
 from titan.moments import Column, collect, open_source
 from titan.moments.cell_digests import CellDigests
 from titan.moments.rows import ModelRows
-from titan.party.preparing import prepare
+from titan.party.preparing import prepare, rows_for
 from titan.release import Dictionary, Number
 from titan.study import Study, row_digests
 from titan.study.differencing import Entry
@@ -289,3 +289,15 @@ def test_every_question_of_a_study_is_remembered(tmp_path: Path, ledger: Ledger)
     for lines, header in ((fewer, HEADER), (wider, f"{HEADER},unused")):
         with pytest.raises(InputError, match="only a few of this party's rows differ"):
             ledger.record(prepared(described("y"), lines, header))
+
+
+def test_one_file_for_several_questions_is_one_source(tmp_path: Path) -> None:
+    """What they tell together of its rows is looked at, however the file was named."""
+    for name in ("rows.csv", "other.csv"):
+        (tmp_path / name).write_text("\n".join([HEADER, *ROWS]) + "\n")
+    asked = tuple(Question("describe", name, (("columns", ("age",)),)) for name in "abc")
+    paths = [tmp_path / "rows.csv", tmp_path / ".." / tmp_path.name / "rows.csv"]
+    given = {"a": str(paths[0]), "b": paths[1], "c": tmp_path / "other.csv"}
+    found = rows_for(study(questions=asked, columns=COLUMNS), given)
+    assert isinstance(found, dict)
+    assert found["a"] is found["b"] is not found["c"]

@@ -233,7 +233,9 @@ class Describing:
         """Of all numbers that its sums open: ⌈log₂ of the possible values⌉ of each."""
         sizes = [each.numbers.size for each in self.asked if each.numbers is not None]
         totals = sum(size.bits(rows) + (size**2).bits(rows) for size in sizes)
-        return self.sums[0].entries * rows.bit_length() + totals
+        of_parties = sum(len(each.digits) for each in self.asked)
+        of_rows = self.sums[0].entries - of_parties
+        return of_rows * rows.bit_length() + of_parties * self.parties.bit_length() + totals
 
     def evidence(self, known: Totals, sums: int) -> Iterator[Check]:
         """What has been checked after so many sums."""

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from titan.errors import DataError, InputError
@@ -126,7 +128,14 @@ def rows_for(study: Study, data: Any) -> Source | dict[str, Source]:
         raise InputError(
             f"there are no rows for {listing(absent)}", hint="one source for every question"
         )
-    return {name: _opened(rows) for name, rows in data.items()}
+    opened: dict[Any, Source] = {}  # a file for several questions once: they are looked at as one
+    for rows in data.values():
+        opened.setdefault(_which(rows), _opened(rows))
+    return {name: opened[_which(rows)] for name, rows in data.items()}
+
+
+def _which(rows: Any) -> Any:
+    return Path(rows).resolve() if isinstance(rows, str | PathLike) else id(rows)
 
 
 def _opened(data: Any) -> Source:
