@@ -506,3 +506,19 @@ def test_nobody_s_last_digits_stand_alone(own: int) -> None:
         assert caught.value.rule == "digits"
     else:
         assert together(computation, parts, SumSettings(Network.cycle(4))).answer.nobs == 160
+
+
+@pytest.mark.parametrize(("ones", "refused"), [(0, False), (1, True), (2, True), (9, False)])
+def test_a_number_of_few_values_is_counted_like_a_flag(ones: int, refused: bool) -> None:
+    """Σx of zeros and ones is a count."""
+    known = Dictionary.of({"ill": number("0", "1", "1")})
+    setting = Setting(("a", "b", "c"), known, DEFAULT)
+    computation = Question.of("describe", "", {"columns": ("ill",)}, known).computation(setting)
+    tables = [{"ill": [int(3 * n + party < ones) for n in range(12)]} for party in range(3)]
+    parts = [computation.prepare(open_source(table)) for table in tables]
+    if refused:
+        with pytest.raises(ReleaseError, match=f"ill = 1 holds for {ones} rows? in all"):
+            together(computation, parts, SumSettings(Network.cycle(3)))
+    else:
+        found = together(computation, parts, SumSettings(Network.cycle(3))).answer
+        assert found["ill"].total == ones

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -21,6 +22,7 @@ from titan.party import run_to_answer
 from titan.party.durable_session import DurableSession
 from titan.party.run import Run
 from titan.party.session import Session
+from titan.release import Dictionary, Number
 from titan.study.journal import Journal
 from titan.study.ledger import Ledger
 
@@ -227,3 +229,16 @@ def test_killed_in_the_sum_that_is_vetoed(
         with Ledger.open(g.folder / f"{name}.ledger") as ledger:
             assert [(each.run, each.vetoed) for each in ledger.recorded()] == [(1, True)]
     assert len({(g.run_folder(name) / "result.json").read_bytes() for name in NAMES}) == 1
+
+
+def test_a_value_out_of_range_cannot_be_searched_for(tmp_path: Path) -> None:
+    """One veto after the other, each with another range, would find it: the fourth is not cast."""
+    g = Gathering(tmp_path)
+    outside(g, "east")
+    for at in range(4):
+        high = str(2000 + at)
+        columns = Dictionary.of(dict(g.study.columns) | {"x": Number.read("-10000", high, "1")})
+        it = replace(g.study, columns=columns)
+        said = "nothing came" if at < 3 else "was stopped by a veto 3 times"
+        with pytest.raises(TitanError, match=said):
+            run(g.join("east", it, run=1 + at, wait=0.3))

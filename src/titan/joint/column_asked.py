@@ -8,13 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from titan.decimals import decimal_text
 from titan.errors import InputError
 from titan.joint.description import ColumnSummary
 from titan.joint.on_grid import Bins, OnGrid
 from titan.moments.cells import Cells
 from titan.moments.terms import Level
 from titan.release import Category, Column, Dictionary, Flag
-from titan.release.cells import Digits, digits_of
+from titan.release.cells import Digits, cut_of_number, digits_of
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class ColumnAsked:
     levels: tuple[Level, ...] = ()
     numbers: OnGrid | None = None
     bins: Bins | None = None
+    values: tuple[Fraction, ...] = ()
+    """Of a number that takes few: the rows of each are counted, since its sums tell them."""
     digits: tuple[Digits, ...] = ()
     """Of a number: the coarser grids off which rows and parties are counted."""
 
@@ -45,11 +48,13 @@ class ColumnAsked:
             return cls(name, column, tuple(Level(text, text) for text in column.levels))
         return cls(name, column, numbers=OnGrid.of(name, known), bins=bins)
 
-    def with_digits(self, known: Dictionary) -> ColumnAsked:
-        """The same, where digits of one party's must not stand alone."""
-        return (
-            self if self.numbers is None else replace(self, digits=(*digits_of(self.name, known),))
-        )
+    def checked(self, known: Dictionary) -> ColumnAsked:
+        """The same, where no small count and no digits of one party's must be told."""
+        if self.numbers is None:
+            return self
+        cut = cut_of_number(self.name, known)
+        values = () if cut is None or self.bins is not None else cut.values
+        return replace(self, values=values, digits=(*digits_of(self.name, known),))
 
     @property
     def cells(self) -> int:
@@ -59,17 +64,22 @@ class ColumnAsked:
     @property
     def entries(self) -> int:
         """How many counts there are."""
-        return 1 + self.cells + 2 * len(self.digits)
+        return 1 + self.cells + len(self.values) + 2 * len(self.digits)
 
     def off(self, counts: Sequence[int]) -> list[tuple[str, int, int]]:
         """What lies off each coarser grid: its name, the rows and the parties."""
-        at = range(1 + self.cells, self.entries, 2)
+        at = range(1 + self.cells + len(self.values), self.entries, 2)
         return [(d.label, counts[n], counts[n + 1]) for d, n in zip(self.digits, at, strict=True)]
 
     def of_party(self, counts: Sequence[int]) -> list[int]:
         """The same counts, and of the party itself where it has rows off a grid."""
         off = [n for _, rows, _ in self.off(counts) for n in (rows, int(rows > 0))]
-        return [*counts[: 1 + self.cells], *off]
+        return [*counts[: self.entries - 2 * len(self.digits)], *off]
+
+    def few(self, counts: Sequence[int]) -> list[tuple[str, int]]:
+        """Of a number that takes few values: each, and its rows."""
+        names = [f"{self.name} = {decimal_text(value)}" for value in self.values]
+        return list(zip(names, counts[1 + self.cells :], strict=False))
 
     def read(self, cells: Cells) -> tuple[list[int], list[int], int]:
         """Missing values, then the rows of each cell and off each grid; Σx and Σx²; how many values
@@ -81,11 +91,12 @@ class ColumnAsked:
         values, gaps, rounded = self.numbers.read(cells)
         binned = [] if self.bins is None else self.bins.count(values, self.numbers.size.unit)
         unit = self.numbers.size.unit
+        few = [int(np.count_nonzero(values == int(value / unit))) for value in self.values]
         off = [n for each in self.digits for n in (each.count_of(values, unit), 0)]
         if self.numbers.size.most**2 * max(len(values), 1) >= 2**63:
             values = values.astype(object)
         totals = [int(values.sum()), int((values * values).sum())]
-        return [int(gaps.sum()), *binned, *off], totals, rounded
+        return [int(gaps.sum()), *binned, *few, *off], totals, rounded
 
     def summary(self, rows: int, counts: Sequence[int], totals: Sequence[int]) -> ColumnSummary:
         missing, *cells = counts[: 1 + self.cells]

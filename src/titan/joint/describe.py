@@ -118,6 +118,7 @@ class Describing:
         levels = {each.name: each.cells for each in self.asked if each.levels}
         bins = {each.name: each.cells for each in self.asked if each.bins is not None}
         numbers = [each.name for each in self.asked if each.numbers is not None]
+        few = {each.name: len(each.values) for each in self.asked if each.values}
         every = listing(each.name for each in self.asked)
         of_levels = f"how many rows have each level of {listing(levels)}"
         cells = f"how many rows are in each cell of a histogram of {listing(bins)}"
@@ -128,6 +129,7 @@ class Describing:
             Item("missing values", len(self.asked), f"how many values are missing in {every}"),
             Item("levels", sum(levels.values()), of_levels),
             Item("histograms", sum(bins.values()), cells),
+            Item("values", sum(few.values()), f"how many rows have each value of {listing(few)}"),
             Item("digits", 2 * sum(len(each.digits) for each in self.asked), digits),
         ]
         totals = [Item("Σx, Σx²", 2 * len(numbers), squares)]
@@ -196,7 +198,10 @@ class Describing:
         for each in self.asked:
             there = sum(counts[start : start + 1 + each.cells])
             fits &= there == rows if each.levels else there <= rows
-            off = each.off(counts[start : start + each.entries])
+            own = counts[start : start + each.entries]
+            if each.values:
+                fits &= sum(n for _, n in each.few(own)) == rows - own[0]
+            off = each.off(own)
             fits &= all(n <= rows and who <= min(n, self.parties) for _, n, who in off)
             start += each.entries
         return fits
@@ -208,6 +213,9 @@ class Describing:
                 yield f"{each.name} = {label}", rows
             if each.numbers is not None:  # what is summed is that of these
                 yield f"{each.name} is there", column.count
+        counts = iter(known[0][1:])
+        for each in self.asked:
+            yield from each.few(list(islice(counts, each.entries)))
         for what, rows, _ in self._off(known):
             yield what, rows
 
@@ -274,7 +282,7 @@ def description(asked: Asked, setting: Setting) -> Describing:
     """Counts, missing values, means, standard deviations and histograms."""
     bins = Bins.by_column(asked.get("bins", ()))
     found = columns_asked(tuple(asked["columns"]), bins, setting.columns)
-    columns = tuple(each.with_digits(setting.columns) for each in found)
+    columns = tuple(each.checked(setting.columns) for each in found)
     return Describing(columns, len(setting.parties), setting.policy, setting.tau)
 
 

@@ -150,7 +150,10 @@ class Party:
                 data_digest=journal.keyed_digest(digests),
             )
             with told_as(Reason.LEDGER):
-                if entries:  # rows that cannot be used at all are in no sum
+                if not entries:  # rows that cannot be used at all are in no sum
+                    asked = [str(question) for question in study.questions]
+                    ledger.record_refusal(study.digest, run, asked)
+                else:
                     ledger.record(
                         entries,
                         allow_differencing=self.choices.allow_differencing,

@@ -250,7 +250,7 @@ ROWS_ALONE = CellCounts()
 def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
     """The tables that the model's sums tell apart, and the digits of its numbers."""
     made = {name for name in model.number_columns if _is_made(name, model)}
-    few = {name: _of_number(name, columns, made) for name in model.number_columns}
+    few = {name: cut_of_number(name, columns, made) for name in model.number_columns}
     numbers = {name: cut for name, cut in few.items() if cut is not None}
     cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
     outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
@@ -312,7 +312,9 @@ def _is_made(name: str, model: Model) -> bool:
     return False
 
 
-def _of_number(name: str, columns: Mapping[str, Column], made: Collection[str]) -> Cut | None:
+def cut_of_number(
+    name: str, columns: Mapping[str, Column], made: Collection[str] = ()
+) -> Cut | None:
     """A flag, or a number that takes few values."""
     column = columns.get(name)
     if isinstance(column, Flag):

@@ -70,6 +70,9 @@ CREATE TABLE entries (
 CREATE TABLE row_sets (
     place INTEGER PRIMARY KEY, sha256 BLOB UNIQUE NOT NULL, columns TEXT NOT NULL,
     digests BLOB NOT NULL);
+CREATE TABLE refusals (
+    study TEXT NOT NULL, run INTEGER NOT NULL, model TEXT NOT NULL,
+    PRIMARY KEY (study, run, model));
 CREATE TABLE parts (
     row_set INTEGER NOT NULL, name TEXT NOT NULL, counts BLOB NOT NULL,
     PRIMARY KEY (row_set, name))
@@ -253,6 +256,22 @@ class Ledger(Database):
             how = _KEPT if kept else 1
             self._do("UPDATE runs SET vetoed = ? WHERE study = ? AND run = ?", how, study, run)
 
+    def record_refusal(self, study: str, run: int, models: Sequence[str]) -> None:
+        """Write down that rows which cannot be used (out of range, too few) stand against these
+        questions; after three runs in which they did, this party stays away.
+
+        Whoever states ranges could else find the largest value, one veto after the other.
+        """
+        with self.batch():
+            for model in models:
+                (count,) = self._one(
+                    "SELECT count(*) FROM refusals WHERE model = ? AND NOT (study = ? AND run = ?)",
+                    model, study, run,
+                )  # fmt: skip
+                if count >= _MOST_VETOES:
+                    raise _vetoed(model, count)
+                self._do("INSERT OR IGNORE INTO refusals VALUES (?, ?, ?)", study, run, model)
+
     def withdraw(self, study: str, run: int, nonce: bytes) -> None:
         """Forget a run of which the journal with this nonce proves that nothing left."""
         with self.batch():
@@ -278,12 +297,7 @@ class Ledger(Database):
             entry.model, _fingerprint(entry.rows), entry.study, entry.run,
         )  # fmt: skip
         if count >= _MOST_VETOES:
-            raise ReleaseError(
-                f"{entry.model} was stopped by a veto {count} times on these rows, and is not "
-                "asked again",
-                hint="ask another question, or use other rows: each veto tells a little",
-                rule="vetoes",
-            )
+            raise _vetoed(entry.model, count)
 
     # -- storage ------------------------------------------------------------------------------
 
@@ -350,4 +364,12 @@ def _refusal(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
         hint="use the same rows and parties as then; or, if what differs may be known "
         "to all parties, say so: allow_differencing=True",
         rule="differencing",
+    )
+
+
+def _vetoed(model: str, count: int) -> ReleaseError:
+    return ReleaseError(
+        f"{model} was stopped by a veto {count} times on these rows, and is not asked again",
+        hint="ask another question, or use other rows: each veto tells a little",
+        rule="vetoes",
     )
