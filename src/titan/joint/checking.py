@@ -113,6 +113,8 @@ class ModelChecks:
             parties=self.parties,
             parameters=self.parameters,
             cells=[n for _, n in self.cells.cells(opened.counts)] if opened.counts else (),
+            digits=[n for _, n in self.cells.parties(opened.counts)] if opened.counts else (),
+            tau=self.tau,
             leverage=self.rows is not None,
         )
 

@@ -218,12 +218,14 @@ class Meeting:
 
     def evidence(self, known: Known) -> list[Check]:
         """What all have checked so far, question by question, where a computation can tell."""
-        return [
+        found = [
             replace(check, question=name)
             for (name, computation), state in zip(self.computations, known, strict=True)
             if hasattr(computation, "evidence")
             for check in computation.evidence(state.known, state.sums)
         ]
+        counted = any(state.sums for state in known) or None
+        return [*found, Check("bits", None, None, counted)] if self.budget is not None else found
 
     def answer(self, known: Known) -> tuple[State, ...] | None:
         """Every computation's answer, or why it has none; None as long as one needs a sum."""

@@ -43,6 +43,8 @@ def checks_of(
     parties: int,
     parameters: int = 0,
     cells: Sequence[int] = (),
+    digits: Sequence[int] = (),
+    tau: int = 0,
     leverage: bool = False,
 ) -> Iterator[Check]:
     """Of one question after so many sums of its run, in the order of the checks.
@@ -51,6 +53,7 @@ def checks_of(
     """
     counted = True if sums > 0 else None
     compared = True if sums > 1 else None
+    yield Check("range", None, None, counted)
     yield Check("rows_per_party", policy.rows_per_party, None, counted)
     if rows is not None:
         yield Check("rows_total", policy.rows_needed(0, parties), rows, counted)
@@ -61,6 +64,8 @@ def checks_of(
     if cells:
         yield Check("cells", policy.rows_per_cell, min(filter(None, cells), default=0), counted)
         yield Check("cells_of_others", policy.rows_per_cell, None, compared)
+    if digits:
+        yield Check("digits", tau + 2, min(filter(None, digits), default=0), counted)
     if leverage and policy.rows_per_cell:
         highest = round(1 / policy.rows_per_cell, 4)
         yield Check("own_leverage", None, None, compared)
