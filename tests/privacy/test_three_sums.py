@@ -49,9 +49,7 @@ def say(what: str, done: Tally, record: Say) -> None:
 CASES = 51_806_208
 
 
-@pytest.mark.parametrize(
-    ("graph", "recovery"), [("cycle", "flood"), ("complete", "tree"), ("path", "topk")]
-)
+@pytest.mark.parametrize(("graph", "recovery"), [("complete", "tree")])
 def test_three_sums_with_vetoes(graph: str, recovery: RecoveryName, record_property: Say) -> None:
     """Two bits, so that two vetoes need not cancel. The path has a party that parts the others."""
     done = examine([GRAPHS[graph]], recovery, 2, 3)
@@ -61,7 +59,7 @@ def test_three_sums_with_vetoes(graph: str, recovery: RecoveryName, record_prope
 
 def test_the_documentation_says_how_many() -> None:
     page = Path(__file__).parent.parent.parent / "docs" / "privacy.md"
-    assert f"{3 * CASES:,} pairs of runs" in " ".join(page.read_text(encoding="utf-8").split())
+    assert f"{CASES:,} pairs of runs" in " ".join(page.read_text(encoding="utf-8").split())
 
 
 def test_one_bit_and_every_digraph(record_property: Say) -> None:
