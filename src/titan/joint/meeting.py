@@ -200,8 +200,9 @@ class Meeting:
         if total[:, -1].any():
             raise VetoError(
                 VETO,
-                hint="nobody else learns which party, nor why; ask everybody to look at home, and "
-                "agree on coarser categories, steps or columns",
+                hint="nobody else learns which party, nor why: let everybody look at home, mend "
+                "rows or agree on coarser categories, steps or columns, and ask again as the next "
+                "run; after three vetoes on the same rows a question is not asked again",
                 rule="veto",
             )
         states = list(known)

@@ -81,7 +81,8 @@ class Cells(ABC):
                 codes[arithmetic.equals(column, Fraction(level.value))] = code
         unknown = (codes < 0) & ~missing
         if unknown.any():
-            raise self.error(int(unknown.argmax()), "none of the stated levels")
+            hint = "correct it, leave the row out, or state this level too"
+            raise self.error(int(unknown.argmax()), "none of the stated levels", hint=hint)
         return np.where(missing, 0, codes), missing
 
     def error(self, row: int, found: str, hint: str = "") -> DataError:

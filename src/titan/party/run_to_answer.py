@@ -175,7 +175,8 @@ class RunToAnswer:
         refusal = self._session.sums.refusal
         if refusal is None or not isinstance(stopped, VetoError):
             return stopped
-        told = "; the other parties learned only that some party refuses"
+        told = "; then agree on the next run (--run 2, 3, …): the other parties learned only that "
+        told += "some party refuses"
         refusal.hint = refusal.hint.removesuffix(told) + told  # it may be asked for twice
         return refusal
 

@@ -213,4 +213,7 @@ def explained(place: Path, what: str) -> Iterator[None]:
 
 
 def _refuse(place: Path, what: str, reason: str) -> NoReturn:
-    raise FileError(f'the {what} "{place}" cannot be used: {reason}') from None
+    hint = "restore it from a backup; a ledger that is lost is protection that is lost"
+    raise FileError(
+        f'the {what} "{place}" cannot be used: {reason}', hint=hint if what == "ledger" else ""
+    ) from None
