@@ -19,6 +19,7 @@ from titan.release.budget import Budget, smallest_of
 from titan.release.cells import cells_of
 from titan.release.made import MadeColumns
 
+from .asking import ask
 from .ladders import (
     AGES,
     KNOWN,
@@ -30,7 +31,7 @@ from .ladders import (
     linear_spline,
     outcomes_recovered,
 )
-from .shipped import HEART
+from .shipped import HEART, hospitals
 from .test_ordinary_models import OF_HEART
 
 PRECISION = 20
@@ -193,3 +194,32 @@ def test_the_table_of_many_columns_is_large(formula: str) -> None:
     tables = Fraction(prod(range(points, points + rows)), prod(range(1, rows + 1)))
     bits = tables.numerator.bit_length() - tables.denominator.bit_length()
     assert abs(whole._limit(rows, 1) - 0.3 * bits) < 1
+
+
+# -- as a study asks it -------------------------------------------------------------------------
+
+PARTIES = {name.replace(" ", "-"): source for name, source in hospitals().items()}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["thalach ~ " + " + ".join(f"exp(-0.{c:02} * age)" for c in range(1, 21))],
+        [
+            "thalach ~ exp(-0.01 * age) + exp(-0.02 * age)",
+            "thalach ~ exp(-0.03 * age) + exp(-0.04 * age)",
+        ],
+    ],
+    ids=["twenty columns", "split over two questions"],
+)
+def test_a_study_s_ladder_ends_with_the_counts(asked: list[str]) -> None:
+    ended = ask(PARTIES, HEART, *asked)
+    assert ended.refused is not None
+    assert (ended.refused.rule, ended.vetoed) == ("bits", False)
+    assert ended.opened == ("counts",), "no sum of a made column was opened"
+
+
+def test_a_study_s_quadratic_is_answered() -> None:
+    ended = ask(PARTIES, HEART, "thalach ~ age + I(age ** 2)")
+    assert ended.refused is None
+    assert ended.fit().nobs == ROWS
