@@ -222,4 +222,4 @@ def test_a_study_s_ladder_ends_with_the_counts(asked: list[str]) -> None:
 def test_a_study_s_quadratic_is_answered() -> None:
     ended = ask(PARTIES, HEART, "thalach ~ age + I(age ** 2)")
     assert ended.refused is None
-    assert ended.fit().nobs == ROWS
+    assert ended.fit().nobs == len(ROWS)
