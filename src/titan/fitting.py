@@ -30,9 +30,9 @@ from titan.moments.collecting import CollectMoments
 from titan.moments.reading import read
 from titan.moments.rows import Missing, ModelRows
 from titan.network import Network
-from titan.release.cells import cells_of
 from titan.release.draft import draft
 from titan.release.made import MadeColumns, Rounding
+from titan.release.model_cells import cells_of
 from titan.release.policy import DEFAULT, NONE, PRECISIONS, Policy, policy_for
 from titan.ring.whole import whole_number
 

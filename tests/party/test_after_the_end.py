@@ -39,7 +39,7 @@ def veto(folder: Path) -> Gathering:
     g = Gathering(folder, changes={"formula": LEVELS})
     for name in NAMES:
         header, *lines = (folder / f"{name}.csv").read_text().splitlines()
-        levels = "vvvvvvuuuuuu" if name == "east" else "u" * 12
+        levels = "vvvvvvuuuuuu" if name == "east" else "v" + "u" * 11
         own = [f"{line},{level}" for line, level in zip(lines, levels, strict=True)]
         g.write(name, "\n".join([f"{header},g", *own]) + "\n")
     return g

@@ -17,10 +17,10 @@ from titan.moments.reading import read
 from titan.moments.rows import ModelRows
 from titan.moments.sources import split_by
 from titan.release import Dictionary
-from titan.release.cells import cells_of
 from titan.release.dictionary import Flag, Number
 from titan.release.joint_rows import JointRows
 from titan.release.leverage import own_leverage, pooled_leverage
+from titan.release.model_cells import cells_of
 from titan_lab import datasets
 
 HEART = Dictionary.of(

@@ -16,8 +16,8 @@ import pytest
 from titan.errors import ReleaseError
 from titan.release import Category, Dictionary, Flag, Number
 from titan.release.budget import Budget, smallest_of
-from titan.release.cells import cells_of
 from titan.release.made import MadeColumns
+from titan.release.model_cells import cells_of
 
 from .asking import ask
 from .ladders import (

@@ -3,8 +3,9 @@
 Its indicator columns tell every hospital's rows, and with them Σx and Σy of each, by `submodel`,
 while the output says that nothing else was learned.
 
-Invariant: a party that has rows in a cell where others have fewer than k refuses once the counts
-are known, and its owner is told the ways out. So it is with categories that all but name a party.
+Invariant: once the counts are known, all refuse a cell that fewer than τ + 2 parties have rows in.
+And where a study agrees on fewer parties, a party that has rows in a cell where others have fewer
+than k refuses, and its owner is told the ways out. So it is with categories that all but name one.
 """
 
 from __future__ import annotations
@@ -42,6 +43,21 @@ def known(column: str, levels: list[str]) -> Dictionary:
     return Dictionary.of({**HEART, column: Category(tuple(levels))})
 
 
+def check_refused(ended: Ended, cell: str, parties: int) -> None:
+    """By all alike, in words: what is known of a cell is how many rows and parties it has."""
+    assert ended.opened == ("counts",)
+    assert ended.refused is not None
+    assert not ended.owners
+    assert (ended.refused.rule, ended.refused.cell) == ("cell_parties", cell)
+    several = "1 party" if parties == 1 else f"{parties} parties"
+    assert ended.refused.message == (
+        f"{cell} holds in the rows of {several} only, "
+        "where at least 3 are needed to hide each other"
+    )
+    assert "centre the column within each party" in ended.refused.hint
+    assert "min_cell_parties" in ended.refused.hint
+
+
 def check_vetoed(ended: Ended, owners: set[str]) -> None:
     assert ended.vetoed
     assert ended.opened == ("counts",), "of a party at most how many rows it has in a cell"
@@ -65,7 +81,10 @@ def test_the_hospital_itself(formula: str) -> None:
     for name, party in NAMES.items():
         mean = np.mean(data[party]["thalach"])
         assert everything.params[f"C(hospital)[{name}]"] == pytest.approx(mean), "each one's mean"
-    ended = ask(data, known("hospital", list(NAMES)), formula)
+    check_refused(
+        ask(data, known("hospital", list(NAMES)), formula), f"hospital = {next(iter(NAMES))}", 1
+    )
+    ended = ask(data, known("hospital", list(NAMES)), formula, min_cell_parties=1)
     check_vetoed(ended, set(data))
     for name, party in NAMES.items():
         own = ended.owners[party]
@@ -120,8 +139,9 @@ def test_a_category_that_all_but_names_it(size: int) -> None:
         rows["ward"] = ["general"] * len(rows["age"])
     data["Budapest"]["ward"] = ["buda"] * len(data["Budapest"]["age"])
     data["Zurich-Basel"]["ward"][:size] = ["buda"] * size
-    ended = ask(data, known("ward", ["general", "buda"]), "thalach ~ C(ward) + age")
-    check_vetoed(ended, {"Budapest"})
+    asked = known("ward", ["general", "buda"]), "thalach ~ C(ward) + age"
+    check_refused(ask(data, *asked), "ward = buda", 2)
+    check_vetoed(ask(data, *asked, min_cell_parties=1), {"Budapest"})
 
 
 @pytest.mark.parametrize("formula", ["thalach ~ C(site) * sex", "thalach ~ C(site) + C(region)"])
@@ -136,8 +156,39 @@ def test_nested_in_a_region_that_two_share(formula: str) -> None:
         )
     levels = [f"{region}{n}" for region in ("europe", "america") for n in (1, 2)]
     columns = Dictionary.of({**known("site", levels), "region": Category(("europe", "america"))})
-    check_vetoed(ask(data, columns, formula), set(data))
-    assert ask(data, columns, "thalach ~ C(region) + age").refused is None, "shared by two each"
+    check_vetoed(ask(data, columns, formula, min_cell_parties=1), set(data))
+    region = columns, "thalach ~ C(region) + age"
+    check_refused(ask(data, *region), "region = europe", 2)
+    agreed = ask(data, *region, min_cell_parties=2)
+    assert agreed.refused is None, "that two share a region is agreed in so many words"
+
+
+def test_of_two_that_share_a_cell_each_would_see_the_other_s() -> None:
+    """What the rule is for: Σ thalach of Zurich's patients, from an answer and Budapest's own."""
+    data = patients()
+    for party, rows in data.items():
+        europe = party in ("Budapest", "Zurich-Basel")
+        rows["region"] = ["europe" if europe else "america"] * len(rows["age"])
+    columns = known("region", ["europe", "america"])
+    both = ask(data, columns, "thalach ~ 0 + C(region)", min_cell_parties=2).fit()
+    own, other = data["Budapest"]["thalach"], data["Zurich-Basel"]["thalach"]
+    total = both.params["C(region)[europe]"] * (len(own) + len(other))
+    assert total - sum(own) == pytest.approx(sum(other))
+
+
+def test_of_a_product_every_cell_counts() -> None:
+    """Men and women are everywhere; women with a helicopter only in two hospitals."""
+    data = patients()
+    for party, rows in data.items():
+        flown = [int(at % 4 == 0) for at in range(len(rows["age"]))]
+        if party not in ("Budapest", "Cleveland-Clinic"):
+            flown = [x * int(sex) for x, sex in zip(flown, rows["sex"], strict=True)]
+        rows["helicopter"] = flown
+    columns = Dictionary.of({**HEART, "helicopter": Flag()})
+    refused = ask(data, columns, "thalach ~ sex * helicopter").refused
+    assert refused is not None
+    assert (refused.rule, refused.cell) == ("cell_parties", "sex = 0, helicopter = 1")
+    assert ask(data, columns, "thalach ~ sex + helicopter").refused is None, "not summed over"
 
 
 def test_a_flag_that_is_a_hospital_s() -> None:
@@ -145,5 +196,6 @@ def test_a_flag_that_is_a_hospital_s() -> None:
     for party, rows in data.items():
         rows["helicopter"] = [int(party == "Budapest")] * len(rows["age"])
     columns = Dictionary.of({**HEART, "helicopter": Flag()})
-    check_vetoed(ask(data, columns, "thalach ~ age + helicopter"), {"Budapest"})
-    check_vetoed(ask(data, columns, "helicopter ~ age"), {"Budapest"})
+    for formula in ("thalach ~ age + helicopter", "helicopter ~ age"):
+        check_refused(ask(data, columns, formula), "helicopter = 1", 1)
+        check_vetoed(ask(data, columns, formula, min_cell_parties=1), {"Budapest"})

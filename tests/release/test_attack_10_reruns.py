@@ -99,11 +99,11 @@ def test_reruns_have_the_same_totals() -> None:
 
 
 def with_levels(folder: Path) -> Gathering:
-    """East alone has rows of level v."""
+    """East has rows of level v, and the two others one each: too few beside its own."""
     g = Gathering(folder, changes={"formula": "y ~ x + C(g, levels=['u', 'v'])"})
     for name in NAMES:
         header, *lines = (folder / f"{name}.csv").read_text().splitlines()
-        levels = "vvvvvvuuuuuu" if name == "east" else "u" * 12
+        levels = "vvvvvvuuuuuu" if name == "east" else "v" + "u" * 11
         own = [f"{line},{level}" for line, level in zip(lines, levels, strict=True)]
         g.write(name, "\n".join([f"{header},g", *own]) + "\n")
     return g

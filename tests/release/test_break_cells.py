@@ -6,7 +6,7 @@ import pytest
 
 from tests.release.hostile import KNOWN, ask, asked_of, stated, tables
 from titan.release import Dictionary, Flag
-from titan.release.cells import cells_of
+from titan.release.model_cells import cells_of
 
 
 @pytest.mark.parametrize(

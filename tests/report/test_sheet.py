@@ -92,7 +92,8 @@ def test_who_what_in_which_order_and_lines_to_sign() -> None:
         "linear equations in age, with the right side y",
         "age from 0 to 120 by 1 (years)", "sex one of f, m", "died 0 or 1",
         "rounded to 20 bits", "10 rows of each party, 40 in all, 3 for each parameter",
-        "at least 3 rows, also without any one party's; no row has a leverage above 1/3",
+        "at least 3 rows, also without any one party's. Those that are summed over have rows "
+        "of at least 3 parties. No row has a leverage above 1/3",
         "a curious party learns nothing else of the others' rows", "signature",
     ):  # fmt: skip
         assert words in found, words

@@ -102,9 +102,10 @@ def test_the_fewest_rows() -> None:
 
 
 def test_a_study_states_the_limits_that_its_parties_check() -> None:
-    assert study().release == Policy(10, 40, 3, precision=20), "the library's defaults"
+    usual = Policy(10, 40, 3, parties_per_cell=3, precision=20)
+    assert study().release == usual, "the library's defaults"
     policy = study(min_rows_party=5, min_rows_total=50, rows_per_parameter=20).release
-    assert policy == Policy(5, 50, 20, precision=20)
+    assert policy == Policy(5, 50, 20, parties_per_cell=3, precision=20)
     with pytest.raises(DataError, match="4 rows, and a party needs at least 5") as caught:
         policy.check_own(4, "north")
     assert "min_rows_party" in caught.value.hint
@@ -148,7 +149,8 @@ def test_the_digest_is_known() -> None:
         }],
         "release": {
             "policy": "titan", "min_rows_party": 10, "min_rows_total": 40, "rows_per_parameter": 3,
-            "min_cell": 3, "min_residual_df": 0, "cells": "pooled", "precision": 20,
+            "min_cell": 3, "min_cell_parties": 3, "min_residual_df": 0, "cells": "pooled",
+                "precision": 20,
         },
         "bits": 128, "recovery": "auto", "masks": "sent", "k": None, "rounds": None,
         "solver": None, "columns": {
@@ -189,8 +191,9 @@ CHANGES: dict[str, Any] = {
     "title": "Another", "tau": 0, "missing": "drop",
     "columns": Dictionary.of({"age": Flag(), "y": Flag()}),
     "questions": (regression("y ~ age"),), "min_rows_party": 11, "min_rows_total": 41,
-    "rows_per_parameter": 2, "policy": "safe-outputs", "min_cell": 4, "min_residual_df": 5,
-    "cells": "local", "precision": "exact", "bits": 64, "recovery": "flood", "masks": "seeded",
+    "rows_per_parameter": 2, "policy": "safe-outputs", "min_cell": 4, "min_cell_parties": 4,
+    "min_residual_df": 5, "cells": "local", "precision": "exact", "bits": 64, "recovery": "flood",
+    "masks": "seeded",
     "k": 1, "rounds": 9, "solver": "north",
     "links": (*study().links[:-1], replace(study().links[-1], dial="pull")),
     "parties": (identity("north", again=1).card, *study().parties[1:]),
@@ -422,7 +425,10 @@ def test_a_category_of_many_levels_is_read_soon() -> None:
     it = study(questions=(regression("y ~ s"),), columns=columns)
     assert Study.parse(it.to_toml()) == it
     counts, regressors, response = (each.entries - 1 for each in it.meeting.sums)
-    assert counts == 1 + 9000 * 2, "the rows, and those of every level with either outcome"
+    several = -(-(9000 + 2) // (40 // 3))  # counts of up to 4 parties take 3 bits of 40
+    assert counts == 1 + 9000 * 2 + several, (
+        "the rows, and those of every level with either outcome"
+    )
     assert (regressors, response) == (9000 * 9001 // 2, 9001)
     assert time.process_time() - before < 10
 

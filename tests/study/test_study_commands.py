@@ -283,9 +283,9 @@ def test_a_check_tells_question_by_question_what_is_opened(cards: Path) -> None:
     ]  # fmt: skip
     shown = titan("study", "check", "study.toml", cwd=cards).stdout
     assert "sum 2 opens, in 6 × " in shown
-    assert (
-        "the rows in every cell of sex; the rows and parties off coarser grids of age, y" in shown
-    )
+    cells = "the rows in every cell of sex; how many parties have rows in those of sex; "
+    told = f"{cells}the rows and parties off coarser grids of age, y"
+    assert told in " ".join(shown.split())
     assert "age from 0 to 120 by 1 (years); died 0 or 1; sex one of f, m" in shown
     heads = ("main, regression", "q2, ridge", "q3, solve", "q4, describe", "mean, average")
     order = [shown.index(head) for head in heads]

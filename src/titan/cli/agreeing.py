@@ -17,6 +17,7 @@ import typer
 from titan.cli.output import show_alarm, show_lowered, show_pairs, show_wrapped
 from titan.errors import InputError
 from titan.listing import in_groups
+from titan.release.policy import counted
 
 if TYPE_CHECKING:
     from titan.study import Identity, Report, Study
@@ -115,11 +116,13 @@ def rules(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     release = facts["release"]
     least = f"{release['min_rows_party']} of a party, {facts['rows_needed_total']} in all, "
     least += f"{release['rows_per_parameter']} for each parameter, {release['min_cell']} in a cell"
+    cells = f"{release['cells']}; each that is summed over of at least "
+    cells += counted(release["min_cell_parties"], "party", "parties")
     precision = release["precision"]
     return [
         ("policy", release["policy"]),
         ("rows at least", least),
         ("residual df at least", str(release["min_residual_df"])),
-        ("cells", release["cells"]),
+        ("cells", cells),
         ("made columns", "EXACT" if precision == "exact" else f"rounded to {precision} bits"),
     ]

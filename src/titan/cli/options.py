@@ -217,6 +217,10 @@ class Conditions:
             f"of a row. [default: {DEFAULT.rows_per_cell}, or as --policy says]"
         ),
     ] = None
+    min_cell_parties: Annotated[
+        int | None,
+        Option(help="The fewest parties with rows in a cell that is summed over. [default: τ + 2]"),
+    ] = None
     min_residual_df: Annotated[
         int | None,
         Option(

@@ -85,8 +85,9 @@ class ModelChecks:
     def _pooled_cells(self, counts: Sequence[int]) -> None:
         self.policy.check_possible(self.cells.possible(counts, self.parties))
         self.policy.check_cells(self.cells.cells(counts))
-        for what, parties in self.cells.parties(counts):
-            self.policy.check_parties(what, parties, self.tau + 2)
+        self.policy.check_parties(self.cells.parties(counts), self.tau)
+        for what, parties in self.cells.off_grids(counts):
+            self.policy.check_off_grid(what, parties, self.tau + 2)
 
     def in_one_place(self, parts: Sequence[RowsPart]) -> None:
         """All of it where all rows lie in one place: before any sum, and by name."""
@@ -113,7 +114,8 @@ class ModelChecks:
             parties=self.parties,
             parameters=self.parameters,
             cells=[n for _, n in self.cells.cells(opened.counts)] if opened.counts else (),
-            digits=[n for _, n in self.cells.parties(opened.counts)] if opened.counts else (),
+            held=[n for _, n in self.cells.parties(opened.counts)] if opened.counts else (),
+            digits=[n for _, n in self.cells.off_grids(opened.counts)] if opened.counts else (),
             tau=self.tau,
             leverage=self.rows is not None,
         )

@@ -15,7 +15,8 @@ from titan.joint.on_grid import Bins, OnGrid
 from titan.moments.cells import Cells
 from titan.moments.terms import Level
 from titan.release import Category, Column, Dictionary, Flag
-from titan.release.cells import Digits, cut_of_number, digits_of
+from titan.release.cells import Digits
+from titan.release.model_cells import cut_of_number, digits_of
 
 
 @dataclass(frozen=True)

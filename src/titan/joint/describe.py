@@ -184,7 +184,7 @@ class Describing:
             self.policy.check_possible(self._possible(known[0]))
             self.policy.check_cells(self._cells(known))
             for what, _, parties in self._off(known):
-                self.policy.check_parties(what, parties, self.tau + 2)
+                self.policy.check_off_grid(what, parties, self.tau + 2)
             for each, column in zip(self.asked, self._columns(known), strict=True):
                 if each.numbers is not None:
                     self.policy.check_values(column.count, each.name)

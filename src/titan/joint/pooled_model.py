@@ -79,7 +79,8 @@ class PooledModel:
             return None
         inference, further = self.equations.release == "inference", len(self.equations.sums)
         cells = self.equations.cells if isinstance(self.equations, Given) else ROWS_ALONE
-        counted = [Item("cells", cells.entries - 1, cells.opens)] if cells.entries > 1 else []
+        counts = self.sums[0].entries - 1  # without the number of rows
+        counted = [Item("cells", counts, cells.opens)] if cells.opens else []
         return explain_model(
             self.model, inference=inference, counted=counted, further=self.sums[further:]
         )
@@ -126,7 +127,7 @@ class PooledModel:
             self.checks.before_counts(part)
         if isinstance(equations, Given):
             if n == 0:
-                return self.sums[0].ring.from_ints(part.counts)
+                return equations.counts(part.counts)
             if n == 1:
                 self.checks.before_regressors(opened.counts, part)
             else:

@@ -15,8 +15,9 @@ from titan.joint.system import LinearSystem
 from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.moments import Model
 from titan.release import Dictionary
-from titan.release.cells import ROWS_ALONE, CellCounts, cells_of
+from titan.release.cells import ROWS_ALONE, CellCounts
 from titan.release.made import MadeColumns
+from titan.release.model_cells import cells_of
 from titan.release.sizes import INDICATOR, size_of, sizes
 
 _MOST_EXPONENT = 300  # penalties are doubles in the end
@@ -39,11 +40,11 @@ def _pooled(
     made = MadeColumns.of(model, known, setting.policy.precision)
     weights = size_of(model.weights, known) if model.weights else INDICATOR
     assert weights is not None  # noqa: S101 - described, as all that the model reads
-    counted = cells_of(model, known) if cells is None else cells
+    counted, parties = cells_of(model, known) if cells is None else cells, len(setting.parties)
     return {
-        "equations": Given(model.names, made.sizes, release, weights, counted),
+        "equations": Given(model.names, made.sizes, release, weights, counted, parties),
         "tau": setting.tau,
-        "parties": len(setting.parties),
+        "parties": parties,
         "policy": setting.policy,
         "model": model,
         "missing": setting.missing,

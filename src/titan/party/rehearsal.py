@@ -120,6 +120,7 @@ def without_minima(study: Study) -> Study:
         min_rows_total=1,
         rows_per_parameter=1,
         min_cell=0,
+        min_cell_parties=1,
         min_residual_df=0,
         cells="pooled",
     )

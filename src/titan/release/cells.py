@@ -1,26 +1,14 @@
-"""The cells that are counted before anything else is opened.
+"""Counts of rows and of parties, before anything else is opened.
 
-Whoever knows a sum over all rows of one cell, and that the cell has one row, knows that row. Which
-cells a model's sums tell apart follows from its columns:
-
-    cuts      a category, a flag, a number with two values: each divides the rows into a few groups
-    tables    of every two cuts, of those of a term, each with an outcome that is itself a cut; and
-              of every number with few values alone, and of those that a term multiplies, since
-              sums give these counts away
-    digits    for a number with more values the rows off each coarser grid, of 2, 5 or 10 steps (and
-              20, 50, 100, … of a fine one), and how many parties have such rows: their last digits
-              stand in nobody else's sums
-
-A table is counted whole, so its margins and complements follow. Rows are counted once, whatever
-their weight, unless it is 0.
+Whoever knows a sum over all rows of one cell, and that the cell has one row, knows that row. So
+rows are counted in every cell that a model's sums tell apart, and parties in those that its columns
+sum over (`titan.release.model_cells` says which). A table is counted whole, so its margins and
+complements follow. Rows are counted once, whatever their weight, unless it is 0.
 """
-
-# Rule 1: which cells there are follows from the study alone, not from anybody's rows.
-# Rule 2: a table that is part of another is not counted twice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,25 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.decimals import decimal_text
-from titan.errors import InputError
 from titan.moments import arithmetic
 from titan.moments.arithmetic import as_integers
-from titan.moments.expressions import Name
-from titan.moments.model import Model, Readings
+from titan.moments.model import Readings
 from titan.moments.terms import Category as Levels
-from titan.moments.terms import Polynomial
-from titan.release.dictionary import Column, Flag, Number
 
 Counts = npt.NDArray[np.int64]
 Codes = npt.NDArray[Any]
-COARSER = 2, 5, 10
-"""Steps of the coarser grids, and of a fine grid ten times these, and so on."""
-FINE = 20
-"""So many points at least has a coarser grid that is not the first of its kind."""
-FEW, FEW_MADE = 5, 12
-"""So many values of a number are counted: of any; of one that a formula makes columns of."""
-_MOST_CELLS = 50_000
-_TWO = 2
 _LIMIT = 1 << 62
 
 
@@ -94,6 +70,10 @@ class Table:
                 for levels in product(*(range(self.shape[axis]) for axis in axes)):
                     chosen = dict(zip(axes, levels, strict=True))
                     yield self._name(chosen), self._place(chosen)
+
+    def names(self) -> Iterator[str]:
+        """Of its own cells, without the margins, in the order of its counts."""
+        return (", ".join(labels) for labels in product(*(cut.labels for cut in self.cuts)))
 
     def _name(self, chosen: Mapping[int, int]) -> str:
         return ", ".join(self.cuts[axis].labels[level] for axis, level in chosen.items())
@@ -139,24 +119,30 @@ class CellCounts:
 
     tables: tuple[Table, ...] = ()
     digits: tuple[Digits, ...] = ()
+    held: tuple[Table, ...] = ()
+    """Each a margin of one of the tables, or the whole of it."""
     weights: str | None = None
     """Rows of weight 0 are in no sum, so that they are in no cell."""
     weightless: bool = False
     """They are counted apart, in as many cells: sums without weights have them."""
 
     @cached_property
-    def entries(self) -> int:
+    def of_rows(self) -> int:
+        """How many of them count rows; these come first, those off coarser grids last."""
         tables = sum(prod(table.shape) for table in self.tables)
-        return 1 + tables + self.weightless * (1 + tables) + 2 * len(self.digits)
+        return 1 + tables + self.weightless * (1 + tables) + len(self.digits)
+
+    @cached_property
+    def of_parties(self) -> int:
+        """How many count parties: off coarser grids, and then in cells."""
+        return len(self.digits) + sum(prod(table.shape) for table in self.held)
 
     def opened_bits(self, rows: int, parties: int) -> int:
         """⌈log₂ of the possible values⌉ of all counts together."""
-        of_parties = len(self.digits)
-        of_rows = self.entries - of_parties
-        return of_rows * rows.bit_length() + of_parties * parties.bit_length()
+        return self.of_rows * rows.bit_length() + self.of_parties * parties.bit_length()
 
     def count(self, readings: Readings) -> Counts:
-        """Of some rows; counts of several blocks add up, but for the parties'."""
+        """The rows, of some rows; counts of several blocks add up."""
         rows, apart = readings.rows, readings
         if self.weights is not None:
             there = np.asarray(readings.numbers[self.weights].numbers != 0, bool)
@@ -164,15 +150,24 @@ class CellCounts:
         tables = [table.count(readings) for table in self.tables]
         if self.weightless:
             tables += [np.array([apart.rows]), *(table.count(apart) for table in self.tables)]
-        digits = np.array([[each.count(readings), 0] for each in self.digits], np.int64).ravel()
+        digits = np.array([each.count(readings) for each in self.digits], np.int64)
         return np.concatenate([[rows], *tables, digits]).astype(np.int64)
 
     def of_party(self, counts: Sequence[int]) -> list[int]:
         """What a party enters: the counts of all its rows, and of itself where it has some."""
-        found = [int(n) for n in counts]
-        for at in range(self.entries - 2 * len(self.digits), self.entries, 2):
-            found[at + 1] = int(found[at] > 0)
-        return found
+        rows = [int(n) for n in counts]
+        return [*rows, *(int(n > 0) for n in self._where_parties_count(rows))]
+
+    def _where_parties_count(self, counts: Sequence[int]) -> Iterator[int]:
+        """The rows wherever parties are counted too."""
+        yield from counts[self.of_rows - len(self.digits) : self.of_rows]
+        grids = list(self._grids(counts, 1))
+        for wanted in self.held:
+            table, grid = next(pair for pair in grids if set(wanted.cuts) <= set(pair[0].cuts))
+            kept = [table.cuts.index(cut) for cut in wanted.cuts]
+            others = tuple(axis for axis in range(grid.ndim) if axis not in kept)
+            rows = grid.sum(axis=others).transpose(np.argsort(np.argsort(kept))).ravel()
+            yield from map(int, rows)
 
     def cells(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be small: its name and its rows."""
@@ -182,16 +177,20 @@ class CellCounts:
             none = f"{self.weights} = 0"
             yield none, int(counts[start])
             yield from ((f"{cell}, {none}", n) for cell, n in self._cells(counts, start + 1))
-        start = self.entries - 2 * len(self.digits)
-        for at, each in enumerate(self.digits):
-            yield each.label, int(counts[start + 2 * at])
+        start = self.of_rows - len(self.digits)
+        for at, each in enumerate(self.digits, start):
+            yield each.label, int(counts[at])
 
     def _cells(self, counts: Sequence[int], start: int) -> Iterator[tuple[str, int]]:
-        for table in self.tables:
-            stop = start + prod(table.shape)
-            grid = np.array(counts[start:stop], object).reshape(table.shape)
+        for table, grid in self._grids(counts, start):
             for name, place in table.cells():
                 yield name, int(np.sum(grid[place]))
+
+    def _grids(self, counts: Sequence[int], start: int) -> Iterator[tuple[Table, Codes]]:
+        """Every table with its counts, in its shape."""
+        for table in self.tables:
+            stop = start + prod(table.shape)
+            yield table, np.array(counts[start:stop], object).reshape(table.shape)
             start = stop
 
     def possible(self, counts: Sequence[int], parties: int) -> bool:
@@ -201,29 +200,27 @@ class CellCounts:
         fits = min(counts) >= 0 and self._holds(counts, 1, rows - none)
         if self.weightless:
             fits &= self._holds(counts, after + 1, none)
-        start = self.entries - 2 * len(self.digits)
-        off = [counts[at : at + 2] for at in range(start, self.entries, 2)]
-        return fits and all(n <= rows and who <= min(n, parties) for n, who in off)
+        pairs = zip(self._where_parties_count(counts), counts[self.of_rows :], strict=True)
+        return fits and all(n <= rows and (n > 0) <= who <= min(n, parties) for n, who in pairs)
 
     def _holds(self, counts: Sequence[int], start: int, rows: int) -> bool:
-        for table in self.tables:
-            stop = start + prod(table.shape)
-            if sum(counts[start:stop]) != rows:
-                return False
-            start = stop
-        return True
+        return all(grid.sum() == rows for _, grid in self._grids(counts, start))
 
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
-        """What only some parties may have, and how many do."""
-        start = self.entries - 2 * len(self.digits)
-        for at, each in enumerate(self.digits):
-            yield each.label, int(counts[start + 2 * at + 1])
+        """Every cell that must not be that of few parties, and how many have rows there."""
+        names = (name for table in self.held for name in table.names())
+        yield from zip(names, counts[self.of_rows + len(self.digits) :], strict=True)
+
+    def off_grids(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """The coarser grids, and how many parties have rows off each."""
+        labels = [each.label for each in self.digits]
+        yield from zip(labels, counts[self.of_rows :], strict=False)
 
     def alone_on(self, counts: Sequence[int], own: Sequence[int]) -> Iterator[tuple[str, int]]:
         """The coarser grids on which all own rows lie and others' do not: of how many steps."""
-        start = self.entries - 2 * len(self.digits)
-        for at, each in enumerate(self.digits):
-            if own[start + 2 * at] == 0 < counts[start + 2 * at]:
+        start = self.of_rows - len(self.digits)
+        for at, each in enumerate(self.digits, start):
+            if own[at] == 0 < counts[at]:
                 yield each.label, each.steps
 
     @property
@@ -233,6 +230,9 @@ class CellCounts:
         if self.tables:
             cuts = dict.fromkeys(cut.column for table in self.tables for cut in table.cuts)
             said.append(f"the rows in every cell of {' by '.join(cuts)}")
+        if self.held:
+            cuts = dict.fromkeys(cut.column for table in self.held for cut in table.cuts)
+            said.append(f"how many parties have rows in those of {', '.join(cuts)}")
         if self.weightless:
             said.append(f"the rows where {self.weights} is 0{', in each cell' * bool(said)}")
         if self.digits:
@@ -244,122 +244,9 @@ class CellCounts:
 ROWS_ALONE = CellCounts()
 
 
-# -- those of a model ---------------------------------------------------------------------------
-
-
-def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
-    """The tables that the model's sums tell apart, and the digits of its numbers."""
-    made = {name for name in model.number_columns if _is_made(name, model)}
-    few = {name: cut_of_number(name, columns, made) for name in model.number_columns}
-    numbers = {name: cut for name, cut in few.items() if cut is not None}
-    cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
-    outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
-    sets: list[tuple[Cut, ...]] = []
-    for term in model.terms:
-        found = [
-            cut
-            for factor in term
-            for cut in (
-                [_of_levels(factor)]
-                if isinstance(factor, Levels)
-                else [cuts[name] for name in factor.columns_needed() if name in cuts]
-            )
-        ]
-        sets.append(tuple(dict.fromkeys(found)))
-    if model.weights in numbers:
-        sets.append((numbers[model.weights],))
-    singles = list(dict.fromkeys(cut for each in sets for cut in each))
-    for term in [*model.terms, (model.response,)]:
-        read = [numbers[n] for factor in term for n in factor.columns_needed() if n in numbers]
-        several = tuple(dict.fromkeys(read))
-        if prod(len(cut.labels) for cut in several) <= FEW * FEW:
-            sets.append(several)
-    sets += [*combinations(singles, 2), *((cut,) for cut in singles), ()]
-    sets += [(cut,) for cut in numbers.values() if cut not in cuts.values()]
-    tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
-    digits = [each for name in model.number_columns for each in digits_of(name, columns)]
-    weightless = model.weights is not None and _can_be_0(columns.get(model.weights))
-    counts = CellCounts(tuple(map(Table, tables)), tuple(digits), model.weights, weightless)
-    if counts.entries > _MOST_CELLS:
-        raise InputError(
-            f"{counts.entries} cells would be counted",
-            hint=f"at most {_MOST_CELLS}: use fewer categories, or fewer levels",
-        )
-    return counts
-
-
-def _of_levels(category: Levels) -> Cut:
-    labels = tuple(f"{category.column} = {level.text}" for level in category.levels)
-    return Cut(category.column, labels, category)
-
-
 def counted_numbers(cells: CellCounts) -> frozenset[frozenset[str]]:
     """The numbers all of whose values are counted, each set in one table."""
     return frozenset(
         frozenset(cut.column for cut in table.cuts if cut.category is None)
         for table in cells.tables
     )
-
-
-def _is_made(name: str, model: Model) -> bool:
-    """Whether a formula makes something of this number, but for a product with levels."""
-    for term in model.terms:
-        factors = [each for each in term if not isinstance(each, Levels)]
-        if any(name in each.columns_needed() for each in factors):
-            plain = len(factors) == 1 and isinstance(getattr(factors[0], "expression", None), Name)
-            if not plain or isinstance(factors[0], Polynomial):
-                return True
-    return False
-
-
-def cut_of_number(
-    name: str, columns: Mapping[str, Column], made: Collection[str] = ()
-) -> Cut | None:
-    """A flag, or a number that takes few values."""
-    column = columns.get(name)
-    if isinstance(column, Flag):
-        column = Number(Fraction(0), Fraction(1), Fraction(1))
-    if not isinstance(column, Number) or column.step is None:
-        return None
-    count = int((column.high - column.low) / column.step) + 1
-    if not 1 < count <= (FEW_MADE if name in made else FEW):
-        return None
-    values = tuple(column.low + at * column.step for at in range(count))
-    return Cut(name, tuple(f"{name} = {decimal_text(value)}" for value in values), values=values)
-
-
-def _can_be_0(column: Column | None) -> bool:
-    """By the dictionary; where there is none, all rows lie in one place."""
-    return isinstance(column, Flag) or (isinstance(column, Number) and column.low <= 0)
-
-
-def digits_of(name: str, columns: Mapping[str, Column]) -> Iterator[Digits]:
-    """The coarser grids of a number."""
-    column = columns.get(name)
-    if isinstance(column, Number) and column.step is not None:
-        steps = (column.high - column.low) / column.step
-        origin = Fraction(0) if column.low % column.step == 0 else column.low
-        for coarser in _coarser(steps):
-            yield Digits(name, origin, coarser * column.step, coarser)
-
-
-def _coarser(steps: Fraction) -> Iterator[int]:
-    times = 1
-    while times == 1 or FINE * times <= steps:
-        for each in COARSER:
-            coarser = each * times
-            if steps > coarser and (times == 1 or steps >= FINE * coarser):
-                yield coarser
-        times *= 10
-
-
-def _largest(sets: Iterable[tuple[Cut, ...]]) -> list[tuple[Cut, ...]]:
-    """Those that are not part of another, each once."""
-    found: list[tuple[Cut, ...]] = []
-    holding: dict[Cut, set[int]] = {}
-    for each in sorted(dict.fromkeys(sets), key=len, reverse=True):
-        if each and not set.intersection(*(holding.get(cut, set()) for cut in each)):
-            for cut in each:
-                holding.setdefault(cut, set()).add(len(found))
-            found.append(each)
-    return found

@@ -43,6 +43,7 @@ def checks_of(
     parties: int,
     parameters: int = 0,
     cells: Sequence[int] = (),
+    held: Sequence[int] = (),
     digits: Sequence[int] = (),
     tau: int = 0,
     leverage: bool = False,
@@ -64,6 +65,9 @@ def checks_of(
     if cells:
         yield Check("cells", policy.rows_per_cell, min(filter(None, cells), default=0), counted)
         yield Check("cells_of_others", policy.rows_per_cell, None, compared)
+    if held:
+        least = policy.parties_needed(tau)
+        yield Check("cell_parties", least, min(filter(None, held), default=0), counted)
     if digits:
         yield Check("digits", tau + 2, min(filter(None, digits), default=0), counted)
     if leverage and policy.rows_per_cell:

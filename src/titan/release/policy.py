@@ -19,7 +19,7 @@ A row counts once, whatever its weight; of a party's own, those of weight zero d
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from titan.errors import InputError, PlanError, ReleaseError
@@ -28,7 +28,14 @@ from titan.ring.whole import whole_number
 
 Cells = Literal["pooled", "local"]
 _ALLOW = "allow_small=True if all parties agree to what so few give away"
-_WHOLE = ("rows_per_party", "rows", "rows_per_parameter", "rows_per_cell", "residual_df")
+_WHOLE = (
+    "rows_per_party",
+    "rows",
+    "rows_per_parameter",
+    "rows_per_cell",
+    "parties_per_cell",
+    "residual_df",
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,8 @@ class Policy:
     rows_per_parameter: int = 3
     rows_per_cell: int = 3
     """k: also 1/k is the largest leverage of a row."""
+    parties_per_cell: int | None = None
+    """That have rows in a cell which is summed over; left open, two more than are curious."""
     residual_df: int = 0
     cells: Cells = "pooled"
     """With "local" no small count is opened at all: a party's own is 0 or at least k."""
@@ -155,12 +164,27 @@ class Policy:
         advice = "leave the column out, use more rows"
         self._refuse(0 < values < least, f"{found}, and {needed}", advice, "values", column)
 
-    def check_parties(self, what: str, parties: int, least: int) -> None:
-        """Between the sums: refuse what is of few parties; of none is no matter."""
+    def check_off_grid(self, what: str, parties: int, least: int) -> None:
+        """Between the sums: refuse last digits that few parties have; of none is no matter."""
+        self._check_parties(what, parties, least, "agree on a coarser step", "digits")
+
+    def check_parties(self, cells: Iterable[tuple[str, int]], tau: int) -> None:
+        """Between the sums: refuse a cell that is summed over and is of few parties."""
+        least = self.parties_needed(tau)
+        for cell, parties in cells:
+            self._check_parties(f"{cell} holds", parties, least, _SITE, "cell_parties", cell)
+
+    def parties_needed(self, tau: int) -> int:
+        """The fewest with rows in a cell: without those who are curious, two are left."""
+        return tau + 2 if self.parties_per_cell is None else self.parties_per_cell
+
+    def _check_parties(
+        self, what: str, parties: int, least: int, advice: str, rule: str, cell: str = ""
+    ) -> None:
         found = f"{what} in the rows of {counted(parties, 'party', 'parties')} only"
         needed = f"where at least {least} are needed to hide each other"
         few = self.rows_per_cell > 0 and 0 < parties < least
-        self._refuse(few, f"{found}, {needed}", "agree on a coarser step", "digits", what)
+        self._refuse(few, f"{found}, {needed}", advice, rule, cell or what)
 
     def _refuse(self, wrong: bool, message: str, advice: str, rule: str, cell: str = "") -> None:
         if wrong:
@@ -192,6 +216,7 @@ _IN_WORDS = {
     "rows_per_party": "a party may bring as few as {rows}",
     "rows_per_parameter": "there may be as few as {rows} for each parameter",
     "rows_per_cell": "cells of {rows} may be opened, and rows with a leverage of 1/{value}",
+    "parties_per_cell": "sums over a cell may be those of as few as {value} of the parties",
     "residual_df": "residual degrees of freedom may be as few as {value}",
     "precision": "columns that a formula makes are opened to {value} bits",
 }
@@ -199,9 +224,9 @@ _EXACT = "columns that a formula makes are opened EXACTLY, to the last digit"
 _NO_LIMIT = "cells of any size and rows of any leverage may be opened: NOTHING is checked"
 
 
-def lowered(policy: Policy, named: str = "titan") -> list[dict[str, Any]]:
+def lowered(policy: Policy, named: str = "titan", tau: int = 0) -> list[dict[str, Any]]:
     """What is below the default, or below the policy that is named; in words, and with its own."""
-    usual = policy_named(named)
+    usual = replace(policy_named(named), parties_per_cell=tau + 2)
     found = []
     for name in (one.name for one in fields(Policy) if one.compare):
         given, default = getattr(policy, name), getattr(usual, name)

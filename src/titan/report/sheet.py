@@ -214,7 +214,8 @@ def _rules(study: Study, facts: Mapping[str, Any]) -> Iterator[str]:
     elif k:
         local = " No small count is opened at all: a party's own is 0 or at least that."
         yield (
-            f"Cells that occur have at least {k} rows, also without any one party's; no row has a "
+            f"Cells that occur have at least {k} rows, also without any one party's. Those that "
+            f"are summed over have rows of at least {study.min_cell_parties} parties. No row has a "
             f"leverage above 1/{k}.{local if study.cells == 'local' else ''}"
         )
     else:

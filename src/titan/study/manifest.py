@@ -58,6 +58,7 @@ RELEASE = {
     "min_rows_total": "rows",
     "rows_per_parameter": "rows_per_parameter",
     "min_cell": "rows_per_cell",
+    "min_cell_parties": "parties_per_cell",
     "min_residual_df": "residual_df",
     "cells": "cells",
     "precision": "precision",
@@ -70,6 +71,7 @@ WHOLE = {
     "min_rows_total": (1, MOST_ROWS),
     "rows_per_parameter": (1, MOST_ROWS),
     "min_cell": (0, MOST_ROWS),
+    "min_cell_parties": (1, MOST_PARTIES),
     "min_residual_df": (0, MOST_ROWS),
     "k": (1, MOST_PARTIES),
     "rounds": (1, MOST_ROUNDS),
@@ -118,6 +120,8 @@ class Study:
     rows_per_parameter: int = OPEN
     min_cell: int = OPEN
     """Left open, no more than `min_rows_party`: a level may be as rare as a party is small."""
+    min_cell_parties: int = OPEN
+    """Left open, `tau` + 2: so many that of those who are not curious two are left."""
     min_residual_df: int = OPEN
     cells: Cells = "pooled"
     precision: int | Literal["exact"] = OPEN
@@ -134,6 +138,7 @@ class Study:
         _check_choice("masks", self.masks, get_args(MaskMode))
         _check_choice("recovery", self.recovery, recovery_names())
         _check_parties(self.parties)
+        _check_whole("tau", self.tau, *WHOLE["tau"])
         self._settle_release()
         for key, (least, most) in WHOLE.items():
             _check_whole(key, getattr(self, key), least, most)
@@ -161,6 +166,8 @@ class Study:
     def _usual(self, key: str, usual: Any) -> Any:
         if key == "min_rows_total":
             return self.min_rows_party * len(self.parties)
+        if key == "min_cell_parties":
+            return self.tau + 2
         return min(usual, self.min_rows_party) if key == "min_cell" else usual
 
     def _check_links(self) -> None:
@@ -188,7 +195,7 @@ class Study:
         return Policy(
             **said,
             otherwise="agree on a study that asks for fewer (min_rows_party, min_rows_total, "
-            "rows_per_parameter, min_cell)",
+            "rows_per_parameter, min_cell, min_cell_parties)",
         )
 
     @property

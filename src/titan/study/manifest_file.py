@@ -5,8 +5,8 @@ title = "…"
 tau = 1                      # and bits, recovery, masks, k, rounds, solver, missing
 [release]
 policy = "titan"             # or "safe-outputs"; and what is to be stricter, or laxer:
-min_rows_party = 10          # min_rows_total, rows_per_parameter, min_cell, min_residual_df,
-precision = 20               # or "exact"; cells = "pooled" or "local"
+min_rows_party = 10          # min_rows_total, rows_per_parameter, min_cell, min_cell_parties,
+precision = 20               # min_residual_df; or "exact"; cells = "pooled" or "local"
 [columns.age]
 kind = "number"              # or "time", with range and perhaps step, unit; "category", with
 range = ["0", "120"]         # levels; "flag": what every column is

@@ -1,0 +1,162 @@
+"""Which cells a model's sums tell apart: they are counted first.
+
+cuts      a category, a flag, a number with two values: each divides the rows into a few groups
+tables    of every two cuts, of those of a term, each with an outcome that is itself a cut; and
+          of every number with few values alone, and of those that a term multiplies, since
+          sums give these counts away
+digits    for a number with more values the rows off each coarser grid, of 2, 5 or 10 steps (and
+          20, 50, 100, … of a fine one), and how many parties have such rows: their last digits
+          stand in nobody else's sums
+held      for the cells that a term's own columns sum over: how many parties have rows there.
+          Where only two do, each could take its own from the sum and see the other's
+"""
+
+# Rule 1: which cells there are follows from the study alone, not from anybody's rows.
+# Rule 2: a table that is part of another is not counted twice.
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+
+from titan.decimals import decimal_text
+from titan.errors import InputError
+from titan.moments.expressions import Name
+from titan.moments.model import Model
+from titan.moments.terms import Category as Levels
+from titan.moments.terms import Polynomial
+from titan.release.cells import CellCounts, Cut, Digits, Table
+from titan.release.dictionary import Column, Flag, Number
+
+COARSER = 2, 5, 10
+"""Steps of the coarser grids, and of a fine grid ten times these, and so on."""
+FINE = 20
+"""So many points at least has a coarser grid that is not the first of its kind."""
+FEW, FEW_MADE = 5, 12
+"""So many values of a number are counted: of any; of one that a formula makes columns of."""
+_MOST_CELLS = 50_000
+_TWO = 2
+
+
+def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
+    """The tables that the model's sums tell apart, and the digits of its numbers."""
+    made = {name for name in model.number_columns if _is_made(name, model)}
+    few = {name: cut_of_number(name, columns, made) for name in model.number_columns}
+    numbers = {name: cut for name, cut in few.items() if cut is not None}
+    cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
+    outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
+    sets: list[tuple[Cut, ...]] = []
+    held: list[tuple[Cut, ...]] = []
+    for term in model.terms:
+        found = [
+            cut
+            for factor in term
+            for cut in (
+                [_of_levels(factor)]
+                if isinstance(factor, Levels)
+                else [cuts[name] for name in factor.columns_needed() if name in cuts]
+            )
+        ]
+        sets.append(tuple(dict.fromkeys(found)))
+        numeric = any(
+            not isinstance(f, Levels) and set(f.columns_needed()) - set(cuts) for f in term
+        )
+        held.append((*sets[-1], *(cut for cut in outcome if numeric and cut not in sets[-1])))
+    held += [(cut,) for cut in outcome]
+    if model.weights in numbers:
+        sets.append((numbers[model.weights],))
+    singles = list(dict.fromkeys(cut for each in sets for cut in each))
+    for term in [*model.terms, (model.response,)]:
+        read = [numbers[n] for factor in term for n in factor.columns_needed() if n in numbers]
+        several = tuple(dict.fromkeys(read))
+        if prod(len(cut.labels) for cut in several) <= FEW * FEW:
+            sets.append(several)
+    sets += [*combinations(singles, 2), *((cut,) for cut in singles), ()]
+    sets += [(cut,) for cut in numbers.values() if cut not in cuts.values()]
+    tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
+    digits = [each for name in model.number_columns for each in digits_of(name, columns)]
+    weightless = model.weights is not None and _can_be_0(columns.get(model.weights))
+    counts = CellCounts(
+        tuple(map(Table, tables)),
+        tuple(digits),
+        tuple(map(Table, _largest(held))),
+        model.weights,
+        weightless,
+    )
+    if counts.of_rows > _MOST_CELLS:
+        raise InputError(
+            f"{counts.of_rows} cells would be counted",
+            hint=f"at most {_MOST_CELLS}: use fewer categories, or fewer levels",
+        )
+    return counts
+
+
+def _of_levels(category: Levels) -> Cut:
+    labels = tuple(f"{category.column} = {level.text}" for level in category.levels)
+    return Cut(category.column, labels, category)
+
+
+def _is_made(name: str, model: Model) -> bool:
+    """Whether a formula makes something of this number, but for a product with levels."""
+    for term in model.terms:
+        factors = [each for each in term if not isinstance(each, Levels)]
+        if any(name in each.columns_needed() for each in factors):
+            plain = len(factors) == 1 and isinstance(getattr(factors[0], "expression", None), Name)
+            if not plain or isinstance(factors[0], Polynomial):
+                return True
+    return False
+
+
+def cut_of_number(
+    name: str, columns: Mapping[str, Column], made: Collection[str] = ()
+) -> Cut | None:
+    """A flag, or a number that takes few values."""
+    column = columns.get(name)
+    if isinstance(column, Flag):
+        column = Number(Fraction(0), Fraction(1), Fraction(1))
+    if not isinstance(column, Number) or column.step is None:
+        return None
+    count = int((column.high - column.low) / column.step) + 1
+    if not 1 < count <= (FEW_MADE if name in made else FEW):
+        return None
+    values = tuple(column.low + at * column.step for at in range(count))
+    return Cut(name, tuple(f"{name} = {decimal_text(value)}" for value in values), values=values)
+
+
+def _can_be_0(column: Column | None) -> bool:
+    """By the dictionary; where there is none, all rows lie in one place."""
+    return isinstance(column, Flag) or (isinstance(column, Number) and column.low <= 0)
+
+
+def digits_of(name: str, columns: Mapping[str, Column]) -> Iterator[Digits]:
+    """The coarser grids of a number."""
+    column = columns.get(name)
+    if isinstance(column, Number) and column.step is not None:
+        steps = (column.high - column.low) / column.step
+        origin = Fraction(0) if column.low % column.step == 0 else column.low
+        for coarser in _coarser(steps):
+            yield Digits(name, origin, coarser * column.step, coarser)
+
+
+def _coarser(steps: Fraction) -> Iterator[int]:
+    times = 1
+    while times == 1 or FINE * times <= steps:
+        for each in COARSER:
+            coarser = each * times
+            if steps > coarser and (times == 1 or steps >= FINE * coarser):
+                yield coarser
+        times *= 10
+
+
+def _largest(sets: Iterable[tuple[Cut, ...]]) -> list[tuple[Cut, ...]]:
+    """Those that are not part of another, each once."""
+    found: list[tuple[Cut, ...]] = []
+    holding: dict[Cut, set[int]] = {}
+    for each in sorted(dict.fromkeys(sets), key=len, reverse=True):
+        if each and not set.intersection(*(holding.get(cut, set()) for cut in each)):
+            for cut in each:
+                holding.setdefault(cut, set()).add(len(found))
+            found.append(each)
+    return found
