@@ -39,7 +39,7 @@ from titan.leastsquares.pooled import symmetric
 from titan.moments import Moments
 from titan.moments.rational import RationalMoments
 from titan.release.cells import ROWS_ALONE, CellCounts
-from titan.release.party_counts import apart, numbers_for, together
+from titan.release.sent_counts import SentCounts
 from titan.release.sizes import INDICATOR, Size
 from titan.ring import Residues, Ring
 
@@ -180,27 +180,22 @@ class Given:
         ring = Ring(MOST_ROWS.bit_length() + 1)
         counted = "; ".join(filter(None, ["the number of rows", self.cells.opens]))
         return (
-            Sum("counts", self._entries, ring, Fraction(1), counted),
+            Sum("counts", self.sent.entries, ring, Fraction(1), counted),
             self._sum("regressors", n * (n + 1) // 2, widest * widest, "AᵀA"),
             self._sum("response", n + inference, with_response * response, f"Aᵀb{squares}"),
         )
 
-    @property
-    def _entries(self) -> int:
-        """Of the first sum: counts of rows, and those of parties several in one."""
-        return self.cells.of_rows + numbers_for(self.cells.of_parties, self.parties)
-
-    def counts(self, own: Sequence[int]) -> Residues:
-        """What goes into the first sum."""
-        n = self.cells.of_rows
-        return self.sums[0].ring.from_ints([*own[:n], *together(own[n:], self.parties)])
+    @cached_property
+    def sent(self) -> SentCounts:
+        """The counts as they travel in the first sum."""
+        return SentCounts(self.cells, self.parties)
 
     def _sum(self, name: str, entries: int, most_of_a_row: int, opens: str) -> Sum:
         """In a ring that holds the largest of its moments, in units of its columns."""
         most = most_of_a_row * self.weights.most * MOST_ROWS
         return Sum(name, entries, Ring(most.bit_length() + 1), Fraction(1), opens)
 
-    def opened_bits(self, rows: int, parties: int) -> int:
+    def opened_bits(self, rows: int) -> int:
         """⌈log₂ of the possible values⌉ of every number, of so many rows, together."""
         *regressors, response = self.sizes
         alike = Counter(regressors)
@@ -216,7 +211,7 @@ class Given:
             (size * self.weights if weighted else size).bits(rows) * times
             for size, times in products.items()
         ]
-        return self.cells.opened_bits(rows, parties) + sum(bits)
+        return self.sent.opened_bits(rows) + sum(bits)
 
     def secret(self, n: int, opened: Opened, part: SecretMoments, owner: str) -> Residues:
         """After the counts, which are not made of moments."""
@@ -234,9 +229,7 @@ class Given:
     def learn(self, n: int, opened: Opened, total: Residues) -> Opened:
         numbers = self.sums[n].ring.to_signed(total)
         if n == 0:
-            of_rows, cells = numbers[: self.cells.of_rows], self.cells
-            parties = apart(numbers[cells.of_rows :], cells.of_parties, self.parties)
-            return Opened(numbers[0], [*of_rows, *parties])
+            return Opened(numbers[0], self.sent.counts(numbers))
         if n == 1:
             squares = [numbers[j * (j + 3) // 2] for j in range(self.columns)]  # on the diagonal
             units = [size.unit**2 * self.weights.unit for size in self.sizes]

@@ -127,7 +127,7 @@ class PooledModel:
             self.checks.before_counts(part)
         if isinstance(equations, Given):
             if n == 0:
-                return equations.counts(part.counts)
+                return self.sums[0].ring.from_ints(equations.sent.numbers(part.counts))
             if n == 1:
                 self.checks.before_regressors(opened.counts, part)
             else:
@@ -146,7 +146,7 @@ class PooledModel:
     def opened_bits(self, rows: int) -> int:
         """Of all numbers that its sums open: ⌈log₂ of the possible values⌉ of each."""
         if isinstance(self.equations, Given):
-            return self.equations.opened_bits(rows, self.parties)
+            return self.equations.opened_bits(rows)
         return bits_of(self.equations.sums)
 
     def evidence(self, known: Known, sums: int) -> Iterator[Evidence]:

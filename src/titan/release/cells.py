@@ -75,6 +75,12 @@ class Table:
         """Of its own cells, without the margins, in the order of its counts."""
         return (", ".join(labels) for labels in product(*(cut.labels for cut in self.cuts)))
 
+    def margin(self, grid: Codes, cuts: Sequence[Cut]) -> Codes:
+        """Of its counts those by some of its cuts, in their order."""
+        kept = [self.cuts.index(cut) for cut in cuts]
+        others = tuple(axis for axis in range(grid.ndim) if axis not in kept)
+        return np.asarray(grid.sum(axis=others).transpose(np.argsort(np.argsort(kept))))
+
     def _name(self, chosen: Mapping[int, int]) -> str:
         return ", ".join(self.cuts[axis].labels[level] for axis, level in chosen.items())
 
@@ -129,17 +135,17 @@ class CellCounts:
     @cached_property
     def of_rows(self) -> int:
         """How many of them count rows; these come first, those off coarser grids last."""
-        tables = sum(prod(table.shape) for table in self.tables)
-        return 1 + tables + self.weightless * (1 + tables) + len(self.digits)
+        return self.after_tables * (1 + self.weightless) + len(self.digits)
+
+    @cached_property
+    def after_tables(self) -> int:
+        """Where the tables end; and where the rows of weight 0 are counted, if they are."""
+        return 1 + sum(prod(table.shape) for table in self.tables)
 
     @cached_property
     def of_parties(self) -> int:
         """How many count parties: off coarser grids, and then in cells."""
         return len(self.digits) + sum(prod(table.shape) for table in self.held)
-
-    def opened_bits(self, rows: int, parties: int) -> int:
-        """⌈log₂ of the possible values⌉ of all counts together."""
-        return self.of_rows * rows.bit_length() + self.of_parties * parties.bit_length()
 
     def count(self, readings: Readings) -> Counts:
         """The rows, of some rows; counts of several blocks add up."""
@@ -161,20 +167,16 @@ class CellCounts:
     def _where_parties_count(self, counts: Sequence[int]) -> Iterator[int]:
         """The rows wherever parties are counted too."""
         yield from counts[self.of_rows - len(self.digits) : self.of_rows]
-        grids = list(self._grids(counts, 1))
+        grids = list(self.grids(counts, 1))
         for wanted in self.held:
             table, grid = next(pair for pair in grids if set(wanted.cuts) <= set(pair[0].cuts))
-            kept = [table.cuts.index(cut) for cut in wanted.cuts]
-            others = tuple(axis for axis in range(grid.ndim) if axis not in kept)
-            rows = grid.sum(axis=others).transpose(np.argsort(np.argsort(kept))).ravel()
-            yield from map(int, rows)
+            yield from map(int, table.margin(grid, wanted.cuts).ravel())
 
     def cells(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be small: its name and its rows."""
-        yield from self._cells(counts, start := 1)
+        yield from self._cells(counts, 1)
         if self.weightless:
-            start += sum(prod(table.shape) for table in self.tables)
-            none = f"{self.weights} = 0"
+            none, start = f"{self.weights} = 0", self.after_tables
             yield none, int(counts[start])
             yield from ((f"{cell}, {none}", n) for cell, n in self._cells(counts, start + 1))
         start = self.of_rows - len(self.digits)
@@ -182,11 +184,11 @@ class CellCounts:
             yield each.label, int(counts[at])
 
     def _cells(self, counts: Sequence[int], start: int) -> Iterator[tuple[str, int]]:
-        for table, grid in self._grids(counts, start):
+        for table, grid in self.grids(counts, start):
             for name, place in table.cells():
                 yield name, int(np.sum(grid[place]))
 
-    def _grids(self, counts: Sequence[int], start: int) -> Iterator[tuple[Table, Codes]]:
+    def grids(self, counts: Sequence[int], start: int) -> Iterator[tuple[Table, Codes]]:
         """Every table with its counts, in its shape."""
         for table in self.tables:
             stop = start + prod(table.shape)
@@ -194,17 +196,13 @@ class CellCounts:
             start = stop
 
     def possible(self, counts: Sequence[int], parties: int) -> bool:
-        """Whether rows can have these counts: every table holds all of them."""
-        rows, after = counts[0], 1 + sum(prod(table.shape) for table in self.tables)
-        none = counts[after] if self.weightless else 0
-        fits = min(counts) >= 0 and self._holds(counts, 1, rows - none)
-        if self.weightless:
-            fits &= self._holds(counts, after + 1, none)
-        pairs = zip(self._where_parties_count(counts), counts[self.of_rows :], strict=True)
-        return fits and all(n <= rows and (n > 0) <= who <= min(n, parties) for n, who in pairs)
-
-    def _holds(self, counts: Sequence[int], start: int, rows: int) -> bool:
-        return all(grid.sum() == rows for _, grid in self._grids(counts, start))
+        """Whether rows can have these counts, where every table holds all of them."""
+        rows, pairs = (
+            counts[0],
+            zip(self._where_parties_count(counts), counts[self.of_rows :], strict=True),
+        )
+        fits = all(n <= rows and (n > 0) <= who <= min(n, parties) for n, who in pairs)
+        return min(counts) >= 0 and fits
 
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be that of few parties, and how many have rows there."""
