@@ -24,7 +24,7 @@ from titan.moments import Moments
 from titan.moments.rows import ModelRows
 from titan.release.budget import Budget, smallest_of
 from titan.release.cells import CellCounts, counted_numbers
-from titan.release.evidence import Check, checks_of
+from titan.release.evidence import OFF_GRID, Check, checks_of
 from titan.release.joint_rows import JointRows
 from titan.release.leverage import Counted, own_leverage, pooled_leverage
 from titan.release.orthonormal import orthonormal
@@ -106,14 +106,18 @@ class ModelChecks:
 
     def evidence(self, opened: Opened, sums: int) -> Iterator[Check]:
         """What has been checked after so many sums."""
+        counts, tables = opened.counts, self.cells.tables or self.cells.weightless
+        every = list(self.cells.cells(counts)) if counts else []
+        parties = [n for _, n in self.cells.parties(counts)] if counts else []
         return checks_of(
             self.policy,
             sums,
             rows=opened.rows,
             parties=self.parties,
             parameters=self.parameters,
-            cells=[n for _, n in self.cells.cells(opened.counts)] if opened.counts else (),
-            digits=[n for _, n in self.cells.parties(opened.counts)] if opened.counts else (),
+            cells=[n for cell, n in every if OFF_GRID not in cell] if tables else None,
+            off_grid=[n for cell, n in every if OFF_GRID in cell] if self.cells.digits else None,
+            digits=parties if self.cells.digits else None,
             tau=self.tau,
             leverage=self.rows is not None,
         )
