@@ -96,6 +96,9 @@ class BusyError(FileError):
 class DataError(InputError):
     """Rows that cannot be used."""
 
+    column = ""
+    """That of the cell which is wrong, where it is one."""
+
 
 class ReleaseError(DataError):
     """A rule of release refuses: the answer would give away more than it may.

@@ -60,7 +60,10 @@ def join(
         ledger=checked_path(ledger) if ledger else secret.with_suffix(".ledger"),
         choices=Choices(run, float(wait), listen, allow_differencing=bool(allow_differencing)),
     )
-    return party.take_part(lambda results: None).results
+    outcome = party.take_part(lambda results: None)
+    if outcome.refused is not None:  # as when it happened
+        raise outcome.refused
+    return outcome.results
 
 
 def load(path: str | PathLike[str]) -> Results:

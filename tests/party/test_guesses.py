@@ -178,10 +178,10 @@ def watch_secrets(found: dict[str, bytes]) -> Any:
     begun = Party._begin
 
     def beginning(self: Party, journal: Journal) -> Any:
-        task, state = begun(self, journal)
+        task, state, vetoes = begun(self, journal)
         if self.identity.name == "north":
             found["moments"] = moments_file.encode(task.part["q1"].moments)
-        return task, state
+        return task, state, vetoes
 
     return (
         patch.multiple(Journal, begin=began, sending=sent),

@@ -157,9 +157,9 @@ def test_nested_in_a_region_that_two_share(formula: str) -> None:
     levels = [f"{region}{n}" for region in ("europe", "america") for n in (1, 2)]
     columns = Dictionary.of({**known("site", levels), "region": Category(("europe", "america"))})
     check_vetoed(ask(data, columns, formula, min_cell_parties=1), set(data))
-    region = columns, "thalach ~ C(region) + age"
-    check_refused(ask(data, *region), "region = europe", 2)
-    agreed = ask(data, *region, min_cell_parties=2)
+    asked = columns, "thalach ~ C(region) + age"
+    check_refused(ask(data, *asked), "region = europe", 2)
+    agreed = ask(data, *asked, min_cell_parties=2)
     assert agreed.refused is None, "that two share a region is agreed in so many words"
 
 

@@ -142,7 +142,6 @@ def test_nor_does_a_linear_system_sum_what_one_party_alone_has() -> None:
     assert asked_of(stated(KNOWN, asked), parties).error is not None
 
 
-@pytest.mark.xfail(reason="vetoes are counted by the words of a question", strict=True)
 def test_vetoes_are_counted_however_a_question_is_put(tmp_path: Path) -> None:
     """Else four studies with other ranges tell who is the oldest, one bit at a time."""
     parties = tables()

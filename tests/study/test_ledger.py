@@ -395,14 +395,14 @@ def test_digests_under_the_key_of_another_ledger_are_not_taken(tmp_path: Path) -
     assert "the same command again" in caught.value.hint
 
 
-@pytest.mark.parametrize("version", [1, 2, 4])
+@pytest.mark.parametrize("version", [1, 2, 3, 5])
 def test_a_ledger_of_another_version_is_refused(tmp_path: Path, version: int) -> None:
     """All its rows would seem to be others than today's, and nothing would be refused."""
     Ledger.open(tmp_path / "l").close()
     with sqlite3.connect(tmp_path / "l") as old:
         old.execute(f"PRAGMA application_id = {0x54_4C_00_00 + version}")
     old.close()
-    with pytest.raises(FileError, match=rf"of another version \({version}, where 3") as refused:
+    with pytest.raises(FileError, match=rf"of another version \({version}, where 4") as refused:
         Ledger.open(tmp_path / "l")
     assert "--ledger" in refused.value.hint
 
@@ -419,7 +419,7 @@ def test_three_vetoes_on_the_same_rows_end_a_question(ledger: Ledger) -> None:
     for study in ("ab" * 32, "cd" * 32):
         with pytest.raises(ReleaseError, match="stopped by a veto 3 times on these rows"):
             ledger.record([entry(ledger, run=4, study=study)], allow_differencing=True)
-    ledger.record([entry(ledger, run=4, model="another question")])
+    ledger.record([entry(ledger, run=4, columns=["age", "sex", "pressure"])])
     ledger.record([entry(ledger, run=5, rows=ROWS[:50])])
     assert [it.vetoed for it in ledger.recorded()] == [True] * 3 + [False] * 2
 

@@ -70,11 +70,11 @@ def test_a_regression_of_a_flag() -> None:
     (found,) = opened(regression("age ~ died", release="solution"))
     rows, cells = 40, 2
     digits = 3  # coarser grids of age: rows off them, and parties
-    counts = (1 + cells + digits) * bits(rows + 1) + (digits + cells) * bits(4 + 1)
+    counts = (cells + digits) * bits(rows + 1) + (digits + cells) * bits(4 + 1)
     gram = 0 + 2 * bits(rows + 1)
     assert found["bits"] == counts + gram + 2 * bits(rows * 120 + 1)
     together = 1  # up to 13 counts of parties in one number
-    assert found["numbers"] == 1 + cells + digits + together + 3 + 2
+    assert found["numbers"] == cells + digits + together + 3 + 2, "all rows, and one of the cells"
 
 
 def test_an_average_is_of_one_row_of_every_party() -> None:

@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 from titan.cli import options
 from titan.cli.agreeing import agrees, known_keys, new_keys
-from titan.cli.output import check_save, give, refuse_failures, show_results
+from titan.cli.output import check_save, give, refuse_failures, refuse_run, show_results
 from titan.errors import InputError, WaitError
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ def command(
         except KeyboardInterrupt:
             _tell("stopped; what was done is kept, and the same command continues from here")
             raise typer.Exit(WaitError.exit_status) from None
+    refuse_run(outcome.results, outcome.refused)
     give(_as_dict(party, outcome, report), lambda: None, json=json, save=save)
     refuse_failures(outcome.results)
     _tell(f"the run is in {outcome.folder}: titan show, audit and verify read it")

@@ -138,14 +138,25 @@ def show_results(results: Results) -> None:
             print()
 
 
-def refuse_failures(results: Results) -> None:
-    """Say which questions have no answer; the last one's error is the command's.
+def refuse_run(results: Results, at_home: ReleaseError | None = None) -> None:
+    """What a rule refused for all questions is all there is to say, as it was told at home."""
+    error = _error_of_all(results)
+    if isinstance(error, ReleaseError):
+        raise at_home or error
 
-    What ended the whole run is the error of all its questions, and said once.
-    """
+
+def _error_of_all(results: Results) -> TitanError | None:
+    """What ended the whole run is the error of all its questions."""
+    errors = list(results.errors.values())
+    same = len(errors) == len(results) and len({str(error) for error in errors}) == 1
+    return errors[0] if same else None
+
+
+def refuse_failures(results: Results) -> None:
+    """Say which questions have no answer; the last one's error is the command's."""
     errors = list(results.errors.items())
-    if len(errors) == len(results) and len({str(error) for _, error in errors}) == 1:
-        raise errors[0][1]
+    if (error := _error_of_all(results)) is not None:
+        raise error
     for name, error in errors:
         error.message = f"{name}: {error.message}"
     for _, error in errors[:-1]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from titan.cli import options
-from titan.cli.output import give, refuse_failures, show_results, show_rows
+from titan.cli.output import give, refuse_failures, refuse_run, show_results, show_rows
 from titan.errors import FileError
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ def show(
     ],
     json: options.Json = False,
 ) -> None:
-    """Print what titan join printed, from the file that the run left.
+    """Print what titan join printed, from the files that the run left.
+
+    Where this party refused, that is why: it is kept here, and no other party has it.
 
     \b
     Example:
@@ -29,8 +31,10 @@ def show(
       titan show kept --json
     """
     from titan.joining import load
+    from titan.release.evidence import refusal_in
 
     results = load(run)
+    refuse_run(results, refusal_in(run))
     give(results.to_dict(), lambda: show_results(results), json=json)
     refuse_failures(results)
 

@@ -10,7 +10,7 @@ everybody can see in a total is checked by all alike, in `pooled`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -107,15 +107,21 @@ class ModelChecks:
 
     def evidence(self, opened: Opened, sums: int) -> Iterator[Check]:
         """What has been checked after so many sums."""
+        cells, counts = self.cells, opened.counts
+
+        def of(found: Callable[[Sequence[int]], Iterable[tuple[str, int]]]) -> list[int]:
+            return [n for _, n in found(counts)] if counts else []
+
         return checks_of(
             self.policy,
             sums,
             rows=opened.rows,
             parties=self.parties,
             parameters=self.parameters,
-            cells=[n for _, n in self.cells.cells(opened.counts)] if opened.counts else (),
-            held=[n for _, n in self.cells.parties(opened.counts)] if opened.counts else (),
-            digits=[n for _, n in self.cells.off_grids(opened.counts)] if opened.counts else (),
+            cells=of(cells.in_tables) if cells.tables or cells.weightless else None,
+            held=of(cells.parties) if cells.held else None,
+            off_grid=of(cells.rows_off_grids) if cells.digits else None,
+            digits=of(cells.off_grids) if cells.digits else None,
             tau=self.tau,
             leverage=self.rows is not None,
         )

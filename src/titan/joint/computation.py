@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from titan.errors import ReleaseError
+from titan.errors import ReleaseError, TitanError
 from titan.ring import Residues, Ring
 
 Part = TypeVar("Part")
@@ -72,7 +72,8 @@ class Computation(Protocol[Part, Known, Answer_co]):
         """What a party puts into sum `n`, (limbs, entries). Refusing by raising concerns it alone.
 
         A mistake in its own rows it must find in sum 0, before anything leaves its machine. What a
-        rule of release forbids (ReleaseError) it may find in any: see `Vetoable`.
+        rule of release forbids (ReleaseError) it may find in any: see `Vetoable`. What else goes
+        wrong after the first sum (rows that changed meanwhile) is a veto too.
         """
         ...
 
@@ -110,10 +111,12 @@ class Fold(Generic[Part, Known, Answer]):
         """What a party puts into the next sum; with a source of noise, that may be a veto."""
         try:
             return self.computation.secret(self.number, self.known, part)
-        except ReleaseError as refusal:
+        except Exception as error:
             if noise is None or not isinstance(self.computation, Vetoable):
                 raise
-            self.refusal = refusal
+            if not isinstance(error, ReleaseError) and self.number == 0:
+                raise  # nothing has left: the same run can be joined with rows that were mended
+            self.refusal = _as_refusal(error)
             return self.computation.veto(self.number, noise)
 
     def learn(self, total: Residues) -> None:
@@ -139,3 +142,19 @@ class Fold(Generic[Part, Known, Answer]):
         if found is None:
             raise RuntimeError("the computation has no answer after its last sum")
         return found
+
+
+def _as_refusal(error: Exception) -> ReleaseError:
+    """Whatever keeps one party from going on: the others must not wait for it, nor learn which."""
+    if isinstance(error, ReleaseError):
+        return error
+    if isinstance(error, TitanError):
+        refusal = ReleaseError(error.message, hint=error.hint, rule="data")
+    else:
+        refusal = ReleaseError(
+            f"a look at the own rows failed with {type(error).__name__}",
+            hint="this is a mistake in the program, or of the machine: report it",
+            rule="program",
+        )
+    refusal.__cause__ = error
+    return refusal

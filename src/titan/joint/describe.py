@@ -40,7 +40,7 @@ from titan.moments.sources import Block
 from titan.network import Network
 from titan.release import Column, Dictionary, Flag, Number
 from titan.release.draft import draft
-from titan.release.evidence import Check, checks_of
+from titan.release.evidence import OFF_GRID, Check, checks_of
 from titan.release.policy import NONE, Policy, policy_for
 from titan.ring import Residues, Ring
 
@@ -247,9 +247,18 @@ class Describing:
 
     def evidence(self, known: Totals, sums: int) -> Iterator[Check]:
         """What has been checked after so many sums."""
-        cells = [rows for _, rows in self._cells(known)] if known else []
-        rows = known[0][0] if known else None
-        return checks_of(self.policy, sums, rows=rows, parties=self.parties, cells=cells)
+        every = list(self._cells(known)) if known else []
+        fine = any(each.digits for each in self.asked)
+        return checks_of(
+            self.policy,
+            sums,
+            rows=known[0][0] if known else None,
+            parties=self.parties,
+            cells=[n for cell, n in every if OFF_GRID not in cell],
+            off_grid=[n for cell, n in every if OFF_GRID in cell] if fine else None,
+            digits=([n for *_, n in self._off(known)] if known else []) if fine else None,
+            tau=self.tau,
+        )
 
     def answer(self, known: Totals) -> Description | None:
         if len(known) < len(self.sums):

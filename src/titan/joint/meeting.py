@@ -34,7 +34,7 @@ from titan.moments import Source
 from titan.moments.reading import Reading, read_all
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
-from titan.release.budget import Budget
+from titan.release.budget import SHARE, Budget
 from titan.release.evidence import Check
 from titan.ring import Residues, Ring
 
@@ -202,7 +202,7 @@ class Meeting:
                 VETO,
                 hint="nobody else learns which party, nor why: let everybody look at home, mend "
                 "rows or agree on coarser categories, steps or columns, and ask again as the next "
-                "run; after three vetoes on the same rows a question is not asked again",
+                "run; after three vetoes on the same rows the same columns are not asked again",
                 rule="veto",
             )
         states = list(known)
@@ -226,7 +226,8 @@ class Meeting:
             for check in computation.evidence(state.known, state.sums)
         ]
         counted = any(state.sums for state in known) or None
-        return [*found, Check("bits", None, None, counted)] if self.budget is not None else found
+        bits = [Check("bits", float(SHARE), None, counted)] if self.budget is not None else []
+        return [Check("range", None, None, counted), *found, *bits]
 
     def answer(self, known: Known) -> tuple[State, ...] | None:
         """Every computation's answer, or why it has none; None as long as one needs a sum."""

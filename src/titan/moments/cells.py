@@ -86,7 +86,9 @@ class Cells(ABC):
         return np.where(missing, 0, codes), missing
 
     def error(self, row: int, found: str, hint: str = "") -> DataError:
-        return DataError(f'{self.place(row)}, column "{self.name}": {found}', hint=hint)
+        wrong = DataError(f'{self.place(row)}, column "{self.name}": {found}', hint=hint)
+        wrong.column = self.name
+        return wrong
 
 
 class ArrowCells(Cells):

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from titan.errors import DataError, InputError
+from titan.errors import DataError, FileError, InputError
 from titan.joint.explanations import explained
 from titan.joint.meeting import Parts
 from titan.joint.pooled_model import RowsPart
@@ -22,6 +22,8 @@ from titan.moments import Model, Source, open_source
 from titan.moments.collecting import CollectMoments
 from titan.moments.reading import Reading, read
 from titan.moments.rows import ModelRows
+from titan.party.run import OTHERS_WAIT
+from titan.release.dictionary import in_words
 from titan.release.policy import DEFAULT
 from titan.study.asking import earlier_models
 from titan.study.differencing import Entry
@@ -63,6 +65,26 @@ def _with_earlier(study: Study, part: Any, models: Sequence[Model]) -> Any:
                 read(part.source, CollectMoments(rows))
                 found.append(rows)
     return replace(part, earlier=tuple(found))
+
+
+def mend(error: DataError | FileError, study: Study) -> None:
+    """Add to its hint what the study says of that column, and that nothing is lost yet.
+
+    A formula's C(…) is the study's to write, not that of whoever joins it.
+    """
+    parts = [part for part in error.hint.split("; ") if part and "C(" not in part]
+    column = getattr(error, "column", "")
+    if (known := study.columns.content().get(column)) is not None:
+        said = in_words(column, known)
+        parts = [f"in the study it is a {known['kind']}: {said}", *parts]
+    parts = [part.removeprefix("otherwise ") for part in parts]
+    error.hint = "; ".join([*parts, "mend the file and run the same command again"]) + OTHERS_WAIT
+
+
+def asked_columns(study: Study) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Every question by name: its words, and the columns that it reads."""
+    words = {question.name: str(question) for question in study.questions}
+    return {name: (said, _columns(study, name) or (said,)) for name, said in words.items()}
 
 
 def rounding_notes(study: Study, parts: Parts) -> list[str]:

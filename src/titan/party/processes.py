@@ -24,7 +24,7 @@ from typing import IO, NoReturn
 
 from titan.errors import ReleaseError, TitanError
 from titan.joint.meeting import VETO
-from titan.party.run import DOES_NOT_TAKE_PART
+from titan.party.run import DOES_NOT_TAKE_PART, OTHERS_WAIT
 
 Progress = Callable[[str, str], None]
 """Called with a child's name and a line that it said."""
@@ -134,7 +134,8 @@ def _fail(child: _Child) -> NoReturn:
     hints = [line.removeprefix(_HINT) for line in child.lines if line.startswith(_HINT)]
     status = child.process.returncode
     if said:
-        what, hint = f'"{child.name}": {said[0]}', hints[0] if hints else ""
+        hint = hints[0].removesuffix(OTHERS_WAIT) if hints else ""  # here nobody does
+        what = f'"{child.name}": {said[0]}'
         if status != ReleaseError.exit_status:
             raise TitanError(what, hint=hint)
         refusal = ReleaseError(what, hint=hint)

@@ -21,6 +21,8 @@ from titan.study.frames import Frame
 
 CONNECTING = "connecting"
 DOES_NOT_TAKE_PART = "does not take part"
+OTHERS_WAIT = "; the others wait for you"
+"""At the end of a hint: what is wrong was told to nobody, and can be mended."""
 MOST_ANSWER = 1 << 26  # bytes
 _OVERHEAD = 256  # heads and one signature
 _NAMED = 4  # parties that are named; of more the number is told

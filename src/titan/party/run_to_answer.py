@@ -11,6 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import InitVar, dataclass, fields, is_dataclass, replace
 from functools import reduce
 from operator import add
@@ -28,17 +29,21 @@ from titan.party.session import Session
 from titan.party.told_answer import check_told
 from titan.protocol import Cost
 from titan.release import evidence
-from titan.release.evidence import with_refusal
+from titan.release.evidence import as_told, with_refusal
 from titan.results import Results, decode, encode
 from titan.study import Identity, Report, Study
 from titan.study.journal import Journal, RunState
 from titan.study.ledger import Ledger
 from titan.study.transcript import NetworkFacts, from_journal
+from titan.study.vetoes import SAME_COLUMNS, Vetoes
 
 if TYPE_CHECKING:
     from titan.party.taking_part import Party
 
 Show = Callable[[Results], None]
+_NOT_AGAIN = (
+    "these columns are not asked again on these rows: agree on other columns, or use other rows"
+)
 _GRACE = 5.0  # seconds to wait for a last message that nobody needs
 _STOPPED = 30.0  # seconds to serve what others need to see why this run stops
 
@@ -56,6 +61,8 @@ class Outcome:
     unconfirmed: tuple[str, ...] = ()
     """Who had not confirmed everything when this party left."""
     bytes_written: int = 0
+    refused: ReleaseError | None = None
+    """Where a run that is over here was refused: what this party's people were told."""
 
 
 @dataclass
@@ -67,6 +74,8 @@ class RunToAnswer:
     journal: Journal
     state: InitVar[RunState]
     task: Task
+    vetoes: Vetoes
+    """Those of earlier runs, as this party's ledger has them."""
     started: float
 
     def __post_init__(self, state: RunState) -> None:
@@ -157,13 +166,15 @@ class RunToAnswer:
     def _write_evidence(self, refusal: ReleaseError | None = None) -> None:
         """What was checked, for whoever has to answer for it here."""
         study = self.party.study
-        checks = with_refusal(study.meeting.evidence(self._session.sums.known), refusal)
+        checks = study.meeting.evidence(self._session.sums.known)
+        checks = with_refusal(checks, refusal, (SAME_COLUMNS, self.vetoes.most))
         told = {
             "format": evidence.FORMAT,
             "study": study.digest,
             "run": self.party.choices.run,
             "party": self.party.identity.name,
             "release": study.content()["release"],
+            "refused": None if refusal is None else as_told(refusal),
             "checks": [check.as_dict() for check in checks],
         }
         text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
@@ -172,13 +183,18 @@ class RunToAnswer:
 
     def _at_home(self, stopped: TitanError) -> TitanError:
         """What the owner of the rows is told: why it was this party that refused, if it was."""
-        refusal = self._session.sums.refusal
-        if refusal is None or not isinstance(stopped, VetoError):
+        if not isinstance(stopped, VetoError):
             return stopped
-        told = "; then agree on the next run (--run 2, 3, …): the other parties learned only that "
-        told += "some party refuses"
-        refusal.hint = refusal.hint.removesuffix(told) + told  # it may be asked for twice
-        return refusal
+        refusal, over = self._session.sums.refusal, self.vetoes.ended
+        told = copy(stopped if refusal is None else refusal)
+        if refusal is None:
+            told.message += f": {self.vetoes}"
+            told.hint = _NOT_AGAIN if over else told.hint
+            return told
+        then = _NOT_AGAIN if over else "then agree on the next run (--run 2, 3, …)"
+        told.hint += f"; {then}; this was {self.vetoes}: the other parties learned only that some "
+        told.hint += "party refuses"
+        return told
 
     def _milestone(self, name: str) -> None:
         self._times[name] = time.monotonic() - self.started

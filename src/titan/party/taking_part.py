@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,10 +26,18 @@ from titan.joint.meeting import Refused
 from titan.party.attendance import Absentee, Reason, told_as
 from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
-from titan.party.preparing import check_columns, prepare, rounding_notes, rows_for
+from titan.party.preparing import (
+    asked_columns,
+    check_columns,
+    mend,
+    prepare,
+    rounding_notes,
+    rows_for,
+)
 from titan.party.run import Run
 from titan.party.run_to_answer import Outcome, RunToAnswer, Show, stay, stored
 from titan.protocol.masking import fresh_key
+from titan.release.evidence import refusal_in
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.audit import JOURNAL, TRANSCRIPT
@@ -38,6 +45,7 @@ from titan.study.differencing import Entry
 from titan.study.journal import Journal, RunState
 from titan.study.ledger import Ledger
 from titan.study.row_digests import RowKey
+from titan.study.vetoes import Vetoes
 
 
 @dataclass(frozen=True)
@@ -91,8 +99,8 @@ class Party:
             state = journal.state
             if state is not None and state.erased:
                 return await self._serve(journal, state, show, started)
-            task, state = self._begin(journal)
-            work = RunToAnswer(self, report, journal, state, task, started)
+            task, state, vetoes = self._begin(journal)
+            work = RunToAnswer(self, report, journal, state, task, vetoes, started)
             return await work.run(show)
 
     def checked(self) -> Report:
@@ -130,7 +138,7 @@ class Party:
 
     # -- before anything leaves ---------------------------------------------------------------
 
-    def _begin(self, journal: Journal) -> tuple[Task, RunState]:
+    def _begin(self, journal: Journal) -> tuple[Task, RunState, Vetoes]:
         """In the ledger and in the journal, or in neither: what one refuses binds no run."""
         study, run = self.study, self.choices.run
         key, asked = Ledger.key_for(self.ledger), list[str]()
@@ -151,16 +159,15 @@ class Party:
             )
             with told_as(Reason.LEDGER):
                 if not entries:  # rows that cannot be used at all are in no sum
-                    asked = [str(question) for question in study.questions]
-                    ledger.record_refusal(study.digest, run, asked)
+                    vetoes = ledger.record_refusal(study.digest, run, asked_columns(study))
                 else:
-                    ledger.record(
+                    vetoes = ledger.record(
                         entries,
                         allow_differencing=self.choices.allow_differencing,
                         nonce=state.nonce,
                         date=datetime.now(UTC).date().isoformat(),
                     )
-        return task, state
+        return task, state, vetoes
 
     def _prepared(self, key: RowKey, asked: Sequence[str]) -> tuple[Task, list[Entry]]:
         """From the own rows; where a rule of release forbids to use them, all that is left is a
@@ -174,6 +181,9 @@ class Party:
             self.watch.tell(f"this party refuses: {refusal.message}")
             self.watch.tell("the others will learn only that some party does")
             task = Task(study.meeting, study.plans, Refused(refusal))
+        except (DataError, FileError) as error:
+            mend(error, study)
+            raise
         for note in rounding_notes(study, parts or {}):
             self.watch.tell(note)
         return task, entries
@@ -217,7 +227,8 @@ class Party:
         if durable.needed():
             async with self.engine(durable) as engine:
                 late = await stay(engine, durable, self.choices.wait)
-        return Outcome(results, self.folder, {}, started, 0, late)
+        refused = refusal_in(self.folder)
+        return Outcome(results, self.folder, {}, started, 0, late, refused=refused)
 
     def _refuse_other_rows(self) -> None:
         """The answer of a run that is over is not that of other rows.
@@ -227,11 +238,8 @@ class Party:
         """
         run, same = self.choices.run, None
         if self.ledger.exists():
-            with Ledger.open(self.ledger) as ledger, suppress(DataError):
-                same = False  # also rows that cannot be used
-                _, entries = prepare(self.study, run, self.rows, ledger.row_key)
-                found = [ledger.has_rows_of(entry) for entry in entries]
-                same = None if None in found else all(found)
+            with Ledger.open(self.ledger) as ledger:
+                same = self._has_rows_of_then(ledger)
         if same is None:
             self.watch.tell("the ledger does not know this run: its rows may have been others")
         elif not same:
@@ -240,6 +248,19 @@ class Party:
                 hint=f"agree with the others on run {run + 1} (--run {run + 1}) to ask again; with "
                 "the rows of then this command shows its answer",
             )
+
+    def _has_rows_of_then(self, ledger: Ledger) -> bool | None:
+        """None where the ledger does not know; rows that could not be used it never saw."""
+        study, run = self.study, self.choices.run
+        refused = ledger.refused(study.digest, run)
+        try:
+            _, entries = prepare(study, run, self.rows, ledger.row_key)
+        except ReleaseError:
+            return refused
+        except DataError:
+            return False
+        found = [ledger.has_rows_of(entry) for entry in entries]
+        return False if refused else None if None in found else all(found)
 
     def write_files(self, state: RunState) -> None:
         """What was learned and what was signed, as the journal has them."""

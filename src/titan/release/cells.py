@@ -174,11 +174,17 @@ class CellCounts:
 
     def cells(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be small: its name and its rows."""
+        yield from self.in_tables(counts)
+        yield from self.rows_off_grids(counts)
+
+    def in_tables(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         yield from self._cells(counts, 1)
         if self.weightless:
             none, start = f"{self.weights} = 0", self.after_tables
             yield none, int(counts[start])
             yield from ((f"{cell}, {none}", n) for cell, n in self._cells(counts, start + 1))
+
+    def rows_off_grids(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         start = self.of_rows - len(self.digits)
         for at, each in enumerate(self.digits, start):
             yield each.label, int(counts[at])

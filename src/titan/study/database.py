@@ -40,7 +40,7 @@ class Database:
         self._in_batch = False
         self._log: int | None = None
         self._why_no_log = "others write it too"
-        _make_private(self.path, self.what)
+        self._made = _make_private(self.path, self.what)
         with explained(self.path, self.what):
             self._connection = sqlite3.connect(
                 self.path,
@@ -60,10 +60,16 @@ class Database:
             Database.close(self)
             raise
 
+    @property
+    def _empty(self) -> bool:
+        """A file of no bytes is a database without tables to SQLite."""
+        (found,) = self._one("PRAGMA application_id")
+        return not found and not self._one("SELECT 1 FROM sqlite_master")
+
     def _lay_out(self) -> None:
         """Lay out an empty file; refuse a file that is something else."""
         (found,) = self._one("PRAGMA application_id")
-        if not found and not self._one("SELECT 1 FROM sqlite_master"):
+        if self._empty:
             for statement in self.schema.split(";"):
                 self._do(statement)
             self._do(f"PRAGMA application_id = {self.identity}")
@@ -142,8 +148,11 @@ class Database:
             return self._connection.execute(statement, values).fetchall()
 
 
-def _make_private(place: Path, what: str) -> None:
-    """Create the file with mode 600 before SQLite sees it; -wal and -shm inherit that mode."""
+def _make_private(place: Path, what: str) -> bool:
+    """Create the file with mode 600 before SQLite sees it; -wal and -shm inherit that mode.
+
+    Whether it was created just now.
+    """
     try:
         handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -159,6 +168,8 @@ def _make_private(place: Path, what: str) -> None:
     else:
         os.close(handle)
         _sync_directory(place.parent)
+        return True
+    return False
 
 
 def _sync_directory(directory: Path) -> None:

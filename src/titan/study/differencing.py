@@ -266,6 +266,28 @@ class _Source:
         return self._frames[names]
 
 
+def read_before(entry: Entry, earlier: Sequence[Earlier]) -> list[frozenset[str]]:
+    """For each earlier question the columns of this one that it read, of mostly the same rows.
+
+    Half of the fewer rows are most. Where a column of the earlier question is nowhere in today's
+    file, rows cannot be matched; then a column's values must be all but the same.
+    """
+    source, found = _Source(entry.own, [entry], tuple(earlier)), []
+    for at, each in enumerate(earlier):
+        names = source._names(at)
+        read = frozenset(here for _, here in names if here in entry.columns)
+        if read and len(names) == len(each.columns):
+            own, before = entry.own.over(dict(names))[entry.used], each.digests()
+            common = int(np.isin(own, before).sum())
+            read = read if 0 < min(len(own), len(before)) <= 2 * common else frozenset()
+        elif read:
+            parts, today = each.parts(), source._here
+            near = (h for n, h in names if h in read and change(parts[n], today[h]) < entry.minimum)
+            read = frozenset(near)
+        found.append(read)
+    return found
+
+
 # -- parties ----------------------------------------------------------------------------------
 
 

@@ -12,8 +12,7 @@ part in (`titan.study.row_classes`). Refused is a study that makes
     a class of parties of fewer than τ + 2, since τ who collude can take out their own.
 
 Everything that was recorded counts, also runs that came to nothing: masked vectors may have left.
-A run that all parties' rules stopped by a veto counts as one: after three vetoes of a question on
-the same rows it is not asked again.
+Vetoes are counted by the columns that a question reads and by the rows (`titan.study.vetoes`).
 
 How rows are recognised (`titan.study.row_digests`). Two rows are the same if they agree on all
 columns that the earlier question used, as values on the grid that this ledger fixed when a column
@@ -41,7 +40,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -53,8 +52,9 @@ import numpy as np
 from titan.errors import FileError, ReleaseError
 from titan.protocol.masking import fresh_key
 from titan.study.database import Database
-from titan.study.differencing import Conflict, Earlier, Entry, conflicts
+from titan.study.differencing import Conflict, Earlier, Entry, conflicts, read_before
 from titan.study.row_digests import Counts, RowKey, RowSet, Words, decode_digests
+from titan.study.vetoes import Vetoes, of_refusals
 
 _SCHEMA = """
 CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), row_key BLOB NOT NULL);
@@ -71,16 +71,16 @@ CREATE TABLE row_sets (
     place INTEGER PRIMARY KEY, sha256 BLOB UNIQUE NOT NULL, columns TEXT NOT NULL,
     digests BLOB NOT NULL);
 CREATE TABLE refusals (
-    study TEXT NOT NULL, run INTEGER NOT NULL, model TEXT NOT NULL,
-    PRIMARY KEY (study, run, model));
+    study TEXT NOT NULL, run INTEGER NOT NULL, columns TEXT NOT NULL,
+    PRIMARY KEY (study, run, columns));
 CREATE TABLE parts (
     row_set INTEGER NOT NULL, name TEXT NOT NULL, counts BLOB NOT NULL,
     PRIMARY KEY (row_set, name))
 """
-_VERSION = 3
-_MOST_VETOES = 3
+_VERSION = 4
 _KEPT = 2
 """What `vetoed` is where this party refused before any sum of its columns left it."""
+_MEND = "correct the rows: then the same command takes part"
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,12 @@ class Ledger(Database):
                 hint="its rows cannot be compared with today's: keep it, and name a new one with "
                 "--ledger; of the studies in the old one you have to know yourself",
             )
+        if self._empty and not self._made:
+            raise FileError(
+                f'the ledger "{self.path}" is empty: what it knew of earlier studies is lost',
+                hint="restore it from a backup; only if this party has never taken part in a "
+                "study, delete the file and give the same command again",
+            )
         super()._lay_out()
         if self._one("SELECT 1 FROM ledger") is None:
             self._do("INSERT INTO ledger VALUES (1, ?)", self._new_key)
@@ -161,17 +167,41 @@ class Ledger(Database):
             (each.study, each.run, each.model, _fingerprint(each.rows), _json(each.parties))
             for each in entries
         }
-        earlier = []
+        earlier = [
+            each
+            for each, model, digest in self._earlier()
+            if (each.study, each.run, model, digest, _json(each.parties)) not in own
+        ]
+        return conflicts(entries, earlier)
+
+    def _earlier(self, *, vetoed: bool = False) -> Iterator[tuple[Earlier, str, bytes]]:
+        """What was recorded, with its words and the digest of its rows; or only what was vetoed."""
         for model, digest, columns, parties, study, title, run, tau, minimum, at in self._all(
             "SELECT model, sha256, columns, parties, study, title, runs.run, tau, minimum, row_set "
             "FROM entries JOIN runs ON entries.run = runs.place "
-            "JOIN row_sets ON row_set = row_sets.place ORDER BY entries.place"
+            "JOIN row_sets ON row_set = row_sets.place "
+            "WHERE vetoed OR NOT ? ORDER BY entries.place",
+            vetoed,
         ):
-            if (study, run, model, digest, parties) not in own:
-                who, names = json.loads(parties), tuple(json.loads(columns))
-                rows = partial(self._digests, at), partial(self._parts, at)
-                earlier.append(Earlier(study, title, run, who, tau, minimum, names, at, *rows))
-        return conflicts(entries, earlier)
+            who, names = json.loads(parties), tuple(json.loads(columns))
+            rows = partial(self._digests, at), partial(self._parts, at)
+            yield Earlier(study, title, run, who, tau, minimum, names, at, *rows), model, digest
+
+    def vetoes(self, entries: Sequence[Entry]) -> Vetoes:
+        """Those of other runs that stand against these questions."""
+        found = [(each, digest) for each, _, digest in self._earlier(vetoed=True)]
+        mine = {(entry.study, entry.run) for entry in entries}
+        found = [(e, digest) for e, digest in found if (e.study, e.run) not in mine]
+        questions: dict[str, int] = {}
+        by_column: dict[str, set[tuple[str, int]]] = {}
+        for entry in entries:
+            own, read = _fingerprint(entry.rows), read_before(entry, [each for each, _ in found])
+            same = {(each.study, each.run) for each, digest in found if digest == own}
+            questions[entry.question] = len(same)
+            for (each, _), columns in zip(found, read, strict=True):
+                for name in columns:
+                    by_column.setdefault(name, set()).add((each.study, each.run))
+        return Vetoes(questions, {name: len(runs) for name, runs in by_column.items()})
 
     def record(
         self,
@@ -180,16 +210,16 @@ class Ledger(Database):
         allow_differencing: bool = False,
         nonce: bytes = b"",
         date: str = "",
-    ) -> None:
+    ) -> Vetoes:
         """Write a study down, or refuse it: call this before the first masked vector leaves.
 
         With `allow_differencing` it is written down whatever the conflicts. A run that is in the
         ledger with the same rows (resumed after a crash) is left as it is. `nonce` is that of the
-        run's journal, which alone can prove that nothing left.
+        run's journal, which alone can prove that nothing left. Returned are the vetoes so far.
         """
         with self.batch():
-            for entry in entries:
-                self._refuse_vetoed(entry)
+            vetoes = self.vetoes(entries)
+            vetoes.check({entry.question: entry.model for entry in entries})
             found = self.check(entries)
             if found and not allow_differencing:
                 raise _refusal(entries[0], found)
@@ -200,6 +230,7 @@ class Ledger(Database):
                     "SELECT place, ? FROM runs WHERE study = ? AND run = ?",
                     nonce, entry.study, entry.run,
                 )  # fmt: skip
+        return vetoes
 
     def has_rows_of(self, entry: Entry) -> bool | None:
         """Whether its question was recorded in its run with just these rows.
@@ -256,21 +287,31 @@ class Ledger(Database):
             how = _KEPT if kept else 1
             self._do("UPDATE runs SET vetoed = ? WHERE study = ? AND run = ?", how, study, run)
 
-    def record_refusal(self, study: str, run: int, models: Sequence[str]) -> None:
-        """Write down that rows which cannot be used (out of range, too few) stand against these
-        questions; after three runs in which they did, this party stays away.
+    def record_refusal(
+        self, study: str, run: int, asked: Mapping[str, tuple[str, Sequence[str]]]
+    ) -> Vetoes:
+        """Write down that rows which cannot be used (out of range) stand against these questions,
+        by name: in their words, and the columns that they read. After three runs in which they did,
+        or nine for any column, this party stays away. Returned are the vetoes before.
 
         Whoever states ranges could else find the largest value, one veto after the other.
         """
         with self.batch():
-            for model in models:
-                (count,) = self._one(
-                    "SELECT count(*) FROM refusals WHERE model = ? AND NOT (study = ? AND run = ?)",
-                    model, study, run,
-                )  # fmt: skip
-                if count >= _MOST_VETOES:
-                    raise _vetoed(model, count)
-                self._do("INSERT OR IGNORE INTO refusals VALUES (?, ?, ?)", study, run, model)
+            found = self._all(
+                "SELECT study, run, columns FROM refusals WHERE NOT (study = ? AND run = ?)",
+                study, run,
+            )  # fmt: skip
+            sets = {name: sorted(columns) for name, (_, columns) in asked.items()}
+            vetoes = of_refusals([((of, n), json.loads(each)) for of, n, each in found], sets)
+            vetoes.check({name: words for name, (words, _) in asked.items()}, hint=_MEND)
+            for own in sets.values():
+                self._do("INSERT OR IGNORE INTO refusals VALUES (?, ?, ?)", study, run, _json(own))
+        return vetoes
+
+    def refused(self, study: str, run: int) -> bool:
+        """Whether this party's rows could not be used in a run, which it vetoed."""
+        found = self._one("SELECT 1 FROM refusals WHERE study = ? AND run = ?", study, run)
+        return found is not None
 
     def withdraw(self, study: str, run: int, nonce: bytes) -> None:
         """Forget a run of which the journal with this nonce proves that nothing left."""
@@ -288,16 +329,6 @@ class Ledger(Database):
                 self._do(f"DELETE FROM {table} WHERE {key} = ?", *found)  # noqa: S608 - constants
             self._do("DELETE FROM row_sets WHERE place NOT IN (SELECT row_set FROM entries)")
             self._do("DELETE FROM parts WHERE row_set NOT IN (SELECT row_set FROM entries)")
-
-    def _refuse_vetoed(self, entry: Entry) -> None:
-        (count,) = self._one(
-            "SELECT count(DISTINCT runs.place) FROM entries JOIN runs ON entries.run = runs.place "
-            "JOIN row_sets ON row_set = row_sets.place WHERE vetoed AND model = ? AND sha256 = ? "
-            "AND NOT (study = ? AND runs.run = ?)",
-            entry.model, _fingerprint(entry.rows), entry.study, entry.run,
-        )  # fmt: skip
-        if count >= _MOST_VETOES:
-            raise _vetoed(entry.model, count)
 
     # -- storage ------------------------------------------------------------------------------
 
@@ -364,12 +395,4 @@ def _refusal(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
         hint="use the same rows and parties as then; or, if what differs may be known "
         "to all parties, say so: allow_differencing=True",
         rule="differencing",
-    )
-
-
-def _vetoed(model: str, count: int) -> ReleaseError:
-    return ReleaseError(
-        f"{model} was stopped by a veto {count} times on these rows, and is not asked again",
-        hint="ask another question, or use other rows: each veto tells a little",
-        rule="vetoes",
     )
