@@ -39,6 +39,10 @@ _SIGNED = (
     "and named"
 )
 _TWO = "two parties hide nothing from each other: each subtracts its own sums from the pooled ones"
+_SMALL = (
+    "counts of cells, small ones too, are opened before anything is refused: a category that one "
+    'or two people have is seen by all; cells = "local" opens no small count'
+)
 _SEE = "see the problems, and do not take part"
 _NO_TAU = "τ = 0 protects against no party: a single curious one may learn more than the answer"
 
@@ -135,6 +139,8 @@ def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[st
         yield _NO_TAU
     if study.solver is not None:
         yield f'"{study.solver}" solves and tells the others, who solve as well and compare'
+    if study.min_cell and study.cells == "pooled" and _counts_cells(study):
+        yield _SMALL
     unread = unread_columns(study)
     if unread:
         yield f"no question reads what the dictionary describes: {listing(unread)}"
@@ -185,6 +191,10 @@ def _explanations(study: Study) -> list[Explanation]:
     return [explained(computation) for _, computation in study.meeting.computations]
 
 
+def _counts_cells(study: Study) -> bool:
+    return any(each.counts_levels for each in _explanations(study))
+
+
 def unread_columns(study: Study) -> list[str]:
     """Columns of the dictionary that no question reads, as far as all questions tell."""
     read = [each.columns for each in _explanations(study)]
@@ -195,7 +205,6 @@ def unread_columns(study: Study) -> list[str]:
 def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, Any]:
     told = _explanations(study)
     parameters = max((each.parameters or 0 for each in told), default=0)
-    levels = any(each.counts_levels for each in told)
     return {
         "digest": study.digest,
         "title": study.title,
@@ -206,7 +215,7 @@ def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, 
         "solver": study.solver,
         "rows_needed_party": study.min_rows_party,
         "rows_needed_total": study.release.rows_needed(parameters, len(study.parties)),
-        "rows_needed_level": study.release.rows_per_cell if levels else None,
+        "rows_needed_level": study.release.rows_per_cell if _counts_cells(study) else None,
         "release": {key: getattr(study, key) for key in RELEASE},
         "lowered": lowered(study.release, study.policy),
         **_network_facts(study),
