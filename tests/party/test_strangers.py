@@ -104,7 +104,9 @@ def test_another_study_or_version_of_it(tmp_path: Path, dial: str) -> None:
         listener, dialler = ("north", "east") if dial == "push" else ("east", "north")
 
         def seen() -> bool:
-            refused = "south: refused: another study, or another version of this study: digest "
+            refused = (
+                "south: refused: another study, or another version of this study: fingerprint "
+            )
             refusing = "south: it refuses this party: another study"
             return refused in said(g, listener) and refusing in said(g, dialler)
 

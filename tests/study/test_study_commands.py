@@ -11,6 +11,7 @@ from tests.cli.test_commands import answer, titan
 from tests.study.parties import EXPIRED, identity, save_cards
 from tests.study.studies import NAMES, study
 from titan import Network
+from titan.listing import in_groups
 from titan.release import Dictionary, Number
 from titan.study import Identity, Link, Study
 
@@ -90,6 +91,19 @@ def test_gather_and_check(cards: Path) -> None:
     assert f"sends {found['bytes_sent']['west']} and receives" in shown.stdout
     assert all(item["sentence"][:40] in shown.stdout for item in found["learned"])
     assert "note: " in shown.stdout
+
+
+def test_one_word_for_what_is_read_out(cards: Path) -> None:
+    """A study's fingerprint as `titan keys` shows a party's; in JSON it is the digest."""
+    made = titan("study", "new", *CARDS, *REST, cwd=cards).stdout
+    digest = Study.load(cards / "study.toml").digest
+    assert Study.load(cards / "study.toml").title == "How y depends on age", "nobody gave one"
+    sheet = titan("study", "sheet", "study.toml", "--out", "sheet.html", cwd=cards).stdout
+    for shown in (made, sheet, titan("study", "check", "study.toml", cwd=cards).stdout):
+        lines = [line.split(maxsplit=1) for line in shown.splitlines()]
+        assert ["fingerprint", digest] in lines
+        assert "digest" not in shown
+        assert in_groups(digest) in shown
 
 
 @pytest.mark.parametrize("network", ["design", "complete", "links.csv"])

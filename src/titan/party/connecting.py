@@ -66,7 +66,7 @@ class Handshake:
         if hello.study != run.study:
             said, own = hello.study.hex()[:12], run.study.hex()[:12]
             return Refusal(
-                f"another study, or another version of this study: digest {said}…, not {own}…"
+                f"another study, or another version of this study: fingerprint {said}…, not {own}…"
             )
         if hello.run != run.number:
             return Refusal(f"run {hello.run} was said, and this is run {run.number}; agree on one")

@@ -21,6 +21,7 @@ from titan.listing import in_groups, listing
 from titan.release.dictionary import in_words
 from titan.report.page import Html, items, page, table, tag
 from titan.study import Report, Study
+from titan.study.title import columns_asked
 
 _STEPS = {
     0: ("counts", "each party checks the rows in all, and every count without its own rows"),
@@ -46,7 +47,8 @@ def sheet(study: Study, report: Report, shares: Sequence[Mapping[str, Any]], now
     return page(
         f"Study sheet: {study.title}",
         tag("h1", study.title),
-        tag("p", "Study ", tag("code", in_groups(study.digest)), f", checked on {now:%Y-%m-%d}"),
+        tag("p", "The study's fingerprint: ", tag("code", in_groups(study.digest))),
+        tag("p", f"Checked on {now:%Y-%m-%d}."),
         _lowered(report.facts),
         tag("h2", f"Who takes part: {len(study.parties)} parties"),
         _parties(study),
@@ -110,16 +112,10 @@ def _in_words(question: Question, study: Study) -> Html:
 
 
 def _named(question: Question, study: Study) -> dict[str, str]:
-    """The columns as the data have them."""
-    options: dict[str, Any] = question.options
-    columns, response = list(options.get("columns", ())), str(options.get("response", ""))
-    if "formula" in options:
-        model = study.columns.model(options["formula"], weights=options.get("weights"))
-        response = listing(model.response.columns_needed())
-        others = (*model.response.columns_needed(), model.weights)
-        columns = [name for name in model.columns_needed if name not in others]
+    columns, response = columns_asked(question, study.columns)
+    alphas: Any = question.options.get("alphas", ())
     named = {"columns": listing(columns, 12) or "nothing else", "response": response}
-    return {"alphas": listing(options.get("alphas", ())), **named}
+    return {"alphas": listing(alphas), **named}
 
 
 def _columns(columns: Mapping[str, Any]) -> Html:
