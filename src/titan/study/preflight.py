@@ -131,6 +131,8 @@ def _duplicates(cards: Iterable[Card]) -> Iterable[TitanError]:
 
 
 def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[str]:
+    if study.min_cell and study.cells == "pooled" and _counts_cells(study):
+        yield _SMALL
     for scheme in {plan.scheme.name: plan.scheme for plan in plans}.values():
         yield (_SIGNED if scheme.signed_by_origin else _RELAYS).format(scheme.name)
     if len(study.parties) == 2:
@@ -139,8 +141,6 @@ def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[st
         yield _NO_TAU
     if study.solver is not None:
         yield f'"{study.solver}" solves and tells the others, who solve as well and compare'
-    if study.min_cell and study.cells == "pooled" and _counts_cells(study):
-        yield _SMALL
     unread = unread_columns(study)
     if unread:
         yield f"no question reads what the dictionary describes: {listing(unread)}"
