@@ -52,7 +52,7 @@ def test_other_rows_are_told_that_the_run_is_over(over: Gathering, text: str) ->
     over.write("north", text)
     with pytest.raises(InputError) as refused:
         without_an_engine(over)
-    assert refused.value.message == "run 1 of this study is over, and its rows were not these"
+    assert refused.value.message == "run 1 of this study is over, and its rows were different ones"
     assert "agree with the others on run 2 (--run 2) to ask again" in refused.value.hint
     assert not over.shown
 

@@ -248,7 +248,7 @@ def test_certificates_must_be_good_now() -> None:
     found = problems(study(parties=(old, early, *study().parties[2:])))
     assert found == [
         'the certificate of "north" expired on 2000-01-02',
-        'the certificate of "east" is good from 2025-06-05 on only',
+        'the certificate of "east" is not valid before 2025-06-05',
     ]
     assert check(study(), NOW).ok
     assert not check(study(), MADE - timedelta(days=2)).ok

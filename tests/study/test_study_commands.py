@@ -139,7 +139,7 @@ def test_a_study_is_not_overwritten_by_accident(cards: Path) -> None:
         (["--range", "age=0:x"], "not a decimal number"),
         (["--range", "shoe=0:1"], "'shoe' is not a column"),
         (["--range", "a=0:1", "--step", "a=0.3"], "its step does not divide its range"),
-        (["--step", "a=1"], "the range of 'a' is not said"),
+        (["--step", "a=1"], "the range of 'a' is missing"),
         (["--levels", "a=a,a"], "two of its levels are 'a'"),
         (["--flag", "age"], "'age' is described twice"),
         (["--range", "age=0:9"], "'age' is described twice"),
@@ -317,7 +317,7 @@ def test_columns_that_are_said_are_those_of_an_unnamed_system(cards: Path) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "nothing is asked"),
+        ([], "no question is asked"),
         (["--ask", "solve"], "a solve question does not say its columns"),
         (["--weights", "w"], "--weights goes with --formula"),
         (["--release", "solution", "--ask", "regression: y ~ a"], "--release goes with --formula"),

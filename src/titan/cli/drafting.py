@@ -69,8 +69,8 @@ def _refuse_many_levels(file: Path, found: Mapping[str, Column]) -> None:
     for name, column in found.items():
         if isinstance(column, Category) and len(column.levels) > _MOST_LEVELS:
             raise InputError(
-                f"{file.name} has {len(column.levels)} different texts in {name!r}: more than "
-                f"{_MOST_LEVELS} are not taken over unasked",
+                f"{file.name} has {len(column.levels)} different texts in {name!r}, and at most "
+                f"{_MOST_LEVELS} are taken from a file as levels",
                 hint=f"ask about columns by name, without this one, or say --levels {name}=a,b",
             )
 
@@ -93,8 +93,8 @@ def _asked_for(open_: Mapping[str, Number], steps: Mapping[str, str], file: Path
             f"--flag {n}" if _is_flag(c) else f"--range {n}=LOW:HIGH" for n, c in open_.items()
         ]
         raise InputError(
-            f"{file.name} does not say what may be, only what occurs: the range of "
-            f"{listing(open_, most=20)} is missing",
+            f"the range of {listing(open_, most=20)} is missing: {file.name} says which values "
+            "occur, not which may occur",
             hint=f"add {' '.join(words)}",
         )
     return {name: _prompt(name, column, steps[name]) for name, column in open_.items()}

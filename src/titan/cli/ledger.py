@@ -97,7 +97,7 @@ def withdraw(
             raise ReleaseError(
                 f"{told} cannot be withdrawn: its journal has masked vectors of {state.party} that "
                 "were sent, or may have been",
-                hint="what may have left counts: it stays in the ledger",
+                hint="what may have left this machine counts, so the run stays in the ledger",
             )
         place = _beside(run, state.party) if ledger is None else _the_only_one(ledger)
         with Ledger.open(place) as opened:

@@ -81,7 +81,9 @@ def new(
 
     questions = asked.questions()
     if not questions:
-        raise InputError("nothing is asked", hint='--formula "y ~ a + b", or --ask with a question')
+        raise InputError(
+            "no question is asked", hint='--formula "y ~ a + b", or --ask with a question'
+        )
     if like is None:
         said = asked.columns()
         names = list(said)

@@ -173,7 +173,7 @@ def _hidden(study: Study) -> str:
         whom = "1 curious party" if tau == 1 else f"{tau} curious parties together"
         return f"this network does not hide the others' rows from {whom}; {_SEE}"
     if len(study.parties) == 2:
-        return "nothing of a party's sums is hidden from the other: two parties can but subtract"
+        return "nothing of a party's sums is hidden from the other, who can subtract its own"
     if tau == 0:
         return "no party is promised that one curious party learns nothing but the above"
     whom = "a curious party learns" if tau == 1 else f"any {tau} curious parties together learn"
