@@ -165,8 +165,8 @@ class Policy:
     def _refuse(self, wrong: bool, message: str, advice: str, rule: str, cell: str = "") -> None:
         if wrong:
             # what is small stays small: a lower limit would show it, so it is not one way of three
-            last = f"; only if all may see so few rows, {self.otherwise}"
-            hint = advice + (last if rule == "cells" else f", or {self.otherwise}")
+            last = f"; as a last resort, {self.otherwise}"
+            hint = advice + (last if rule.startswith("cell") else f", or {self.otherwise}")
             raise ReleaseError(message, hint=hint, rule=rule, cell=cell)
 
 
