@@ -170,8 +170,10 @@ class Policy:
             raise ReleaseError(message, hint=hint, rule=rule, cell=cell)
 
 
-_MERGE = "merge levels or choose wider cells, leave the column out"
-_SITE = "centre the column within each party before the study, merge levels, leave the column out"
+_MERGE = "merge levels, choose wider cells, or leave the column out"
+_SITE = (
+    "centre the column within each party before the study, merge levels, or leave the column out"
+)
 DEFAULT = Policy()
 NONE = Policy(0, 0, 0, 0)
 DEFAULT_PRECISION = 20
