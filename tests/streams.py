@@ -28,6 +28,19 @@ def streams(stream: Stream) -> Iterator[None]:
         yield
 
 
+class ZeroMasks:
+    """A source of masks that are 0, and of one key."""
+
+    def __init__(self, key: bytes = bytes(32)) -> None:
+        self._key = key
+
+    def words(self, count: int) -> Residues:
+        return np.zeros(count, np.uint64)
+
+    def seed(self) -> bytes:
+        return self._key
+
+
 def zeros(key: bytes, count: int) -> Residues:
     """Masks are r itself."""
     return np.zeros(count, np.uint64)

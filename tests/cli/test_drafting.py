@@ -69,6 +69,25 @@ def test_the_rest_is_as_the_rows_have_it_and_is_shown(place: Path) -> None:
     assert "a1" not in (place / "study.toml").read_text().partition("[[parties]]")[0]
 
 
+def test_levels_that_few_rows_have_are_named_and_how_to_leave_them_out(place: Path) -> None:
+    rows = ROWS + "d4,50,7,f,0,3,40\ne5,51,7,m,0,7,40\nf6,52,7,m,1,10,40\ng7,53,7,,1,10,40\n"
+    (place / "rows.csv").write_text(rows)
+    done = titan(*NEW, *RANGES, cwd=place)
+    assert done.returncode == 0, done.stderr
+    rare = "fewer than 3 rows with ward = 7, and all parties will see that it occurs"
+    assert rare in done.stderr
+    assert "leave it out with --levels ward=3,10, and merge such rows" in done.stderr
+    assert "with sex =" not in done.stderr, "three rows have each"
+    stricter = titan(*NEW, *RANGES, "--min-cell", 4, "--force", cwd=place)
+    assert (
+        "fewer than 4 rows with sex = f or m, and all parties will see that these occur"
+        in stricter.stderr
+    )
+    assert "leave ward out of the questions" in stricter.stderr, "no level would be left"
+    said = titan(*NEW, *RANGES, "--levels", "ward=3,10", "--force", cwd=place)
+    assert (said.returncode, "warning" in said.stderr) == (0, False)
+
+
 def test_what_is_said_goes_before_what_the_rows_have(place: Path) -> None:
     words = ["--step", "y=0.25", "--levels", "sex=m,f,x", "--unit", "age=years"]
     done = titan(*NEW, *RANGES, *words, cwd=place)
@@ -88,7 +107,7 @@ def test_names_of_patients_do_not_become_levels(place: Path) -> None:
     new = ["study", "new", *CARDS, "--like", "rows.csv", "--tau", 1, "--out", "study.toml"]
     done = titan(*new, "--ask", "describe", "--range", "age=0:120", cwd=place)
     assert done.returncode == 1
-    assert "51 different texts in 'who': more than 50 are not taken over unasked" in done.stderr
+    assert "51 different texts in 'who', and at most 50 are taken from a file" in done.stderr
     assert "patient" not in done.stderr
     done = titan(*new, "--ask", "describe: age", "--range", "age=0:120", cwd=place)
     assert done.returncode == 0, done.stderr

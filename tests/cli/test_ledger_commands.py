@@ -56,7 +56,9 @@ def test_runs_are_shown_and_rows_are_not(tmp_path: Path, titan: Titan) -> None:
         "veto",
     ):
         assert said in text
+    _, named, _ = titan("ledger", "show", "north.ledger", "--json")
     _, text, _ = titan("ledger", "show", "--ledger", "north.ledger", "--json")
+    assert named == text
     (shown,) = json.loads(text)["runs"]
     assert shown.pop("date")
     asked = [{"name": "q1", "question": str(g.study.questions[0])}]
@@ -109,6 +111,9 @@ def test_which_ledger(tmp_path: Path, titan: Titan) -> None:
     g = Gathering(tmp_path)
     assert "there is no ledger here" in titan("ledger", "show")[2]
     assert "there is no ledger at" in titan("ledger", "show", "--ledger", "north.ledger")[2]
+    assert "there is no ledger at" in titan("ledger", "show", "north.ledger")[2]
+    both = "ledger", "show", "a.ledger", "--ledger", "b.ledger"
+    assert "two ledgers are named" in titan(*both)[2]
     assert not (tmp_path / "north.ledger").exists()
     folder = begun(g)
     (tmp_path / "north.ledger").rename(tmp_path / "other.ledger")

@@ -341,7 +341,7 @@ def test_a_level_of_very_few_rows_is_refused_before_any_number_leaves(
         said = rf"{named} holds for {few} rows? in all, and what occurs needs at least 3"
         with pytest.raises(DataError, match=said) as refused:
             run(marked((level, few), rest=rest), NET, formula=LEVELS, **more)
-        assert refused.value.hint.startswith("merge levels or choose wider cells, leave the column")
+        assert refused.value.hint.startswith("merge levels, choose wider cells, or leave the")
         assert sums == [], "no sum was begun"
         run(marked((level, few), rest=rest), NET, formula=LEVELS, allow_small=True, **more)
         sums.clear()
@@ -361,4 +361,7 @@ def test_a_study_s_level_may_be_as_rare_as_its_party_is_small() -> None:
     study(min_rows_party=1).release.check_cells({"g = u": 1})
     with pytest.raises(DataError, match="g = u holds for 1 row in all") as refused:
         study().release.check_cells({"g = u": 1})
-    assert "agree on a study that asks for fewer (min_rows_party" in refused.value.hint
+    first, last = refused.value.hint.split("; ")
+    assert "agree on a study that asks for fewer (min_rows_party" in last
+    assert last.startswith("as a last resort, "), "not one way among several"
+    assert first == "merge levels, choose wider cells, or leave the column out"

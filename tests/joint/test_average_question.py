@@ -189,7 +189,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str, complaint: str) ->
     [
         ({"columns": ("town",)}, "'town', which is a category"),
         ({"columns": ("height",)}, r"'height', which is not in the .*--range height=0:120"),
-        ({"columns": ("staff", "staff")}, "stands twice"),
+        ({"columns": ("staff", "staff")}, "is named twice"),
         ({"column": ("staff",)}, "no option 'column'"),
     ],
 )
@@ -199,7 +199,7 @@ def test_questions_that_cannot_be_asked(text: dict[str, Any], complaint: str) ->
 
 
 def test_an_average_needs_numbers_with_a_step() -> None:
-    with pytest.raises(InputError, match="an average of no column"):
+    with pytest.raises(InputError, match="an average that names no column"):
         asked(known=Dictionary.of({"town": Category(("a",))}))
     with pytest.raises(InputError, match=r"the step of 'x' \(--step x=1\)"):
         asked(known=Dictionary.of({"x": Number(Fraction(0), Fraction(1))}))

@@ -459,7 +459,7 @@ def test_other_bad_input(tmp_path: Path) -> None:
     for dictionary in (5, {"age": "number"}, ["age"]):
         with pytest.raises(InputError, match="the dictionary does not say"):
             titan.describe(TABLES[0], dictionary=dictionary)  # type: ignore[arg-type]
-    with pytest.raises(PlanError, match="bits of a description"):
+    with pytest.raises(PlanError, match="describe does not take bits"):
         titan.describe(TABLES, "cycle", bits=64)
     with pytest.raises(PlanError, match="no option 'tua'"):
         titan.describe(TABLES, "cycle", tua=1)  # type: ignore[call-arg]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +49,8 @@ def test_a_place_that_cannot_be_written(name: str, said: str, tmp_path: Path) ->
     assert not list(tmp_path.iterdir())
 
 
-def test_without_matplotlib_the_error_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+@pytest.mark.usefixtures("no_matplotlib")
+def test_without_matplotlib_the_error_says_what_to_install(tmp_path: Path) -> None:
     done = titan("demo", "--view", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert "titan-consensus[plot]" in done.stderr

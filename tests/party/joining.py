@@ -6,12 +6,13 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.party import loopback
 from tests.party.campaign import files
 from tests.party.campaign.nursing import Nurse
 from tests.party.campaign.scenario import Noise, Scenario
@@ -99,7 +100,4 @@ class Study:
         return {key: found.get(key) for key in self.expected}
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.01)
+until = partial(loopback.until, seconds=PATIENCE)

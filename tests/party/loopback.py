@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 from tests.study.parties import identity
 from tests.study.studies import asked
 from titan import Network
+from titan.errors import TitanError
 from titan.moments import open_source
 from titan.party.engine import Watch
 from titan.party.run import RunProgress
@@ -80,6 +81,17 @@ class Gathering:
     def write(self, name: str, text: str) -> None:
         (self.folder / f"{name}.csv").write_text(text)
 
+    def add_column(self, name: str, column: str, values: Iterable[object]) -> None:
+        """To the rows of one party, a value for each."""
+        header, *lines = (self.folder / f"{name}.csv").read_text().splitlines()
+        longer = [f"{line},{value}" for line, value in zip(lines, values, strict=True)]
+        self.write(name, "\n".join([f"{header},{column}", *longer]) + "\n")
+
+    def add_levels_of_one(self, owner: str = "east", others: str = "v" + "u" * 11) -> None:
+        """A column g, whose level v one party has, and the others in too few rows beside."""
+        for name in self.names:
+            self.add_column(name, "g", "vvvvvvuuuuuu" if name == owner else others)
+
     def save(self) -> None:
         """The study and the keys as files, for the command line."""
         self.study.save(self.folder / "study.toml")
@@ -124,6 +136,18 @@ class Gathering:
     async def all(self, **choices: Any) -> dict[str, Outcome]:
         done = await asyncio.gather(*(self.join(name, **choices) for name in self.names))
         return dict(zip(self.names, done, strict=True))
+
+    async def ends(self, **choices: Any) -> dict[str, Any]:
+        """How it ends for each: its outcome, or its error."""
+        work = (self.joining(name, **choices) for name in self.names)
+        found = await asyncio.gather(*work, return_exceptions=True)
+        return dict(zip(self.names, found, strict=True))
+
+    async def errors(self, **choices: Any) -> dict[str, TitanError]:
+        """With which error it ends for each."""
+        found = await self.ends(**choices)
+        assert all(isinstance(each, TitanError) for each in found.values()), found
+        return found
 
 
 _ROUNDED = {"condition", "error_bound"}  # float64 bounds: their last digit is the machine's

@@ -142,11 +142,8 @@ def test_who_has_too_few_rows_takes_part_and_vetoes(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
     g.write("east", rows("east", 9))
 
-    async def story() -> list[Any]:
-        return list(await asyncio.gather(*map(g.joining, g.names), return_exceptions=True))
-
     with patch.object(attendance.Absentee, "tell") as tell:
-        found = dict(zip(g.names, run(story()), strict=True))
+        found = run(g.errors())
         assert not tell.called
     own = found.pop("east")
     assert type(own) is ReleaseError

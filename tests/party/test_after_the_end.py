@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from tests.party.loopback import NAMES, Gathering, run
 from tests.party.tables import NAMES as FOUR
 from tests.party.tables import Table
 from tests.party.test_come_back import secrets_of
-from tests.party.test_session_rules import _process
+from tests.party.test_session_rules import _process, be_over
 from tests.party.test_stopping import CHORDED, too_few
 from tests.party.test_veto import LEVELS
 from titan.errors import MessageError, ReleaseError, VetoError
@@ -35,13 +34,9 @@ def public(folder: Path) -> Gathering:
 
 
 def veto(folder: Path) -> Gathering:
-    """East refuses after the counts: it alone has rows of a level."""
+    """East refuses after the counts: the others have few rows of a level."""
     g = Gathering(folder, changes={"formula": LEVELS})
-    for name in NAMES:
-        header, *lines = (folder / f"{name}.csv").read_text().splitlines()
-        levels = "vvvvvvuuuuuu" if name == "east" else "v" + "u" * 11
-        own = [f"{line},{level}" for line, level in zip(lines, levels, strict=True)]
-        g.write(name, "\n".join([f"{header},g", *own]) + "\n")
+    g.add_levels_of_one()
     return g
 
 
@@ -52,14 +47,10 @@ def test_secrets_are_erased_after_a_refusal_between_the_sums(
 ) -> None:
     g, secrets = why(tmp_path), {name: list[bytes]() for name in NAMES}
 
-    async def all_refuse() -> list[Any]:
-        work = (g.joining(name, keep_journal=keep) for name in NAMES)
-        return list(await asyncio.gather(*work, return_exceptions=True))
-
     with ExitStack() as stack:
         for name in NAMES:  # each watches through the one before
             stack.enter_context(secrets_of(g.run_folder(name), secrets[name]))
-        errors = run(all_refuse())
+        errors = run(g.errors(keep_journal=keep)).values()
     assert all(isinstance(error, ReleaseError) for error in errors)
     assert any(isinstance(error, VetoError) for error in errors) == (why is veto)
     for name in NAMES:
@@ -132,10 +123,7 @@ def test_after_a_stop_no_mask_leaves(tmp_path: Path) -> None:
 
 
 def test_a_run_without_secrets_writes_no_mask_down(tmp_path: Path) -> None:
-    process = _process(tmp_path)
-    process.journal.finish(b"an answer", b"a transcript")
-    process.journal.erase_secrets()
-    process.journal.close()
+    be_over(_process(tmp_path))
     again = _process(tmp_path)
     (refused,) = again.durable.accept([Arrival("south", 0, memoryview(mask(0, 2, 0)))])
     assert refused.reason == "a mask for a run that is over"

@@ -6,7 +6,6 @@ between the two sums: where one is too small, no message of the second sum exist
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,18 +40,13 @@ def sums_begun(folder: Path) -> set[int | None]:
 
 
 async def errors_of(g: Gathering) -> list[TitanError]:
-    found = await asyncio.gather(*map(g.joining, g.names), return_exceptions=True)
-    assert all(isinstance(each, TitanError) for each in found), found
-    return list(found)  # type: ignore[arg-type]
+    return list((await g.errors()).values())
 
 
 def with_levels(g: Gathering, letters: str) -> None:
     """One level for each row of all parties, in turn."""
     for at, name in enumerate(g.names):
-        header, *lines = (g.folder / f"{name}.csv").read_text().splitlines()
-        mine = letters[at :: len(g.names)]
-        marked = [f"{line},{level}" for line, level in zip(lines, mine, strict=True)]
-        g.write(name, "\n".join([f"{header},g", *marked]) + "\n")
+        g.add_column(name, "g", letters[at :: len(g.names)])
 
 
 # -- the ledger -------------------------------------------------------------------------------

@@ -38,11 +38,11 @@ def north(tmp_path: Path) -> Any:
     ("said", "why"),
     [
         ({"study": bytes(32)}, "another study"),
-        ({"run": 2}, "run 2 was said, and this is run 1"),
+        ({"run": 2}, "run 2 is asked for there, and run 1 here"),
         ({"name": "east"}, "no such link with south"),
         ({"peer": "east"}, "no such link with south"),
         ({"role": Role.RECEIVER}, "no such link with south"),
-        ({"plan": "another"}, "otherwise here (one plan) than there (another)"),
+        ({"plan": "another"}, "different sums, here (one plan) and there (another)"),
     ],
 )
 def test_a_word_that_does_not_fit(north: Process, said: dict[str, Any], why: str) -> None:

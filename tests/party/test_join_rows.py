@@ -27,11 +27,6 @@ def with_cell(g: Gathering, name: str, column: int, value: str) -> None:
     g.write(name, "\n".join([header, ",".join(cells), *rest]) + "\n")
 
 
-async def ends(g: Gathering, *names: str, **choices: Any) -> dict[str, Any]:
-    work = (g.joining(name, **choices) for name in names)
-    return dict(zip(names, await asyncio.gather(*work, return_exceptions=True), strict=True))
-
-
 @pytest.mark.parametrize(
     ("column", "value"), [(0, "-1"), (0, "999"), (1, "999"), (2, "-6"), (2, "1001"), (2, "-5.51")]
 )
@@ -40,7 +35,7 @@ def test_a_value_outside_its_range_is_a_veto_for_a_reason_that_stays_at_home(
 ) -> None:
     g = gathered(tmp_path)
     with_cell(g, "east", column, value)
-    found = run(ends(g, *NAMES))
+    found = run(g.ends())
     own = found["east"]
     assert isinstance(own, ReleaseError)
     assert own.rule == "range"
@@ -62,10 +57,8 @@ def test_the_ends_of_a_range_are_in_it(tmp_path: Path, column: int, value: str) 
 
 
 def weighted(g: Gathering, name: str, first: str) -> None:
-    header, *lines = rows(name).splitlines()
-    weights = [first, *(str(1 + at % 4) for at in range(1, len(lines)))]
-    own = [f"{line},{weight}" for line, weight in zip(lines, weights, strict=True)]
-    g.write(name, "\n".join([f"{header},w", *own]) + "\n")
+    g.write(name, rows(name))
+    g.add_column(name, "w", [first, *(1 + at % 4 for at in range(1, 12))])
 
 
 def test_weights_are_those_of_the_rows(tmp_path: Path) -> None:
@@ -86,7 +79,7 @@ def test_a_negative_weight_outside_the_range_is_a_veto(tmp_path: Path) -> None:
     g = gathered(tmp_path, weights="w", ranges=RANGES | {"w": ("0", "9")})
     for name in NAMES:
         weighted(g, name, "-1" if name == "east" else "2")
-    found = run(ends(g, *NAMES))
+    found = run(g.ends())
     assert isinstance(found["east"], ReleaseError)
     assert found["east"].rule == "range"
     assert all(type(found[name]) is VetoError for name in ("north", "south"))

@@ -118,13 +118,8 @@ def test_own_work_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_fails_in_the_thread_ends_the_run(tmp_path: Path, error: Exception) -> None:
     g, work = Gathering(tmp_path), Work(error)
     work.done.set()
-
-    async def story() -> Any:
-        parties = [g.joining(name, wait=3.0) for name in NAMES]
-        return await asyncio.gather(*parties, return_exceptions=True)
-
     with work.patched():
-        north, east, south = run(story())
+        north, east, south = run(g.ends(wait=3.0)).values()
     assert east is error
     assert all(isinstance(each, PeerError) for each in (north, south))
     assert not g.shown

@@ -143,7 +143,7 @@ def test_columns_keep_their_types(tmp_path: Path) -> None:
         ("site,x\na,1\na,2\n", "one party only"),
         ("site,x\n", "no rows"),
         ("site,x\na,1\n,2\n", 'line 3, column "site": no party is named'),
-        ("site,x\na,1\n../b,2\n", 'column "site": name .* could not be that of a file'),
+        ("site,x\na,1\n../b,2\n", 'column "site": name .* cannot be used in the name of a file'),
         ("place,x\na,1\n", 'no column "site"'),
     ],
 )

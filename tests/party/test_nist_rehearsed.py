@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.test_commands import answer, titan
 from tests.fitting.test_fit import formula_of
-from tests.leastsquares.test_nist import EXACT_FITS, SETS, assert_agrees
+from tests.leastsquares.test_nist import EXACT_FITS, SETS, assert_agrees, assert_certified
 from titan.joint.equations import Given
 from titan.joint.together import together
 from titan.leastsquares import Regression
@@ -78,8 +78,5 @@ def test_every_set_by_the_sums_of_its_study(
     with pytest.raises(OverError):
         titan(*words(name, tmp_path), cwd=tmp_path)
     (fit,), certified = fits, datasets.nist(name).facts["certified"]
-    for j, parameter in enumerate(certified["parameters"]):
-        assert_agrees(fit.params.enclosures[j], parameter["estimate"])
-        assert_agrees(fit.bse.enclosures[j], parameter["sd"])
-    assert_agrees(fit.statistics["rsquared"], certified["r_squared"])
+    assert_certified(fit, certified)
     assert fit.exact_fit is (name in EXACT_FITS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -52,7 +51,7 @@ def test_other_rows_are_told_that_the_run_is_over(over: Gathering, text: str) ->
     over.write("north", text)
     with pytest.raises(InputError) as refused:
         without_an_engine(over)
-    assert refused.value.message == "run 1 of this study is over, and its rows were not these"
+    assert refused.value.message == "run 1 of this study is over, and its rows were different ones"
     assert "agree with the others on run 2 (--run 2) to ask again" in refused.value.hint
     assert not over.shown
 
@@ -69,11 +68,7 @@ def test_then_the_next_run_asks_again(over: Gathering) -> None:
 def test_a_run_that_stopped_is_over_too(tmp_path: Path) -> None:
     """Who finds more rows after "too few rows" must not be told the same again."""
     g = Gathering(tmp_path, changes={"min_rows_total": 40})
-
-    async def all_fail() -> list[Any]:
-        return list(await asyncio.gather(*map(g.joining, NAMES), return_exceptions=True))
-
-    run(all_fail())
+    run(g.errors())
     g.write("north", rows("north", 24))
     with pytest.raises(InputError, match="run 1 of this study is over"):
         without_an_engine(g)

@@ -37,12 +37,6 @@ COLUMNS = Dictionary.of({"age": Number.read("0", "120", "1"), "y": Number.read("
 STUDY = study(columns=COLUMNS)
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Any:
-    with Ledger.open(tmp_path / "ledger") as opened:
-        yield opened
-
-
 def of(tmp_path: Path, ledger: Ledger, rows: Sequence[str], it: Study = STUDY) -> Entry:
     file = tmp_path / "north.csv"
     file.write_text("\n".join([HEADER, *rows]) + "\n")

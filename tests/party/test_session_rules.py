@@ -34,6 +34,13 @@ def _process(folder: Path) -> Process:
     return Process(Place(0, network, job, None, folder), Random(0), lambda _: None)
 
 
+def be_over(process: Process) -> None:
+    """With an answer, and without secrets."""
+    process.journal.finish(b"an answer", b"a transcript")
+    process.journal.erase_secrets()
+    process.journal.close()
+
+
 def test_a_vector_for_a_later_sum_without_its_signature_is_refused_at_once(tmp_path: Path) -> None:
     process = _process(tmp_path)
     empty = Envelope(Kind.MASKED, 2, 0, 1, bytes(4)).encode()
@@ -58,9 +65,7 @@ def test_a_mask_that_was_taken_and_erased_is_not_asked_for_again(tmp_path: Path)
     process = _process(tmp_path)
     for number, kind in enumerate(("NONCE", "MASK")):
         process.journal.record_incoming(Frame("south", number, kind, b"what it said"))
-    process.journal.finish(b"an answer", b"a transcript")
-    process.journal.erase_secrets()
-    process.journal.close()
+    be_over(process)
     again = _process(tmp_path)
     assert again.concluded
     assert again.durable.accepted["south"] == again.durable.incoming["south"].expected == 2
@@ -88,10 +93,7 @@ def test_what_is_not_on_disk_is_neither_confirmed_nor_sent(tmp_path: Path) -> No
 
 def test_a_run_that_is_over_takes_no_more_than_a_run_has(tmp_path: Path) -> None:
     """A neighbour that goes on talking would fill the disk: nobody reads it any more."""
-    process = _process(tmp_path)
-    process.journal.finish(b"an answer", b"a transcript")
-    process.journal.erase_secrets()
-    process.journal.close()
+    be_over(_process(tmp_path))
     again = _process(tmp_path)
     told = memoryview(bytes([18, 255]) + bytes(200))
     sums = 2 * 3  # a mask and two rounds each
@@ -103,10 +105,7 @@ def test_a_run_that_is_over_takes_no_more_than_a_run_has(tmp_path: Path) -> None
 
 
 def test_a_run_that_is_over_takes_nothing_after_the_last(tmp_path: Path) -> None:
-    process = _process(tmp_path)
-    process.journal.finish(b"an answer", b"a transcript")
-    process.journal.erase_secrets()
-    process.journal.close()
+    be_over(_process(tmp_path))
     for life in range(2):  # it is known after a restart too
         again = _process(tmp_path)
         refused = again.durable.accept(

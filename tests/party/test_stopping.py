@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import patch
@@ -137,12 +136,7 @@ def test_nobody_leaves_before_everything_is_acknowledged(
     monkeypatch.setattr(run_to_answer, "_STOPPED", 3600.0)
     monkeypatch.setattr(run_to_answer, "_GRACE", 3600.0)
     g = Gathering(tmp_path, changes={"min_rows_total": 40})
-
-    async def all_fail() -> list[Any]:
-        work = (g.join(name, wait=3600.0) for name in THREE)
-        return list(await asyncio.gather(*work, return_exceptions=True))
-
-    found = run(all_fail())
+    found = run(g.errors(wait=3600.0)).values()
     assert all("36 rows in all, and 3 parties need at least 40" in str(each) for each in found)
     for name in THREE:
         with Journal.open(g.run_folder(name) / "journal.db") as journal:

@@ -104,7 +104,9 @@ def test_another_study_or_version_of_it(tmp_path: Path, dial: str) -> None:
         listener, dialler = ("north", "east") if dial == "push" else ("east", "north")
 
         def seen() -> bool:
-            refused = "south: refused: another study, or another version of this study: digest "
+            refused = (
+                "south: refused: another study, or another version of this study: fingerprint "
+            )
             refusing = "south: it refuses this party: another study"
             return refused in said(g, listener) and refusing in said(g, dialler)
 
@@ -122,8 +124,8 @@ def test_another_run(tmp_path: Path, dial: str) -> None:
         listener, dialler = ("north", "east") if dial == "push" else ("east", "north")
 
         def seen() -> bool:
-            refused = "south: refused: run 2 was said, and this is run 1; agree on one"
-            refusing = "south: it refuses this party: run 1 was said, and this is run 2"
+            refused = "south: refused: run 2 is asked for there, and run 1 here; agree on one"
+            refusing = "south: it refuses this party: run 1 is asked for there, and run 2 here"
             return refused in said(g, listener) and refusing in said(g, dialler)
 
         async with two_wait(g):
@@ -266,8 +268,8 @@ def test_a_party_of_the_study_with_a_wrong_word(tmp_path: Path) -> None:
                 (hello(g, name="east"), "no such link with south"),
                 (hello(g, peer="east"), "no such link with south"),
                 (hello(g, study=bytes(32)), "another study, or another version"),
-                (hello(g, run=7), "run 7 was said, and this is run 1"),
-                (hello(g, plan="by hand"), "the sums would be made otherwise here"),
+                (hello(g, run=7), "run 7 is asked for there, and run 1 here"),
+                (hello(g, plan="by hand"), "the two parties would make different sums"),
             ):
                 (answer,) = await dialled(south, g, wire.encode(said_))
                 assert isinstance(answer, Refusal)
@@ -275,7 +277,7 @@ def test_a_party_of_the_study_with_a_wrong_word(tmp_path: Path) -> None:
                 assert not answer.final
                 assert f"south: refused: {reason}" in said(g, "north")
             assert await dialled(south, g, wire.encode(Ack(0))) == []
-            assert "south: the first chunk was no hello" in said(g, "north")
+            assert "south: the first chunk was not a hello" in said(g, "north")
             assert await dialled(south, g, b"\x0a\x02??") == []
             assert "south: a chunk of no known kind" in said(g, "north")
             back, *_ = await dialled(south, g, wire.encode(hello(g)), wire.encode(Ack(0)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -196,15 +195,8 @@ def test_a_lie_of_the_one_who_solves_is_refused_by_all_others(
     tmp_path: Path, recovery: str
 ) -> None:
     g = Gathering(tmp_path, changes={"solver": "east", "recovery": recovery})
-
-    async def everybody(**choices: Any) -> dict[str, Any]:
-        ends = await asyncio.gather(
-            *(g.joining(name, **choices) for name in NAMES), return_exceptions=True
-        )
-        return dict(zip(NAMES, ends, strict=True))
-
     with lies(("results", 0, "result", "params", "x")):
-        ends = run(everybody())
+        ends = run(g.ends())
     for name in ("north", "south"):
         assert type(ends[name]) is PeerError
         assert (
@@ -222,7 +214,7 @@ def test_refused_is_refused_after_a_restart_too(tmp_path: Path) -> None:
 
     async def story() -> None:
         with lies(("results", 0, "result", "params", "x")):
-            await asyncio.gather(*map(g.joining, NAMES), return_exceptions=True)
+            await g.ends()
         again = await g.join("north")
         assert "east told to q1 does not follow" in again.results.errors["q1"].message
 

@@ -31,9 +31,7 @@ LEVELS = "y ~ x + C(g, levels=['u', 'v'])"
 
 
 async def ends(g: Gathering) -> dict[str, TitanError]:
-    found = await asyncio.gather(*map(g.joining, g.names), return_exceptions=True)
-    assert all(isinstance(each, TitanError) for each in found), found
-    return dict(zip(g.names, found, strict=True))  # type: ignore[arg-type]
+    return await g.errors()
 
 
 def sent(folder: Path) -> list[tuple[int | None, str, int]]:
@@ -93,11 +91,7 @@ def test_what_leaves_is_as_much_as_ever(tmp_path: Path) -> None:
 def test_a_cell_of_ones_own_is_refused_after_the_counts(tmp_path: Path) -> None:
     """East alone has rows of level v: all learn the counts, and then that somebody refuses."""
     g = Gathering(tmp_path, changes={"formula": LEVELS, "min_cell_parties": 1})
-    for name in NAMES:
-        header, *lines = (tmp_path / f"{name}.csv").read_text().splitlines()
-        levels = "vvvvvvuuuuuu" if name == "east" else "u" * 12
-        own = [f"{line},{level}" for line, level in zip(lines, levels, strict=True)]
-        g.write(name, "\n".join([f"{header},g", *own]) + "\n")
+    g.add_levels_of_one(others="u" * 12)
     errors = run(ends(g))
     assert {name for name, error in errors.items() if isinstance(error, VetoError)} == {
         "north", "south",
@@ -178,11 +172,7 @@ def test_other_rows_do_not_take_a_veto_back(tmp_path: Path) -> None:
 
 def of_one_party(g: Gathering, name: str) -> str:
     """Level v in few of the others' rows."""
-    for each in NAMES:
-        header, *lines = (g.folder / f"{each}.csv").read_text().splitlines()
-        levels = "vvvvvvuuuuuu" if each == name else "v" + "u" * 11
-        own = [f"{line},{level}" for line, level in zip(lines, levels, strict=True)]
-        g.write(each, "\n".join([f"{header},g", *own]) + "\n")
+    g.add_levels_of_one(name)
     return "cells"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -89,10 +88,8 @@ def test_a_picture_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "no directory" in absent.stderr
 
 
-def test_without_matplotlib_the_error_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+@pytest.mark.usefixtures("no_matplotlib")
+def test_without_matplotlib_the_error_says_what_to_install(tmp_path: Path) -> None:
     done = titan("privacy", "cycle:5", "--plot", tmp_path / "network.png")
     assert done.returncode == 1
     assert "titan-consensus[plot]" in done.stderr

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -17,13 +18,14 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.streams import ZeroMasks
 from titan import Network
 from titan.engines import local, vectorised
 from titan.errors import MessageError, RecoveryError
 from titan.protocol import IN_ONE_PROCESS, Agent, Binding, Envelope, Kind, Plan, SystemMasks
 from titan.protocol.binding import SentMask
 from titan.protocol.masking import KeyStream
-from titan.ring import Residues, Ring
+from titan.ring import Ring
 
 RING = Ring(128)
 KEY = bytes(range(32))
@@ -130,20 +132,12 @@ def deliver(agents: list[Agent], change: Callable[[Envelope], Envelope] = lambda
 @pytest.mark.parametrize("masks", ["sent", "seeded"])
 def test_one_key_everywhere_still_makes_different_masks(masks: Any) -> None:
     """A source that repeats its keys: edges, ways and sums differ all the same."""
-
-    class Stuck:
-        def words(self, count: int) -> Residues:
-            return np.zeros(count, np.uint64)
-
-        def seed(self) -> bytes:
-            return KEY
-
     plan = Plan.make(Network.complete(4), RING, 2, masks=masks)
     inputs = RING.zeros(4, 2)
     seen: list[int] = []
     binding = IN_ONE_PROCESS
     for _ in range(3):
-        out = local.run(plan, inputs, binding=binding, source=Stuck, record=True)
+        out = local.run(plan, inputs, binding=binding, source=partial(ZeroMasks, KEY), record=True)
         assert RING.to_ints(out.total) == [0, 0]
         for e in out.envelopes:
             if e.kind is Kind.MASK:

@@ -41,6 +41,10 @@ GRUNFELD = Dictionary.of(
 )
 
 
+def heart_lines() -> list[str]:
+    return datasets.path("heart_disease").read_text().splitlines()
+
+
 def hospitals() -> dict[str, Source]:
     return split_by(open_source(datasets.path("heart_disease")), "hospital")
 

@@ -15,7 +15,7 @@ import pytest
 import titan
 from tests.cli.test_commands import titan as command
 from tests.release.asking import ask
-from tests.release.shipped import HEART, check_own, counts_of, hospitals
+from tests.release.shipped import HEART, check_own, counts_of, heart_lines, hospitals
 from titan.errors import ReleaseError
 from titan.moments import Source
 from titan.release import Dictionary
@@ -76,15 +76,11 @@ def test_nor_as_a_response_nor_between_two_questions(formulas: list[str]) -> Non
 def few(rows: int = 12) -> dict[str, Any]:
     """The patient and eleven others, so that there are hardly more rows than columns."""
     columns = list(HEART)
-    text = [line.split(",") for line in _lines()]
-    at = [_lines()[0].split(",").index(name) for name in columns]
+    text = [line.split(",") for line in heart_lines()]
+    at = [heart_lines()[0].split(",").index(name) for name in columns]
     chosen = [line for line in text[1:] if line[0] == VICTIM][: rows - 1]
     chosen.append(text[258])
     return {name: [float(line[j]) for line in chosen] for name, j in zip(columns, at, strict=True)}
-
-
-def _lines() -> list[str]:
-    return datasets.path("heart_disease").read_text().splitlines()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ have the same totals, and three vetoes end a question.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from functools import reduce
@@ -25,7 +24,7 @@ from tests.joint.test_meeting import Watched
 from tests.party.loopback import NAMES, Gathering, run
 from tests.release.asking import study_of
 from tests.release.shipped import HEART, hospitals
-from titan.errors import ReleaseError, TitanError, VetoError
+from titan.errors import ReleaseError, VetoError
 from titan.joint import together
 from titan.joint.equations import Found, Opened
 from titan.joint.meeting import Known, Meeting
@@ -101,20 +100,8 @@ def test_reruns_have_the_same_totals() -> None:
 def with_levels(folder: Path) -> Gathering:
     """East has rows of level v, and the two others one each: too few beside its own."""
     g = Gathering(folder, changes={"formula": "y ~ x + C(g, levels=['u', 'v'])"})
-    for name in NAMES:
-        header, *lines = (folder / f"{name}.csv").read_text().splitlines()
-        levels = "vvvvvvuuuuuu" if name == "east" else "v" + "u" * 11
-        own = [f"{line},{level}" for line, level in zip(lines, levels, strict=True)]
-        g.write(name, "\n".join([f"{header},g", *own]) + "\n")
+    g.add_levels_of_one()
     return g
-
-
-def ends(g: Gathering, number: int) -> dict[str, TitanError]:
-    async def all_of_them() -> list[Any]:
-        joining = [g.joining(name, run=number) for name in NAMES]
-        return list(await asyncio.gather(*joining, return_exceptions=True))
-
-    return dict(zip(NAMES, run(all_of_them()), strict=True))
 
 
 def test_three_vetoes_end_the_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +109,7 @@ def test_three_vetoes_end_the_question(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(attendance, "SECONDS", 0.0)
     g = with_levels(tmp_path)
     for number in (1, 2, 3):
-        errors = ends(g, number)
+        errors = run(g.errors(run=number))
         assert {name for name, error in errors.items() if isinstance(error, VetoError)} == {
             "north", "south",
         }  # fmt: skip

@@ -15,7 +15,7 @@ import pytest
 
 import titan
 from tests.release.asking import Ended, ask
-from tests.release.shipped import GRUNFELD, HEART, check_pooled, firms, hospitals
+from tests.release.shipped import GRUNFELD, HEART, check_pooled, firms, heart_lines, hospitals
 from tests.study.studies import regression
 from titan.errors import ReleaseError
 from titan.joint.kinds import Question
@@ -170,16 +170,12 @@ def test_half_of_what_it_took(shape: str, recovery: str) -> None:
 def test_one_hospital_s_blood_pressures_are_multiples_of_5() -> None:
     """Of all but a few patients: their last digits stand among the others' all the same."""
     pressures = [
-        [int(line.split(",")[4]) for line in _lines() if line.startswith(name)]
+        [int(line.split(",")[4]) for line in heart_lines() if line.startswith(name)]
         for name in hospitals()
     ]
     shares = [sum(x % 5 == 0 for x in each) / len(each) for each in pressures]
     assert max(shares) > 0.95 > 0.7 > min(shares)
     answered("heart_disease", HEART, "thalach ~ trestbps", "trestbps ~ age")
-
-
-def _lines() -> list[str]:
-    return datasets.path("heart_disease").read_text().splitlines()
 
 
 @pytest.mark.parametrize("formula", ["thalach ~ log(trestbps + 1) + age", "thalach ~ exp(oldpeak)"])

@@ -104,6 +104,22 @@ def test_who_what_in_which_order_and_lines_to_sign() -> None:
     assert steps[0] < found.index("the rows in every cell of sex") < steps[1]
 
 
+def test_words_that_a_board_may_not_know_are_explained_where_they_occur() -> None:
+    found = page(ALL).text
+    assert "which is how far that row's outcome is from what the fit expects" in found
+    assert "values that are not multiples of 2, 5, 10 or more steps" in found
+    assert "“Leverage” is how much one row alone decides the fit" in found
+    plain = page(study(columns=COLUMNS, questions=(regression("y ~ 1"),))).text
+    assert "e²" not in plain, "nobody asked for robust errors"
+    assert "the mean of y: least squares with standard errors" in plain
+
+
+def test_that_small_counts_are_seen_stands_on_it() -> None:
+    said = "Counts of cells, small ones too, are opened before anything is refused"
+    assert said in page(ALL).text
+    assert said not in page(replace(ALL, cells="local")).text
+
+
 def test_the_red_box_is_there_only_if_something_is_lowered() -> None:
     assert page(ALL).alarm == []
     assert "Nothing is below what the policy “titan” asks for" in page(ALL).text

@@ -108,7 +108,7 @@ def test_only_the_owner_can_read_it(path: Path) -> None:
         os.umask(before)
     assert modes == {"run.journal": 0o600, "run.journal-wal": 0o600}
     path.chmod(0o640)
-    with pytest.raises(FileError, match="can be read by others") as refused:
+    with pytest.raises(FileError, match="can be read by people other than its owner") as refused:
         Journal.open(path)
     assert "chmod 600" in refused.value.hint
 

@@ -60,12 +60,6 @@ def entry(
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Any:
-    with Ledger.open(tmp_path / "ledger") as opened:
-        yield opened
-
-
-@pytest.fixture
 def used(ledger: Ledger) -> Ledger:
     """A ledger that has one study in it."""
     ledger.record([entry(ledger)])

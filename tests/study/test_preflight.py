@@ -43,6 +43,18 @@ def test_a_sound_study() -> None:
     assert json.loads(json.dumps(report.as_dict()))["ok"] is True
 
 
+def test_small_counts_are_opened_before_anything_is_refused_and_that_is_said() -> None:
+    def said(it: Study) -> bool:
+        words = "counts of cells, small ones too, are opened before anything is refused"
+        return any(words in warning for warning in check(it, NOW).warnings)
+
+    assert said(study())
+    assert not said(study(cells="local"))
+    assert not said(study(min_cell=0)), "nothing is refused, as stands first"
+    one = Question("average", "", (("columns", ("age",)),))
+    assert not said(study(questions=(one,))), "it has no cells"
+
+
 # -- the prediction ---------------------------------------------------------------------------
 
 
@@ -237,7 +249,7 @@ def test_certificates_must_be_good_now() -> None:
     found = problems(study(parties=(old, early, *study().parties[2:])))
     assert found == [
         'the certificate of "north" expired on 2000-01-02',
-        'the certificate of "east" is good from 2025-06-05 on only',
+        'the certificate of "east" is not valid before 2025-06-05',
     ]
     assert check(study(), NOW).ok
     assert not check(study(), MADE - timedelta(days=2)).ok

@@ -11,6 +11,7 @@ from tests.cli.test_commands import answer, titan
 from tests.study.parties import EXPIRED, identity, save_cards
 from tests.study.studies import NAMES, study
 from titan import Network
+from titan.listing import in_groups
 from titan.release import Dictionary, Number
 from titan.study import Identity, Link, Study
 
@@ -92,6 +93,19 @@ def test_gather_and_check(cards: Path) -> None:
     assert "note: " in shown.stdout
 
 
+def test_one_word_for_what_is_read_out(cards: Path) -> None:
+    """A study's fingerprint as `titan keys` shows a party's; in JSON it is the digest."""
+    made = titan("study", "new", *CARDS, *REST, cwd=cards).stdout
+    digest = Study.load(cards / "study.toml").digest
+    assert Study.load(cards / "study.toml").title == "How y depends on age", "nobody gave one"
+    sheet = titan("study", "sheet", "study.toml", "--out", "sheet.html", cwd=cards).stdout
+    for shown in (made, sheet, titan("study", "check", "study.toml", cwd=cards).stdout):
+        lines = [line.split(maxsplit=1) for line in shown.splitlines()]
+        assert ["fingerprint", digest] in lines
+        assert "digest" not in shown
+        assert in_groups(digest) in shown
+
+
 @pytest.mark.parametrize("network", ["design", "complete", "links.csv"])
 def test_networks_of_a_study(cards: Path, network: str) -> None:
     Network.cycle(["west", "south", "east", "north"]).to_csv(cards / "links.csv")
@@ -125,7 +139,7 @@ def test_a_study_is_not_overwritten_by_accident(cards: Path) -> None:
         (["--range", "age=0:x"], "not a decimal number"),
         (["--range", "shoe=0:1"], "'shoe' is not a column"),
         (["--range", "a=0:1", "--step", "a=0.3"], "its step does not divide its range"),
-        (["--step", "a=1"], "the range of 'a' is not said"),
+        (["--step", "a=1"], "the range of 'a' is missing"),
         (["--levels", "a=a,a"], "two of its levels are 'a'"),
         (["--flag", "age"], "'age' is described twice"),
         (["--range", "age=0:9"], "'age' is described twice"),
@@ -303,7 +317,7 @@ def test_columns_that_are_said_are_those_of_an_unnamed_system(cards: Path) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "nothing is asked"),
+        ([], "no question is asked"),
         (["--ask", "solve"], "a solve question does not say its columns"),
         (["--weights", "w"], "--weights goes with --formula"),
         (["--release", "solution", "--ask", "regression: y ~ a"], "--release goes with --formula"),

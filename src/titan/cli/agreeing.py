@@ -75,7 +75,7 @@ def _show_who(study: Study, identity: Identity, known: Known) -> None:
     for name, before in changed.items():
         show_alarm(_ANOTHER.format(name=name, before=in_groups(before)))
     print(study.title)
-    show_pairs([("study", in_groups(study.digest))])
+    show_pairs([("fingerprint", in_groups(study.digest))])
     for card in study.parties:
         print(f"{card.name}, {card.address}{_met(card.name, identity, known, changed)}")
         show_pairs([("fingerprint", in_groups(card.fingerprint))])

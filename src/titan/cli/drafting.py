@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,7 +17,7 @@ import typer
 from titan.cli.options import Asked
 from titan.decimals import decimal_text
 from titan.errors import InputError
-from titan.listing import listing
+from titan.listing import listing, one_of
 
 _MOST_LEVELS = 50
 
@@ -68,8 +69,8 @@ def _refuse_many_levels(file: Path, found: Mapping[str, Column]) -> None:
     for name, column in found.items():
         if isinstance(column, Category) and len(column.levels) > _MOST_LEVELS:
             raise InputError(
-                f"{file.name} has {len(column.levels)} different texts in {name!r}: more than "
-                f"{_MOST_LEVELS} are not taken over unasked",
+                f"{file.name} has {len(column.levels)} different texts in {name!r}, and at most "
+                f"{_MOST_LEVELS} are taken from a file as levels",
                 hint=f"ask about columns by name, without this one, or say --levels {name}=a,b",
             )
 
@@ -92,8 +93,8 @@ def _asked_for(open_: Mapping[str, Number], steps: Mapping[str, str], file: Path
             f"--flag {n}" if _is_flag(c) else f"--range {n}=LOW:HIGH" for n, c in open_.items()
         ]
         raise InputError(
-            f"{file.name} does not say what may be, only what occurs: the range of "
-            f"{listing(open_, most=20)} is missing",
+            f"the range of {listing(open_, most=20)} is missing: {file.name} says which values "
+            "occur, not which may occur",
             hint=f"add {' '.join(words)}",
         )
     return {name: _prompt(name, column, steps[name]) for name, column in open_.items()}
@@ -144,6 +145,34 @@ def _tell(file: Path, columns: Mapping[str, Column], taken: Sequence[str]) -> No
     if shown:
         text = f"all parties will see what {file.name} has: {'; '.join(shown)}"
         print(f"titan: note: {text}", file=sys.stderr)
+
+
+def warn_of_rare_levels(
+    file: Path, asked: Asked, columns: Mapping[str, Column], fewest: int
+) -> None:
+    """A level that few rows have is these people's, and its name alone may tell of them."""
+    from titan.moments import open_source
+    from titan.release import Category
+    from titan.release.draft import rows_by_level
+
+    taken = {
+        name: column.levels
+        for name, column in columns.items()
+        if isinstance(column, Category) and name not in _names(asked.levels or [])
+    }
+    for name, counts in rows_by_level(open_source(file), list(taken)).items():
+        rare = [level for level in taken[name] if counts[level] < fewest]
+        if not rare:
+            continue
+        kept = [level for level in taken[name] if level not in rare]
+        how = f"leave {name} out of the questions"
+        if kept[1:]:  # of one level nothing is asked
+            how = f"leave {'them' if rare[1:] else 'it'} out with --levels "
+            how += quote(f"{name}={','.join(kept)}")
+            how += ", and merge such rows with others, or remove them, before you join"
+        text = f"{file.name} has fewer than {fewest} rows with {name} = {one_of(rare)}, and all "
+        text += f"parties will see that {'these occur' if rare[1:] else 'it occurs'}"
+        print(f"titan: warning: {text}; {how}", file=sys.stderr)
 
 
 def _tell_outside(file: Path, said: Mapping[str, Column], numbers: Mapping[str, Number]) -> None:

@@ -27,7 +27,13 @@ File = Annotated[
 
 
 @app.command()
-def show(ledger: File = None, json: options.Json = False) -> None:
+def show(
+    file: Annotated[
+        Path | None, Argument(metavar="FILE", help="The ledger; else the only one here.")
+    ] = None,
+    ledger: Annotated[Path | None, Option("--ledger", help="The same.")] = None,
+    json: options.Json = False,
+) -> None:
     """Show every run that counts: its study, questions, parties and whether it was vetoed.
 
     Of rows a ledger knows digests only, and these are never shown.
@@ -35,11 +41,13 @@ def show(ledger: File = None, json: options.Json = False) -> None:
     \b
     Example:
       titan ledger show
-      titan ledger show --ledger keys/north.ledger --json
+      titan ledger show keys/north.ledger --json
     """
     from titan.study.ledger import Ledger
 
-    place = _the_only_one(ledger)
+    if file is not None and ledger is not None:
+        raise InputError("two ledgers are named", hint="name one: titan ledger show north.ledger")
+    place = _the_only_one(file or ledger)
     with Ledger.open(place) as opened:
         runs = opened.recorded()
 
@@ -89,7 +97,7 @@ def withdraw(
             raise ReleaseError(
                 f"{told} cannot be withdrawn: its journal has masked vectors of {state.party} that "
                 "were sent, or may have been",
-                hint="what may have left counts: it stays in the ledger",
+                hint="what may have left this machine counts, so the run stays in the ledger",
             )
         place = _beside(run, state.party) if ledger is None else _the_only_one(ledger)
         with Ledger.open(place) as opened:
@@ -106,7 +114,7 @@ def _as_dict(run: Recorded) -> dict[str, Any]:
 def _pairs(run: Recorded) -> list[tuple[str, str]]:
     notes = ["stopped by a veto"] * run.vetoed + ["agreed to differ by a few"] * run.allowed
     return [
-        ("study", run.study),
+        ("fingerprint", run.study),
         *([("recorded", run.date)] if run.date else []),
         ("parties", f"{', '.join(run.parties)} (tau {run.tau})"),
         *[(name, said) for name, said in run.questions],

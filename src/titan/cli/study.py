@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,7 +43,9 @@ def new(
     *,
     asked: options.Asked,
     network: Annotated[str, Option(help=networks.HELP_STUDY)] = "design",
-    title: Annotated[str, Option(help="What the study is about.")] = "a study",
+    title: Annotated[
+        str | None, Option(help="What the study is about. [default: what its questions ask]")
+    ] = None,
     like: Annotated[
         Path | None,
         Option(
@@ -68,16 +71,19 @@ def new(
       titan study new --card north.card --card east.card --card south.card \\
         --ask "regression: y ~ age + sex; name=main" --ask "describe: age, sex" \\
         --range age=0:120 --step age=1 --range y=0:300 --step y=0.1 --levels sex=f,m \\
-        --tau 1 --out study.toml
+        --tau 1 --title "Care in three hospitals" --out study.toml
     """
     from titan.release import Dictionary
     from titan.study import Card, Study
     from titan.study.asking import with_columns
     from titan.study.preflight import unread_columns
+    from titan.study.title import title_of
 
     questions = asked.questions()
     if not questions:
-        raise InputError("nothing is asked", hint='--formula "y ~ a + b", or --ask with a question')
+        raise InputError(
+            "no question is asked", hint='--formula "y ~ a + b", or --ask with a question'
+        )
     if like is None:
         said = asked.columns()
         names = list(said)
@@ -87,7 +93,7 @@ def new(
     cards = tuple(Card.load(path) for path in card)
     net = networks.for_study(network, [card.name for card in cards], tau)
     study = Study(
-        title=title,
+        title=title or "a study",
         tau=tau,
         parties=cards,
         links=_links(net, pull or []),
@@ -97,13 +103,17 @@ def new(
         **conditions.given(),
         **sums.given(),
     )
+    if title is None:
+        study = replace(study, title=title_of(study.questions, study.columns))
     for name in unread_columns(study):  # what was typed about it is misspelt
         raise InputError(f"{name!r} is not a column that a question reads")
     _refuse_problems(_report(study))  # nobody could join it
+    if like is not None:
+        drafting.warn_of_rare_levels(like, asked, study.columns, study.min_cell)
     study.save(out, force=force)
-    made = {"study": str(out), "digest": study.digest}
-    answer = {**made, "parties": list(study.network.parties)}
-    give(answer, lambda: show_pairs(list(made.items())), json=json)
+    answer = {"study": str(out), "digest": study.digest, "parties": list(study.network.parties)}
+    rows = [("study", str(out)), ("title", study.title), *_fingerprint(study.digest)]
+    give(answer, lambda: show_pairs(rows), json=json)
 
 
 @app.command()
@@ -155,9 +165,9 @@ def sheet(
     _refuse_problems(report)  # nobody could join it
     text = sheet(study, report, shares(study), datetime.now(UTC))
     files.write(out, text.encode(), mode=0o644, force=force)
-    made = {"sheet": str(out), "digest": study.digest}
-    answer = {**made, "lowered": report.facts["lowered"]}
-    give(answer, lambda: show_pairs(list(made.items())), json=json)
+    answer = {"sheet": str(out), "digest": study.digest, "lowered": report.facts["lowered"]}
+    rows = [("sheet", str(out)), *_fingerprint(study.digest)]
+    give(answer, lambda: show_pairs(rows), json=json)
 
 
 def _report(study: Study) -> Report:
@@ -196,6 +206,11 @@ def _links(network: Network, pull: list[str]) -> tuple[Link, ...]:
 
 
 # -- printing ---------------------------------------------------------------------------------
+
+
+def _fingerprint(digest: str) -> list[tuple[str, str]]:
+    """As `titan keys` shows a party's."""
+    return [("fingerprint", digest), ("to read out", in_groups(digest))]
 
 
 _COUNTED = (
@@ -268,7 +283,7 @@ def _print_items(items: Sequence[Item]) -> None:
 
 
 _SHOWN = (
-    "digest", "links", "strongly_connected", "diameter", "weak_connectivity", "tau",
+    "links", "strongly_connected", "diameter", "weak_connectivity", "tau",
     "tolerates_tau", "parameters", "rows_needed_party", "rows_needed_total", "rounds", "messages",
 )  # fmt: skip
 _LINKED = ("sends_to", "receives_from", "dials", "is_dialled_by")
@@ -284,7 +299,7 @@ def _overview(facts: Any) -> dict[str, Any]:
     of_cell = facts["rows_needed_level"]  # where cells are counted
     return {
         "parties": len(facts["parties"]),
-        "digest to read out": in_groups(facts["digest"]),
+        **dict(_fingerprint(facts["digest"])),
         **_in_words({key: facts[key] for key in _SHOWN}),
         **({} if of_cell is None else {"rows needed of a cell that occurs": of_cell}),
         **dict(rules(facts)),

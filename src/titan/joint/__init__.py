@@ -4,7 +4,7 @@ computation   what a method is
 settings      how its sums are made
 together      all parties in this process
 task          one party of a session
-meeting       several computations in one run: their nth sums travel together
+meeting       several computations in one run: their sums of one stage travel together
 average       one number or vector of every party; `averaged` is its answer, `average_question` the
               same on a study's grid
 counts        how many parties there are

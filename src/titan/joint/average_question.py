@@ -87,10 +87,11 @@ def _settle(asked: Asked, columns: Dictionary) -> Asked:
     names = tuple(asked.get("columns") or (n for n, c in columns.items() if isinstance(c, Number)))
     if not names:
         raise InputError(
-            "an average of no column", hint="--range income=0:1000 --step income=0.01 states one"
+            "an average that names no column",
+            hint="--range income=0:1000 --step income=0.01 states one",
         )
     if len(set(names)) < len(names):
-        raise InputError("a column of an average stands twice", hint="name every column once")
+        raise InputError("a column of an average is named twice", hint="name every column once")
     for name in names:
         _column(name, columns)
     return {"columns": names}

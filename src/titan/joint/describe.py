@@ -331,7 +331,9 @@ def describe(
         return alone(computation, computation.prepare(own))
     net = network_for(network, data)
     if "bits" in options:
-        raise PlanError("bits of a description", hint="leave them out: the dictionary sets them")
+        raise PlanError(
+            "describe does not take bits", hint="leave them out: the dictionary sets them"
+        )
     settings = SumSettings.of(net, options)
     tables = sources(data, net, decimal=dictionary is None)
     computation = _computation(tables, columns, bins, dictionary, policy)

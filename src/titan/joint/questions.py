@@ -62,7 +62,10 @@ def _settle_regression(asked: Asked, columns: Dictionary) -> Asked:
     _choice("cov_type", cov_type, get_args(CovType))
     _choice("release", release, get_args(Release))
     if release == "solution" and cov_type != "nonrobust":
-        raise InputError("robust errors of a solution alone", hint='leave release="solution" out')
+        raise InputError(
+            "robust errors are asked for, and release is 'solution', which has no errors",
+            hint='leave release="solution" out',
+        )
     settled = dict(asked) | {"formula": _model(asked, columns).formula}
     usual = {"cov_type": "nonrobust", "release": "inference"}
     return {name: value for name, value in settled.items() if usual.get(name) != value}

@@ -173,7 +173,7 @@ class ObjectCells(Cells):
         column, divisor = Column.of_fractions([value or Fraction(0) for value in values])
         if divisor != 1:
             raise DataError(
-                f'column "{self.name}" holds fractions that are no finite decimals',
+                f'column "{self.name}" holds fractions that are not finite decimals',
                 hint="a model takes decimals and binary fractions",
             )
         return column, missing

@@ -66,16 +66,18 @@ class Handshake:
         if hello.study != run.study:
             said, own = hello.study.hex()[:12], run.study.hex()[:12]
             return Refusal(
-                f"another study, or another version of this study: digest {said}…, not {own}…"
+                f"another study, or another version of this study: fingerprint {said}…, not {own}…"
             )
         if hello.run != run.number:
-            return Refusal(f"run {hello.run} was said, and this is run {run.number}; agree on one")
+            return Refusal(
+                f"run {hello.run} is asked for there, and run {run.number} here; agree on one"
+            )
         if (hello.name, hello.peer) != (peer, run.name) or hello.role == role:
             return Refusal(f"no such link with {peer}")
         if hello.plan != self.plan:
             return Refusal(
-                f"the sums would be made otherwise here ({self.plan}) than there ({hello.plan}); "
-                "use one version of titan"
+                f"the two parties would make different sums, here ({self.plan}) and there "
+                f"({hello.plan}); use one version of titan"
             )
         state = journal.state
         known = state.nonces.get(peer, hello.nonce) if state else hello.nonce
@@ -260,7 +262,7 @@ class Connections:
             self.attendance.take(chunk)
             raise BrokenError("it does not take part")
         if not isinstance(chunk, Hello):
-            raise MessageError("the first chunk was no hello")
+            raise MessageError("the first chunk was not a hello")
         return chunk
 
     def _refusal(self, peer: str, hello: Hello, link: LinkStatus | None) -> Refusal | None:

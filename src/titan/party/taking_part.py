@@ -244,7 +244,7 @@ class Party:
             self.watch.tell("the ledger does not know this run: its rows may have been others")
         elif not same:
             raise InputError(
-                f"run {run} of this study is over, and its rows were not these",
+                f"run {run} of this study is over, and its rows were different ones",
                 hint=f"agree with the others on run {run + 1} (--run {run + 1}) to ask again; with "
                 "the rows of then this command shows its answer",
             )

@@ -8,11 +8,13 @@ shown, and never a range.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +54,29 @@ def draft(
             if not lenient:
                 raise
     return Dictionary.of(described)
+
+
+def rows_by_level(source: Source, names: Sequence[str]) -> dict[str, Counter[str]]:
+    """How many rows have each text, in each of these columns."""
+    counts = read(source, _Levels(tuple(names))) if names else ()
+    return dict(zip(names, counts, strict=True))
+
+
+@dataclass(frozen=True)
+class _Levels(Reading[tuple[Counter[str], ...], tuple[Counter[str], ...]]):
+    names: tuple[str, ...]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.names
+
+    def block(self, rows: Block) -> tuple[Counter[str], ...]:
+        return tuple(Counter(_present(rows.cells[name]).to_pylist()) for name in self.names)
+
+    def merge(
+        self, one: tuple[Counter[str], ...], other: tuple[Counter[str], ...]
+    ) -> tuple[Counter[str], ...]:
+        return tuple(map(add, one, other))
 
 
 @dataclass(frozen=True)
@@ -115,8 +140,13 @@ def _levels(cells: Cells, not_numbers: DataError) -> _Seen:
 
 
 def _words(cells: Cells) -> _Seen:
+    return _Seen(levels=frozenset(_present(cells).unique().to_pylist()))
+
+
+def _present(cells: Cells) -> Any:
+    """The texts that are there."""
     text = cells.text()
-    return _Seen(levels=frozenset(text.filter(~decimal_text.is_missing(text)).unique().to_pylist()))
+    return text.filter(~decimal_text.is_missing(text))
 
 
 def _in_order(levels: Collection[str]) -> list[str]:

@@ -32,7 +32,7 @@ class Approximate:
 
 
 def orthonormal(moments: PooledMoments) -> Whitening | Approximate:
-    """ReleaseError where so many columns depend on each other all but exactly."""
+    """ReleaseError where so many columns almost exactly depend on each other."""
     if len(moments.names) <= MOST_EXACT:
         return whiten(moments, full_rank=False)
     gram = (moments.gram / moments.denominator).astype(np.float64)
@@ -43,8 +43,8 @@ def orthonormal(moments: PooledMoments) -> Whitening | Approximate:
     trusted = values > values[-1] * len(there) * 2.0**-51 * _TRUSTED
     if trusted.sum() != _rank(moments):
         raise ReleaseError(
-            f"some of {len(moments.names)} columns depend on each other all but exactly",
-            hint=f"with more than {MOST_EXACT} columns that cannot be looked at: leave some out",
+            f"some of {len(moments.names)} columns almost exactly depend on each other",
+            hint=f"this cannot be checked for more than {MOST_EXACT} columns: leave some out",
             rule="leverage",
         )
     whole = np.zeros((int(trusted.sum()), len(gram)))

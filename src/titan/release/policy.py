@@ -188,12 +188,16 @@ class Policy:
 
     def _refuse(self, wrong: bool, message: str, advice: str, rule: str, cell: str = "") -> None:
         if wrong:
-            hint = f"{advice}, or {self.otherwise}"
+            # what is small stays small: a lower limit would show it, so it is not one way of three
+            last = f"; as a last resort, {self.otherwise}"
+            hint = advice + (last if rule.startswith("cell") else f", or {self.otherwise}")
             raise ReleaseError(message, hint=hint, rule=rule, cell=cell)
 
 
-_MERGE = "merge levels or choose wider cells, leave the column out"
-_SITE = "centre the column within each party before the study, merge levels, leave the column out"
+_MERGE = "merge levels, choose wider cells, or leave the column out"
+_SITE = (
+    "centre the column within each party before the study, merge levels, or leave the column out"
+)
 DEFAULT = Policy()
 NONE = Policy(0, 0, 0, 0)
 DEFAULT_PRECISION = 20

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import starmap
+from math import log10
 from typing import Any
 
 from titan.joint.computation import Computation
@@ -21,21 +22,42 @@ from titan.listing import in_groups, listing
 from titan.release.dictionary import in_words
 from titan.report.page import Html, items, page, table, tag
 from titan.study import Report, Study
+from titan.study.title import columns_asked
 
 _STEPS = {
     0: ("counts", "each party checks the rows in all, and every count without its own rows"),
     1: ("what explains", "each party checks the leverage of each of its rows"),
-    2: ("outcomes", "all have the same fit"),
+    2: ("outcomes", "each party computes the same fit from them"),
     3: ("robust errors", ""),
 }
 _AFTER = "(the last one)"
+_EXPLAINED = {
+    "coarser grids": (
+        "“Off coarser grids”: it is counted how many rows, and how many parties, have values that "
+        "are not multiples of 2, 5, 10 or more steps, such as blood pressures that do not end in 0 "
+        "or 5. This tells how finely values were written down, and whether many parties write "
+        "them so: where few do, the last digits of the sums are theirs alone."
+    ),
+    "e² a aᵀ": (
+        "“e² a aᵀ”, for robust errors: each row's products of columns, multiplied by the square of "
+        "e, which is how far that row's outcome is from what the fit expects, are added up over "
+        "all rows. This tells where the fit is good and where it is poor, for all rows together."
+    ),
+    "leverage": (
+        "“Leverage” is how much one row alone decides the fit: at 1 a coefficient is that row's "
+        "own, at 1/3 the row is as hidden as one among three."
+    ),
+}
+"""Words that a board may not know, explained where they occur."""
 _NOT_HIDDEN = (
     "Not protected against: a party that enters false rows; what the opened numbers themselves "
-    "say of everybody together; studies beyond the sight of the parties' own ledgers."
+    "say of everybody together; other studies of the same people that a party's own record of "
+    "studies, its ledger, does not know."
 )
+_MASKED = "Sums do, hidden behind random numbers that cancel only in the total of all parties"
 _VETO = (
-    "A party that refuses because of its rows enters noise: the study ends, and the others learn "
-    "that somebody refuses, not who nor why."
+    "A party that refuses because of its rows enters random numbers in their place: the study "
+    "ends, and the others learn that somebody refuses, not who nor why."
 )
 _SIGNATURES = ("name", "for", "date", "signature")
 _SIGNED = 3  # lines
@@ -43,10 +65,12 @@ _SIGNED = 3  # lines
 
 def sheet(study: Study, report: Report, shares: Sequence[Mapping[str, Any]], now: datetime) -> str:
     """The page as HTML, from a study and what `preflight` found of it at this time."""
+    opened = _opened(study)
     return page(
         f"Study sheet: {study.title}",
         tag("h1", study.title),
-        tag("p", "Study ", tag("code", in_groups(study.digest)), f", checked on {now:%Y-%m-%d}"),
+        tag("p", "The study's fingerprint: ", tag("code", in_groups(study.digest))),
+        tag("p", f"Checked on {now:%Y-%m-%d}."),
         _lowered(report.facts),
         tag("h2", f"Who takes part: {len(study.parties)} parties"),
         _parties(study),
@@ -54,17 +78,22 @@ def sheet(study: Study, report: Report, shares: Sequence[Mapping[str, Any]], now
         items((_in_words(question, study) for question in study.questions), "ol"),
         _columns(report.facts["columns"]),
         tag("h2", "What is opened to all parties, in this order"),
-        _opened(study),
+        opened,
+        _explained(opened),
         *(tag("p", text) for text in _precision(study, report.facts, shares)),
         tag("h2", "Rules, checked by every party before anything further leaves it"),
         items(_rules(study, report.facts)),
         tag("h2", "What stays hidden, and from whom"),
-        tag("p", f"No row leaves its owner's machine, masked sums do: {report.hidden}."),
+        tag("p", f"No row leaves its owner's machine. {_MASKED}: {report.hidden}."),
         tag("p", _NOT_HIDDEN),
-        items(report.warnings),
+        items(map(_sentence, report.warnings)),
         tag("h2", "Signed for this study, with this fingerprint"),
         table(_SIGNATURES, [["\u00a0"] * len(_SIGNATURES)] * _SIGNED, "signatures"),
     )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _lowered(facts: Mapping[str, Any]) -> Html:
@@ -97,12 +126,14 @@ _ASKED = {
     "average": "the average over the parties of {columns}",
     "solve": "the solution of linear equations in {columns}, with the right side {response}",
 }
+_MEAN = "the mean of {response}: least squares"  # y ~ 1
 _RELEASED = {"solution": ", the coefficients alone", "inference": " with standard errors"}
 
 
 def _in_words(question: Question, study: Study) -> Html:
-    words = _ASKED.get(question.kind)
-    said = "" if words is None else words.format(**_named(question, study))
+    named, words = _named(question, study), _ASKED.get(question.kind)
+    words = _MEAN if "formula" in question.options and not named["columns"] else words
+    said = "" if words is None else words.format(**named)
     if question.kind == "regression":
         said += _RELEASED[str(question.options.get("release", "inference"))]
     written = tag("code", str(question))
@@ -110,16 +141,10 @@ def _in_words(question: Question, study: Study) -> Html:
 
 
 def _named(question: Question, study: Study) -> dict[str, str]:
-    """The columns as the data have them."""
-    options: dict[str, Any] = question.options
-    columns, response = list(options.get("columns", ())), str(options.get("response", ""))
-    if "formula" in options:
-        model = study.columns.model(options["formula"], weights=options.get("weights"))
-        response = listing(model.response.columns_needed())
-        others = (*model.response.columns_needed(), model.weights)
-        columns = [name for name in model.columns_needed if name not in others]
-    named = {"columns": listing(columns, 12) or "nothing else", "response": response}
-    return {"alphas": listing(options.get("alphas", ())), **named}
+    columns, response = columns_asked(question, study.columns)
+    alphas: Any = question.options.get("alphas", ())
+    named = {"columns": listing(columns, 12), "response": response}
+    return {"alphas": listing(alphas), **named}
 
 
 def _columns(columns: Mapping[str, Any]) -> Html:
@@ -144,6 +169,10 @@ def _opened(study: Study) -> Html:
     return table(("step", "every party then knows", "numbers", "before the next step"), rows)
 
 
+def _explained(opened: Html) -> Html:
+    return items(said for words, said in _EXPLAINED.items() if words in opened)
+
+
 def _told(computation: Computation[Any, Any, Any], stage: int) -> Iterator[str]:
     """What its sum at this stage tells: as many of its items as fill the sum."""
     said = [item for item in explained(computation).items if item.numbers]
@@ -162,17 +191,23 @@ def _precision(
     computed = [item.said.replace("by computing: ", "") for item in _computed(study)]
     yield f"From this everybody can compute: {'; '.join(computed)}."
     bits = study.precision
-    made = "taken EXACTLY" if bits == "exact" else f"rounded to {bits} bits"
+    made = "taken EXACTLY"
+    if bits != "exact":
+        made = f"rounded to {bits} bits (about {round(bits * log10(2))} digits)"
     yield (
-        "Precision: columns of the data enter sums exactly, on the grids above; columns that a "
-        f"formula makes (logarithms, powers, products) are {made}; robust errors have 24 bits."
+        "Precision: columns of the data enter sums exactly, in the steps named above; columns that "
+        f"a formula makes (logarithms, powers, products) are {made}; robust errors are rounded to "
+        "24 bits (about 7 digits)."
     )
     opened = [
         f"{each['name']} {each['opened']['numbers']} numbers of {each['opened']['bits']} bits"
         + _of_rows(each["opened"])
         for each in facts["questions"]
     ]
-    yield f"Opened in all: {'; '.join(opened)}. {_budget(shares)}"
+    yield (
+        "How much that is, in bits (one bit is one answer of yes or no): "
+        f"{'; '.join(opened)}. {_budget(shares)}"
+    )
 
 
 def _budget(shares: Sequence[Mapping[str, Any]]) -> str:
@@ -204,19 +239,21 @@ def _computed(study: Study) -> list[Any]:
 
 def _rules(study: Study, facts: Mapping[str, Any]) -> Iterator[str]:
     k, total = study.min_cell, facts["rows_needed_total"]
+    left = study.min_residual_df
+    beyond = f"; at least {left} rows more than parameters (residual degrees of freedom)"
     yield (
         f"Policy “{study.policy}”: at least {study.min_rows_party} rows of each party, {total} in "
-        f"all, {study.rows_per_parameter} for each parameter; residual degrees of freedom at least "
-        f"{study.min_residual_df}."
+        f"all, {study.rows_per_parameter} for each parameter{beyond if left else ''}."
     )
     if k and facts["rows_needed_level"] is None:
         yield f"No row has a leverage above 1/{k}, where there is a model."
     elif k:
         local = " No small count is opened at all: a party's own is 0 or at least that."
         yield (
-            f"Cells that occur have at least {k} rows, also without any one party's. Those that "
-            f"are summed over have rows of at least {study.min_cell_parties} parties. No row has a "
-            f"leverage above 1/{k}.{local if study.cells == 'local' else ''}"
+            "Cells (people with the same categories) that occur have at least "
+            f"{k} rows, also without any one party's. Those that are summed over have rows of at "
+            f"least {study.min_cell_parties} parties. No row has a leverage above 1/{k}."
+            f"{local if study.cells == 'local' else ''}"
         )
     else:
         yield "Cells of any size and rows of any leverage may be opened."

@@ -45,7 +45,7 @@ def read_question(text: str) -> Question:
         for piece in rest:
             key, value = _option(kind, piece)
             if key in asked:
-                raise InputError(f"{key} is said twice", hint="say it once")
+                raise InputError(f"{key} is given twice", hint="give it once")
             asked[key] = value
     called = asked.pop("name", "")
     return Question(kind.name, str(called), tuple(asked.items()))
@@ -133,7 +133,7 @@ def read_columns(
         for name, value in values.items():
             if not isinstance(found.get(name), Number):
                 raise InputError(
-                    f"--{option} {name}={value}: the range of {name!r} is not said",
+                    f"--{option} {name}={value}: the range of {name!r} is missing",
                     hint=f"--range {name}=0:120",
                 )
     return found

@@ -160,7 +160,7 @@ def _make_private(place: Path, what: str) -> bool:
             _refuse(place, what, "it is not a file")
         if os.name == "posix" and place.stat().st_mode & 0o077:
             raise FileError(
-                f'the {what} "{place}" can be read by others than its owner',
+                f'the {what} "{place}" can be read by people other than its owner',
                 hint=f'run: chmod 600 "{place}"',
             ) from None
     except OSError as error:

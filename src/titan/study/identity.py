@@ -95,13 +95,13 @@ class Card:
         """Refuse a certificate that is not good at `now`, a time with a time zone."""
         if now < self.not_before:
             raise InputError(
-                f'the certificate of "{self.name}" is good from {self.not_before:%Y-%m-%d} on only',
+                f'the certificate of "{self.name}" is not valid before {self.not_before:%Y-%m-%d}',
                 hint="compare the clocks of the two machines",
             )
         if now > self.not_after:
             raise InputError(
                 f'the certificate of "{self.name}" expired on {self.not_after:%Y-%m-%d}',
-                hint="that party makes new keys, and the study is gathered anew",
+                hint="that party makes new keys, and a new study is made with its new card",
             )
 
     # -- as text ------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def checked_name(name: str) -> str:
         raise InputError(f"name has {len(found)} characters, where {_MOST_NAME} are the most")
     if found.startswith((".", "-")) or set(found) & set('/\\:"*?<>|'):
         raise InputError(
-            f"name {found!r} could not be that of a file",
+            f"name {found!r} cannot be used in the name of a file",
             hint='leave out / \\ : " * ? < > |, and a dot or a hyphen at the beginning',
         )
     return found

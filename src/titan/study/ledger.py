@@ -140,7 +140,7 @@ class Ledger(Database):
                 f'the ledger "{self.path}" is of another version ({found & 0xFFFF}, where '
                 f"{_VERSION} was expected)",
                 hint="its rows cannot be compared with today's: keep it, and name a new one with "
-                "--ledger; of the studies in the old one you have to know yourself",
+                "--ledger; it knows nothing of the studies in the old one, so you must",
             )
         if self._empty and not self._made:
             raise FileError(
@@ -321,9 +321,9 @@ class Ledger(Database):
                 raise FileError(f"the ledger does not know run {run} of study {study[:12]}")
             if self._all("SELECT nonce FROM journals WHERE run = ?", *found) != [(nonce,)]:
                 raise ReleaseError(
-                    "the run was begun more than once, and this journal proves nothing of the "
-                    "other beginning",
-                    hint="what may have left counts: it stays in the ledger",
+                    "the run was begun more than once, and this journal proves nothing about "
+                    "the other time",
+                    hint="what may have left this machine counts, so the run stays in the ledger",
                 )
             for table, key in (("entries", "run"), ("journals", "run"), ("runs", "place")):
                 self._do(f"DELETE FROM {table} WHERE {key} = ?", *found)  # noqa: S608 - constants

@@ -319,7 +319,7 @@ def _settled(questions: Sequence[Question], columns: Dictionary) -> tuple[Questi
     """All with names, and in their one form."""
     if not 1 <= len(questions) <= MOST_QUESTIONS:
         raise InputError(
-            f"questions: {len(questions) or 'none'} of them", hint=f"from 1 to {MOST_QUESTIONS}"
+            f"questions: there are {len(questions)}", hint=f"there may be 1 to {MOST_QUESTIONS}"
         )
     found: dict[str, Question] = {}
     for at, question in enumerate(questions, 1):
@@ -350,8 +350,8 @@ def _check_bins(questions: Iterable[Question]) -> None:
             name = text.rpartition("=")[0]
             if bins.setdefault(name, text) != text:
                 raise InputError(
-                    f"questions: two histograms of {name!r} with other cells",
-                    hint="one, since their difference would count the rows in between",
+                    f"questions: two histograms of {name!r} with different cells",
+                    hint="ask for one: the difference of two would count the rows in between",
                 )
 
 
@@ -370,7 +370,9 @@ def _named(where: str) -> Iterator[None]:
 
 def _check_parties(parties: Sequence[Card]) -> None:
     if not 2 <= len(parties) <= MOST_PARTIES:
-        raise InputError(f"parties: {len(parties)} of them", hint=f"from 2 to {MOST_PARTIES}")
+        raise InputError(
+            f"parties: there are {len(parties)}", hint=f"there may be 2 to {MOST_PARTIES}"
+        )
     known: dict[str, str] = {}
     for card in parties:
         alike = unicodedata.normalize("NFKC", card.name).casefold()

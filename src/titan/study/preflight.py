@@ -39,6 +39,10 @@ _SIGNED = (
     "and named"
 )
 _TWO = "two parties hide nothing from each other: each subtracts its own sums from the pooled ones"
+_SMALL = (
+    "counts of cells, small ones too, are opened before anything is refused: a category that one "
+    'or two people have is seen by all; cells = "local" opens no small count'
+)
 _SEE = "see the problems, and do not take part"
 _NO_TAU = "τ = 0 protects against no party: a single curious one may learn more than the answer"
 
@@ -127,6 +131,8 @@ def _duplicates(cards: Iterable[Card]) -> Iterable[TitanError]:
 
 
 def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[str]:
+    if study.min_cell and study.cells == "pooled" and _counts_cells(study):
+        yield _SMALL
     for scheme in {plan.scheme.name: plan.scheme for plan in plans}.values():
         yield (_SIGNED if scheme.signed_by_origin else _RELAYS).format(scheme.name)
     if len(study.parties) == 2:
@@ -167,7 +173,7 @@ def _hidden(study: Study) -> str:
         whom = "1 curious party" if tau == 1 else f"{tau} curious parties together"
         return f"this network does not hide the others' rows from {whom}; {_SEE}"
     if len(study.parties) == 2:
-        return "nothing of a party's sums is hidden from the other: two parties can but subtract"
+        return "nothing of a party's sums is hidden from the other, who can subtract its own"
     if tau == 0:
         return "no party is promised that one curious party learns nothing but the above"
     whom = "a curious party learns" if tau == 1 else f"any {tau} curious parties together learn"
@@ -185,6 +191,10 @@ def _explanations(study: Study) -> list[Explanation]:
     return [explained(computation) for _, computation in study.meeting.computations]
 
 
+def _counts_cells(study: Study) -> bool:
+    return any(each.counts_levels for each in _explanations(study))
+
+
 def unread_columns(study: Study) -> list[str]:
     """Columns of the dictionary that no question reads, as far as all questions tell."""
     read = [each.columns for each in _explanations(study)]
@@ -195,7 +205,6 @@ def unread_columns(study: Study) -> list[str]:
 def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, Any]:
     told = _explanations(study)
     parameters = max((each.parameters or 0 for each in told), default=0)
-    levels = any(each.counts_levels for each in told)
     return {
         "digest": study.digest,
         "title": study.title,
@@ -206,7 +215,7 @@ def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, 
         "solver": study.solver,
         "rows_needed_party": study.min_rows_party,
         "rows_needed_total": study.release.rows_needed(parameters, len(study.parties)),
-        "rows_needed_level": study.release.rows_per_cell if levels else None,
+        "rows_needed_level": study.release.rows_per_cell if _counts_cells(study) else None,
         "release": {key: getattr(study, key) for key in RELEASE},
         "lowered": lowered(study.release, study.policy, study.tau),
         **_network_facts(study),

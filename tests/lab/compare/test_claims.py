@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import titan
-from tests.streams import streams, zeros
+from tests.streams import ZeroMasks, streams, zeros
 from titan import Network
 from titan.engines import local
 from titan.protocol import Plan
-from titan.ring import Residues, Ring
+from titan.ring import Ring
 from titan_lab import compare
 from titan_lab.compare import Case, Problem, both_ways, named
 from titan_lab.compare.methods.dp_optimisation import PrivateOptimisation
@@ -20,16 +20,6 @@ from titan_lab.compare.methods.gossip import Gossip
 from titan_lab.compare.methods.recurrence import length
 
 from .cases import NETWORKS, after, case
-
-
-class NoMasks:
-    """Masks of zero: the obfuscation does nothing."""
-
-    def words(self, count: int) -> Residues:
-        return np.zeros(count, np.uint64)
-
-    def seed(self) -> bytes:
-        return bytes(32)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -44,7 +34,7 @@ def test_faim_is_topk_with_k_1_and_no_masks(network: str) -> None:
     plan = Plan.make(net, ring, 4, recovery="topk", k=1)
     secrets = np.stack([ring.from_ints(row.tolist()) for row in values], axis=1)
     with streams(zeros):
-        topk = local.run(plan, secrets, source=NoMasks)
+        topk = local.run(plan, secrets, source=ZeroMasks)
     assert ring.to_ints(topk.total) == (faim.means[0] * 5).tolist() == values.sum(0).tolist()
     assert faim.cost.rounds == topk.cost.recovery_rounds
     recovery = topk.cost.numbers_sent.array - net.out_degree * 5  # without the masks

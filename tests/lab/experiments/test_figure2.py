@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -104,11 +103,8 @@ def test_the_command(tmp_path: Path) -> None:
     assert f"python-flint {out['versions']['python-flint']}" in text
 
 
-def test_without_matplotlib_a_note_and_the_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in ("matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, module, None)
+@pytest.mark.usefixtures("no_matplotlib")
+def test_without_matplotlib_a_note_and_the_tables(tmp_path: Path) -> None:
     done = titan("reproduce", "figure2", "--out", tmp_path)
     assert done.returncode == 0
     assert sorted(file.name for file in tmp_path.iterdir()) == ["figure2.csv", "figure2.md"]

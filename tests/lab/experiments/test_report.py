@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,11 +63,8 @@ def test_the_same_picture_is_the_same_file(tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_without_matplotlib_the_tables_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in ("matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, module, None)
+@pytest.mark.usefixtures("no_matplotlib")
+def test_without_matplotlib_the_tables_are_written(tmp_path: Path) -> None:
     written = write(report(), tmp_path)
     assert [file.name for file in written.files] == ["thing.csv", "thing.md"]
     assert written.missing == "matplotlib is not installed, so there are no pictures"
