@@ -168,7 +168,10 @@ class Party:
         for note in rounding_notes(study, prepared.parts or {}):
             self.watch.tell(note)
         digests = [d for each in entries for d in (each.rows.encoded, b"%d" % each.own.finer)]
+        data_digest, unsent = journal.keyed_digest(digests), journal.nothing_left
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
+            if unsent and journal.replace_data(data_digest):
+                self.watch.tell("other rows than before: nothing had been sent, so these count now")
             state = journal.begin(
                 study=study.digest,
                 run=run,
@@ -176,8 +179,10 @@ class Party:
                 parties=study.network.parties,
                 nonce=fresh_key(),
                 keys=[fresh_key() for _ in task.plans],
-                data_digest=journal.keyed_digest(digests),
+                data_digest=data_digest,
             )
+            if unsent:
+                ledger.forget_other_rows(study.digest, run, state.nonce, entries)
             with told_as(Reason.LEDGER):
                 if not entries:  # rows that cannot be used at all are in no sum
                     asked = [str(question) for question in study.questions]

@@ -289,6 +289,18 @@ class Ledger(Database):
             self._do("DELETE FROM row_sets WHERE place NOT IN (SELECT row_set FROM entries)")
             self._do("DELETE FROM parts WHERE row_set NOT IN (SELECT row_set FROM entries)")
 
+    def forget_other_rows(
+        self, study: str, run: int, nonce: bytes, entries: Sequence[Entry]
+    ) -> None:
+        """Withdraw a run that is here with other rows than these, before they are recorded.
+
+        The journal with this nonce must prove that nothing left. Refusals stay: they have no nonce.
+        """
+        with self.batch():
+            known = self._one("SELECT 1 FROM runs WHERE study = ? AND run = ?", study, run)
+            if known and not (entries and all(map(self.has_rows_of, entries))):
+                self.withdraw(study, run, nonce)
+
     def _refuse_vetoed(self, entry: Entry) -> None:
         (count,) = self._one(
             "SELECT count(DISTINCT runs.place) FROM entries JOIN runs ON entries.run = runs.place "
