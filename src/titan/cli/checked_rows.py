@@ -93,7 +93,8 @@ def show_own_rows(own: OwnRows) -> None:
 
 def _lines(own: OwnRows) -> Iterator[str]:
     for error in own.errors[:_MOST_SHOWN]:
-        yield f"{typed(error.message)} ({typed_hint(error.hint)})"
+        hint = typed_hint(error.hint)
+        yield typed(error.message) + (f" ({hint})" if hint else "")
     if len(own.errors) > _MOST_SHOWN:
         yield f"and {len(own.errors) - _MOST_SHOWN} more"
 

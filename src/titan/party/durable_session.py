@@ -5,8 +5,8 @@ process that dies at any moment is made again from its journal: the session repl
 arrived, and makes the same messages with the same numbers.
 
 A wait for the disk serves many messages. It comes before messages are acknowledged, and before
-anything leaves of which the session says so; and once before the first message of a sum, so that the
-journal proves whether anything made of the rows has left.
+anything leaves of which the session says so; and once before the first message of a sum, so that
+the journal proves whether anything made of the rows has left.
 """
 
 from __future__ import annotations

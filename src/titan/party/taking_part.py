@@ -168,7 +168,7 @@ class Party:
         for note in rounding_notes(study, prepared.parts or {}):
             self.watch.tell(note)
         digests = [d for each in entries for d in (each.rows.encoded, b"%d" % each.own.finer)]
-        data_digest, unsent = journal.keyed_digest(digests), journal.nothing_left
+        data_digest, unsent = journal.keyed_digest(digests), journal.nothing_left()
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             if unsent and journal.replace_data(data_digest):
                 self.watch.tell("other rows than before: nothing had been sent, so these count now")

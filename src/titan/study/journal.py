@@ -180,7 +180,6 @@ class Journal(FrameLog):
                 self._do("INSERT INTO sums VALUES (?, ?)", place, key)
             return self._begun
 
-    @property
     def nothing_left(self) -> bool:
         """Whether the run has begun and nothing made of rows or of keys can have left."""
         return self.state is not None and not self._all(
@@ -193,7 +192,7 @@ class Journal(FrameLog):
         Nonce and keys stay: the nonce may be known, and nobody knows what is made of the keys.
         """
         with self.batch():
-            if not self.nothing_left:
+            if not self.nothing_left():
                 raise InputError("what was made of the data may have left: they stay")
             (stored,) = self._one("SELECT data FROM journal")
             self._do("UPDATE journal SET data = ?", data_digest)
