@@ -104,6 +104,7 @@ def command(
         for name in new_keys(found, known):
             _tell(f"warning: {name} has another key than in earlier studies")
     else:
+        _tell("looking at the rows; nothing is sent")
         party, own = party.look()
         if not agrees(found, report, identity, known, own):
             _decline(party, own)

@@ -137,11 +137,12 @@ def check(
     if (data is None) != (as_ is None):
         raise typer.BadParameter("--data and --as go together: --data north.csv --as north")
     study = Study.load(file)
-    own = None if data is None or as_ is None else _own_rows(study, data, as_)
     report, told = _report(study), shares(study)
     answer = _advised(report.as_dict()) | {"shares": told}
-    if own is not None:
-        answer |= {"own_rows": {"party": as_, **checked_rows.as_dict(own)}}
+    own = None
+    if data is not None and as_ is not None:
+        own = _own_rows(study, data, as_) if report.ok else None
+        answer["own_rows"] = own and {"party": as_, **checked_rows.as_dict(own)}
 
     def as_text() -> None:
         _print(report, told)

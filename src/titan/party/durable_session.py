@@ -5,8 +5,7 @@ process that dies at any moment is made again from its journal: the session repl
 arrived, and makes the same messages with the same numbers.
 
 A wait for the disk serves many messages. It comes before messages are acknowledged, and before
-anything leaves of which the session says so; and once before the first message of a sum, so that
-the journal proves whether anything made of the rows has left.
+anything leaves of which the session says so.
 """
 
 from __future__ import annotations
@@ -84,7 +83,6 @@ class DurableSession:
         self._ended_by: set[str] = set()  # and by whom
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
         self._must_sync = False  # before they leave
-        self._summing = False  # once on disk, the journal proves that rows cannot be replaced
         self._written_to: set[str] = set()  # for whom something was released
         with journal.batch():
             self.write_down(session.start())
@@ -164,8 +162,6 @@ class DurableSession:
         for frame in ready.frames:
             self.journal.sending(frame)
             self._due.append(frame)
-            if frame.sum is not None and not self._summing:
-                self._summing = self._must_sync = True
         self._must_sync = self._must_sync or ready.must_sync
 
     def release(self) -> None:

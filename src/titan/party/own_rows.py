@@ -118,7 +118,7 @@ def look(
 
 def _of_parts(study: Study, parts: Parts, most: int) -> OwnRows:
     computations = dict(study.meeting.computations)
-    counted = [_counted(name, parts[name]) for name in computations]
+    counted = [each for name, c in computations.items() for each in _counted(name, c, parts[name])]
     errors = _distinct(
         error for name, c in computations.items() for error in _refusals(name, c, parts[name])
     )
@@ -132,11 +132,19 @@ def _of_parts(study: Study, parts: Parts, most: int) -> OwnRows:
     return OwnRows(tuple(counted), rounded, errors, first, tuple(dict.fromkeys(notes)))
 
 
-def _counted(name: str, part: Any) -> RowsOf:
+def _used(computation: Any, part: Any) -> int | None:
+    """How many rows; None of a kind that does not tell."""
     if isinstance(part, RowsPart):
-        return RowsOf(name, part.moments.rows + part.dropped, part.moments.rows)
-    rows = part.rows if isinstance(part, RowsCounted) else 1  # of an average
-    return RowsOf(name, rows, rows)
+        return part.moments.rows
+    if isinstance(part, RowsCounted):
+        return part.rows
+    return 1 if getattr(computation, "one_row", False) else None
+
+
+def _counted(name: str, computation: Any, part: Any) -> Iterator[RowsOf]:
+    used = _used(computation, part)
+    if used is not None:
+        yield RowsOf(name, used + getattr(part, "dropped", 0), used)
 
 
 def _refusals(name: str, computation: Any, part: Any) -> Iterator[ReleaseError]:
@@ -165,7 +173,7 @@ def _own_cells(computation: Any, part: Any) -> dict[str, int]:
 def _notes(computation: Any, part: Any) -> Iterator[str]:
     """Levels that all own rows have: what is counted there may be this party alone."""
     cells, wanted = _own_cells(computation, part), Wanted.by(computation)
-    rows = _counted("", part).used - getattr(part, "weightless", 0)
+    rows = (_used(computation, part) or 0) - getattr(part, "weightless", 0)
     for column, levels in () if wanted is None else wanted.levels:
         for cell in (f"{column} = {level.text}" for level in levels):
             if len(levels) > 1 and cells.get(cell, 0) == rows > 0:
