@@ -187,6 +187,7 @@ def test_a_veto_that_was_never_cast_is_taken_back(tmp_path: Path, why: Any) -> N
     assert len(g.shown) == len(NAMES)
     with Ledger.open(tmp_path / "east.ledger") as ledger:
         assert [(each.run, each.vetoed) for each in ledger.recorded()] == [(1, False)]
+        assert ledger._all("SELECT * FROM refusals") == []
 
 
 # -- killed, and back -------------------------------------------------------------------------
