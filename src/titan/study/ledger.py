@@ -278,6 +278,21 @@ class Ledger(Database):
                 found[name] = [*(key for key in keys if key != fingerprint), fingerprint]
         return found
 
+    def forget_other_rows(
+        self, study: str, run: int, nonce: bytes, entries: Sequence[Entry]
+    ) -> None:
+        """Withdraw a run that is here with other rows than these, before they are recorded.
+
+        The journal with this nonce must prove that nothing left. Rows that can be used, as these,
+        take the place of some that could not, too.
+        """
+        with self.batch():
+            known = self._one("SELECT 1 FROM runs WHERE study = ? AND run = ?", study, run)
+            if known and not (entries and all(map(self.has_rows_of, entries))):
+                self.withdraw(study, run, nonce)
+            if entries:
+                self._do("DELETE FROM refusals WHERE study = ? AND run = ?", study, run)
+
     def mark_vetoed(self, study: str, run: int, *, kept: bool = False) -> None:
         """All parties learned that somebody refuses; a run counts once.
 
