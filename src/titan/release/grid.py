@@ -48,8 +48,8 @@ class Grid:
         """Every number, from low to high, at its nearest grid point; how many had to be rounded."""
         first, stride, two, five = self._units
         fits = abs(first) + stride * max(self.steps, 1) < _LIMIT
-        held = column.numbers.dtype, column.two, column.five
-        if fits and stride == 1 and held == (np.int64, two, five):  # as it would be in the end
+        in_steps = stride == 1 and (column.two, column.five) == (two, five)
+        if fits and in_steps and column.numbers.dtype == np.int64:  # as it would be in the end
             return column, 0
         at, rounded = self._steps(column)
         at = at.astype(np.int64 if fits else object, copy=False)

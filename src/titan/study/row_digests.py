@@ -220,7 +220,7 @@ def _numbers(column: Column, kind: Content, digests: CellDigests) -> Words:
         column = _on_grid(column, Fraction(kind["range"][0]), Fraction(kind["step"]))
     elif column.numbers.dtype == np.float64 and column.two == column.five == 0:
         column = shortest_decimals(column)
-    numbers = column.numbers
+    numbers: Counts = column.numbers
     if numbers.dtype == np.int64 and len(numbers):
         low, high = (int(end) for end in _ends(column))
         if 2 * (high - low) < len(numbers):  # each value once
