@@ -52,7 +52,7 @@ import numpy as np
 from titan.errors import FileError, ReleaseError
 from titan.protocol.masking import fresh_key
 from titan.study.database import Database
-from titan.study.differencing import Conflict, Earlier, Entry, conflicts, read_before
+from titan.study.differencing import Conflict, Earlier, Entry, conflicts, read_before, refusal_of
 from titan.study.row_digests import Counts, RowKey, RowSet, Words, decode_digests
 from titan.study.vetoes import Vetoes, of_refusals
 
@@ -222,7 +222,7 @@ class Ledger(Database):
             vetoes.check({entry.question: entry.model for entry in entries})
             found = self.check(entries)
             if found and not allow_differencing:
-                raise _refusal(entries[0], found)
+                raise refusal_of(entries[0], found)
             for entry in entries:
                 self._store(entry, date, allowed=bool(found))
                 self._do(
@@ -394,20 +394,3 @@ def _json(value: Any) -> str:
 
 def _fingerprint(rows: RowSet) -> bytes:
     return hashlib.sha256(_json(rows.columns).encode() + b"\0" + rows.encoded).digest()
-
-
-def _refusal(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
-    if all((each.study, each.run) == (entry.study, entry.run) for each in found):
-        return ReleaseError(
-            "two questions of this study use rows of this party that differ by only a few",
-            hint="agree on questions that leave out the same rows (gaps in other columns "
-            "leave out others); or, if what differs may be known to all parties, say so: "
-            "allow_differencing=True",
-            rule="differencing",
-        )
-    return ReleaseError(
-        "the answer could be subtracted from an earlier one: " + "; ".join(map(str, found)),
-        hint="use the same rows and parties as then; or, if what differs may be known "
-        "to all parties, say so: allow_differencing=True",
-        rule="differencing",
-    )
