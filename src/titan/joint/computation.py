@@ -116,6 +116,8 @@ class Fold(Generic[Part, Known, Answer]):
                 raise
             if not isinstance(error, ReleaseError) and self.number == 0:
                 raise  # nothing has left: the same run can be joined with rows that were mended
+            if isinstance(error, TitanError) and error.of_totals:
+                raise  # by everybody, and all may know it
             self.refusal = _as_refusal(error)
             return self.computation.veto(self.number, noise)
 
