@@ -313,6 +313,26 @@ def test_only_who_is_missing_is_named(tmp_path: Path) -> None:
     answers_agree(g)
 
 
+def test_who_waits_alone_names_all_from_the_start(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    with pytest.raises(TitanError, match="nothing came"):
+        run(g.join("north", wait=0.1))
+    assert g.phases["north"] == ["connecting, waiting for east, south"]
+
+
+def test_a_terminal_shows_who_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from titan.cli.join import _watching
+
+    g = Gathering(tmp_path)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with _watching() as watch, pytest.raises(TitanError, match="nothing came"):
+        run(replace(g.party("north", wait=0.3), watch=watch).join(lambda _: None))
+    assert "waiting for east, south" in capsys.readouterr().err
+
+
 def test_who_came_and_went_is_missing_to_its_neighbours(tmp_path: Path) -> None:
     async def story() -> None:
         g = Gathering(tmp_path)

@@ -64,6 +64,7 @@ class Engine:
         for link in self._links:
             if link.dials:
                 self._spawn(self._connections.dial(link))
+        self._events.progressed()  # who is missing is named before anybody has come
         return self
 
     async def __aexit__(self, failed: object, *_: object) -> None:
