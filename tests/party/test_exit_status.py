@@ -96,6 +96,8 @@ def test_what_the_ledger_refuses(tmp_path: Path) -> None:
     done = titan(*g.words("north", "--run", 2), cwd=tmp_path)
     assert done.returncode == 3
     assert "only a few of this party's rows differ" in done.stderr
+    assert "--allow-differencing" in done.stderr
+    assert "ended without an answer only what it had opened is known" in done.stderr
 
 
 def test_too_few_rows_in_all_here_and_when_it_is_asked_again(tmp_path: Path) -> None:

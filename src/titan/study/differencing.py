@@ -351,7 +351,8 @@ def refusal_of(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
         )
     return ReleaseError(
         "the answer could be subtracted from an earlier one: " + "; ".join(map(str, found)),
-        hint="use the same rows and parties as then; or, if what differs may be known "
-        "to all parties, say so: allow_differencing=True",
+        hint="use the same rows and parties as then; of an earlier run that ended without an "
+        "answer only what it had opened is known, after too few rows or a small cell the counts; "
+        "or, if what differs may be known to all parties, say so: allow_differencing=True",
         rule="differencing",
     )
