@@ -17,6 +17,7 @@ from tests.party.test_join_rows import with_cell
 from tests.party.test_veto import LEVELS, ends, of_one_party, outside, too_few, two_far_away
 from titan.errors import DataError, InputError, ReleaseError, TitanError, VetoError
 from titan.joint.checking import ModelChecks
+from titan.party import attendance
 
 OTHERS = ("north", "south")
 
@@ -46,6 +47,9 @@ def test_everybody_is_told_which_veto_it_was(tmp_path: Path, why: Any) -> None:
             assert ("not asked again on these rows" in told[name].hint) == (number == 3)
         assert f"this was veto {number} of 3 on these rows" in told["east"].hint
         assert ("--run 2, 3" in told["east"].hint) == (number < 3)
+        theirs = "their rows either" if number < 3 else "nor on the other parties'"
+        assert theirs in told["east"].hint
+        assert ("at any party" if number < 3 else "nor on the other parties'") in told["north"].hint
         kept = {(g.run_folder(name, number) / "result.json").read_bytes() for name in NAMES}
         assert len(kept) == 1
         assert b" of 3" not in kept.pop()
@@ -53,6 +57,32 @@ def test_everybody_is_told_which_veto_it_was(tmp_path: Path, why: Any) -> None:
         assert checks[-1] == {
             "rule": "veto", "limit": 3, "found": number, "passed": False, "question": None,
         }  # fmt: skip
+
+
+def test_after_the_third_no_veto_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger refuses, and the others are told who stays away: not "only that some party does".
+
+    With the rows corrected here it is the others' ledgers that refuse, so the hint must not
+    promise otherwise.
+    """
+    monkeypatch.setattr(attendance, "SECONDS", 0.1)
+    g = Gathering(tmp_path)
+    right = (tmp_path / "east.csv").read_text()
+    outside(g, "east")
+    only = "the others will learn only that some party does"
+    for number in (1, 2, 3):
+        asked_again(g, number)
+        assert g.told["east"].count(only) == number
+    told = asked_again(g, 4)
+    assert "stopped by a veto 3 times" in told["east"].message
+    assert "their ledgers have counted these vetoes as well" in told["east"].hint
+    assert g.told["east"].count(only) == 3
+    assert g.told["east"][-1] == "telling the others that east does not take part"
+    g.write("east", right)
+    told = asked_again(g, 5)
+    assert all("stopped by a veto 3 times" in str(told[name]) for name in OTHERS)
 
 
 def test_a_run_that_was_killed_counts_once(tmp_path: Path) -> None:

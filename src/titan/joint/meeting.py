@@ -202,7 +202,8 @@ class Meeting:
                 VETO,
                 hint="nobody else learns which party, nor why: let everybody look at home, mend "
                 "rows or agree on coarser categories, steps or columns, and ask again as the next "
-                "run; after three vetoes on the same rows the same columns are not asked again",
+                "run; after three vetoes the same columns are not asked again on the same rows, at "
+                "any party: rows that are mended at one do not count anew at the others",
                 rule="veto",
             )
         states = list(known)

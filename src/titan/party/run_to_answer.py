@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 Show = Callable[[Results], None]
 _NOT_AGAIN = (
-    "these columns are not asked again on these rows: agree on other columns, or use other rows"
+    "these columns are not asked again on these rows, nor on the other parties': agree on other "
+    "columns, or all use other rows"
 )
 _GRACE = 5.0  # seconds to wait for a last message that nobody needs
 _STOPPED = 30.0  # seconds to serve what others need to see why this run stops
@@ -194,6 +195,9 @@ class RunToAnswer:
         then = _NOT_AGAIN if over else "then agree on the next run (--run 2, 3, …)"
         told.hint += f"; {then}; this was {self.vetoes}: the other parties learned only that some "
         told.hint += "party refuses"
+        if not over:
+            told.hint += f", and after {SAME_COLUMNS} vetoes these columns are not asked again on "
+            told.hint += "their rows either"
         return told
 
     def _milestone(self, name: str) -> None:

@@ -173,7 +173,6 @@ class Party:
         task, entries, key = prepared.task(study), prepared.entries, prepared.key
         if prepared.refusal is not None:
             self.watch.tell(f"this party refuses: {prepared.refusal.message}")
-            self.watch.tell("the others will learn only that some party does")
         for note in rounding_notes(study, prepared.parts or {}):
             self.watch.tell(note)
         digests = [d for each in entries for d in (each.rows.encoded, b"%d" % each.own.finer)]
@@ -202,6 +201,8 @@ class Party:
                         nonce=state.nonce,
                         date=datetime.now(UTC).date().isoformat(),
                     )
+        if prepared.refusal is not None:  # where the ledger refuses, it is told who stays away
+            self.watch.tell("the others will learn only that some party does")
         return task, state, vetoes
 
     def _prepared(self) -> Prepared:
