@@ -107,6 +107,14 @@ def test_what_may_have_left_is_not(tmp_path: Path, titan: Titan) -> None:
     )
 
 
+def test_a_run_that_is_not_there(tmp_path: Path, titan: Titan) -> None:
+    """No rule refuses anything: there is nothing to withdraw."""
+    (tmp_path / "file").touch()
+    for name in ("nothere", "file"):
+        status, _, told = titan("ledger", "withdraw", name)
+        assert (status, f'there is no such run: "{name}"' in told) == (1, True)
+
+
 def test_which_ledger(tmp_path: Path, titan: Titan) -> None:
     g = Gathering(tmp_path)
     assert "there is no ledger here" in titan("ledger", "show")[2]

@@ -81,6 +81,11 @@ def withdraw(
     from titan.study.journal import Journal
     from titan.study.ledger import Ledger
 
+    if not run.is_dir():
+        raise FileError(
+            f'there is no such run: "{run}" is not a folder',
+            hint="a run's folder is named in what titan join prints",
+        )
     if not (run / JOURNAL).is_file():
         raise ReleaseError(
             f'"{run}" has no {JOURNAL}: nothing proves that no masked vector left',
