@@ -19,7 +19,7 @@
         ├── MessageError                malformed bytes, or an envelope nobody is waiting for
         ├── RecoveryError               the sum did not come out: masks did not cancel, or
         │                               somebody's part never arrived
-        ├── AbsentError                 another party does not take part, and says so
+        ├── AbsentError                 another party does not take part, and says so          75
         └── WaitError                   nothing came in time, and the journal is kept          75
 
 Status 0 is an answer, 1 that there will be none, 2 (of the command line itself) wrong usage, 3 a
@@ -167,7 +167,9 @@ class RecoveryError(PeerError):
 
 
 class AbsentError(PeerError):
-    """Another party does not take part, and says why in its own words."""
+    """Another party does not take part, and says why in its own words; it may come after all."""
+
+    exit_status = 75
 
 
 class WaitError(PeerError):
