@@ -65,8 +65,8 @@ def command(
 
     Shows first what will leave this machine and to whom and whether something in the rows is wrong,
     and asks (titan study check --data looks at the rows beforehand). After a crash, or where others
-    were missing, the same command goes on where it stopped. On a run that is over it shows the
-    answer again and serves what others still need.
+    were missing, the same command goes on where it stopped. On a run that is over it asks nothing,
+    shows the answer again and serves what others still need.
 
     \b
     Example:
@@ -103,10 +103,16 @@ def command(
     if yes:
         for name in new_keys(found, known):
             _tell(f"warning: {name} has another key than in earlier studies")
-    else:
+    elif not party.over:  # what has left has left, and the answer is this party's
         _tell("looking at the rows; nothing is sent")
-        party, own = party.look()
-        if not agrees(found, report, identity, known, own):
+        try:
+            party, own = party.look()
+            agreed = agrees(found, report, identity, known, own)
+        except (KeyboardInterrupt, typer.Abort):  # Ctrl-C, or Ctrl-D: neither yes nor no
+            print(file=sys.stderr)  # the prompt's line is not over
+            _tell("nothing was sent, and nobody was told: the same command asks again")
+            raise typer.Exit(WaitError.exit_status) from None
+        if not agreed:
             _decline(party, own)
             raise typer.Exit(1)
     with _watching() as watch:

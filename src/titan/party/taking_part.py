@@ -108,6 +108,11 @@ class Party:
             work = RunToAnswer(self, report, journal, state, task, vetoes, started)
             return await work.run(show)
 
+    @property
+    def over(self) -> bool:
+        """Whether the run is over here; not where another process is at it."""
+        return self._begun_as(lambda state: state.erased, if_busy=False)
+
     def look(self) -> tuple[Party, OwnRows]:
         """At the own rows, before anybody is asked: nothing is sent, nothing is written.
 
@@ -153,8 +158,8 @@ class Party:
         await Absentee(self.study, self.identity, self.choices.run, reason).tell(self.listen)
         return True
 
-    def _begun_as(self, wanted: Callable[[RunState], bool]) -> bool:
-        """Whether the run has begun, and is in such a state, or in another process."""
+    def _begun_as(self, wanted: Callable[[RunState], bool], *, if_busy: bool = True) -> bool:
+        """Whether the run has begun, and is in such a state, or (`if_busy`) in another process."""
         path = self.folder / JOURNAL
         if not path.exists():
             return False
@@ -162,7 +167,7 @@ class Party:
             with Journal.open(path) as journal:
                 return journal.state is not None and wanted(journal.state)
         except FileError:
-            return True
+            return if_busy
 
     # -- before anything leaves ---------------------------------------------------------------
 
