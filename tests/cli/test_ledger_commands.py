@@ -123,6 +123,11 @@ def test_which_ledger(tmp_path: Path, titan: Titan) -> None:
     both = "ledger", "show", "a.ledger", "--ledger", "b.ledger"
     assert "two ledgers are named" in titan(*both)[2]
     assert not (tmp_path / "north.ledger").exists()
+    for mode in (0o644, 0o600):
+        (tmp_path / "north.csv").chmod(mode)
+        status, _, told = titan("ledger", "show", "north.csv")
+        assert (status, "it is not a ledger" in told) == (1, True)
+        assert "chmod" not in told, "rows need not be made private for this"
     folder = begun(g)
     (tmp_path / "north.ledger").rename(tmp_path / "other.ledger")
     assert "the ledger of north is not here" in titan("ledger", "withdraw", folder)[2]

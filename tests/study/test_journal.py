@@ -160,7 +160,7 @@ def test_what_is_no_journal_is_refused_and_left_alone(path: Path) -> None:
     content = b"hello, this is not a database at all" * 100
     path.write_bytes(content)
     path.chmod(0o600)
-    with pytest.raises(FileError, match="cannot be used"):
+    with pytest.raises(FileError, match="cannot be used: it is not a journal"):
         Journal.open(path)
     assert path.read_bytes() == content
 

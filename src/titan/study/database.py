@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from titan.errors import BusyError, FileError
+from titan.files import attempt
 
+SQLITE = b"SQLite format 3\x00"  # how every such file begins
 _SECONDS_TO_WAIT = 30  # for a writer's turn
 _PAGE_BYTES = 1 << 14  # vectors of megabytes are written in half the time of pages of 4 KiB
 
@@ -159,6 +161,7 @@ def _make_private(place: Path, what: str) -> bool:
         if not place.is_file():
             _refuse(place, what, "it is not a file")
         if os.name == "posix" and place.stat().st_mode & 0o077:
+            _check_kind(place, what)
             raise FileError(
                 f'the {what} "{place}" can be read by people other than its owner',
                 hint=f'run: chmod 600 "{place}"',
@@ -170,6 +173,17 @@ def _make_private(place: Path, what: str) -> bool:
         _sync_directory(place.parent)
         return True
     return False
+
+
+def _check_kind(place: Path, what: str) -> None:
+    """Refuse something else under its own name: rows, say, need not be made private.
+
+    Not for a file that this process may have open: to close it here would lose SQLite's locks.
+    """
+    with attempt("read", place), place.open("rb") as file:
+        beginning = file.read(len(SQLITE))
+    if beginning and beginning != SQLITE:
+        _refuse_kind(place, what)
 
 
 def _sync_directory(directory: Path) -> None:
@@ -220,6 +234,8 @@ def explained(place: Path, what: str) -> Iterator[None]:
             ) from None
         _refuse(place, what, str(error))
     except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+            _refuse_kind(place, what)
         _refuse(place, what, str(error))
 
 
@@ -227,4 +243,11 @@ def _refuse(place: Path, what: str, reason: str) -> NoReturn:
     hint = "restore it from a backup; a ledger that is lost is protection that is lost"
     raise FileError(
         f'the {what} "{place}" cannot be used: {reason}', hint=hint if what == "ledger" else ""
+    ) from None
+
+
+def _refuse_kind(place: Path, what: str) -> NoReturn:
+    raise FileError(
+        f'"{place}" cannot be used: it is not a {what}',
+        hint=f"name the {what}; if this was one, it is damaged: restore it from a backup",
     ) from None
