@@ -130,6 +130,13 @@ def test_the_refuser_can_read_its_reason_again(
         assert json.loads(done.stdout) == {
             "refused": {"rule": rule, "question": question, "cell": cell}
         }
+    for place in (folder, g.run_folder("north")):
+        assert not (place / "transcript.json").exists()
+        for named in (place, place / "transcript.json"):
+            done = titan("verify", named, cwd=tmp_path)
+            assert done.returncode == 1
+            assert "ended without an answer: it has no transcript.json" in done.stderr
+            assert f"titan show {place}" in done.stderr
     for name in OTHERS:
         done = titan("show", g.run_folder(name), "--json", cwd=tmp_path)
         assert done.returncode == 3

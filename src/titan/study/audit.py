@@ -11,7 +11,9 @@ from typing import Any
 from titan.errors import FileError
 from titan.files import attempt
 from titan.protocol.messages import HEADER_BYTES, Kind
+from titan.results.result_file import NAME as RESULT
 from titan.study.certificates import SIGNATURE_BYTES
+from titan.study.database import SQLITE
 from titan.study.frames import MASK, Message
 from titan.study.journal import Journal
 from titan.study.transcript import verify
@@ -19,7 +21,6 @@ from titan.study.transcript import verify
 _HEAD_BYTES = 2  # kind and sum, before the envelope
 _FIXED = _HEAD_BYTES + HEADER_BYTES + 4  # and how many vectors there are
 _WIDTH = 98
-_SQLITE = b"SQLite format 3\x00"
 JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"  # in a run's folder
 NOTHING_ELSE = (
     "nothing else left this machine in this run: every message is written down before it leaves. "
@@ -119,8 +120,8 @@ def audit(path: str | PathLike[str]) -> Audit:
     """
     place = _in_folder(path, (JOURNAL, TRANSCRIPT), "runs are kept beside the study, in runs/")
     with attempt("read", place), place.open("rb") as file:
-        beginning = file.read(len(_SQLITE))
-    if beginning == _SQLITE:
+        beginning = file.read(len(SQLITE))
+    if beginning == SQLITE:
         with Journal.open(place) as journal:
             return of_journal(journal)
     it = verify(place).transcript
@@ -137,6 +138,14 @@ def of_journal(journal: Journal) -> Audit:
 
 def transcript_in(path: str | PathLike[str]) -> Path:
     """The transcript in a run's folder; a file is what it is."""
+    place = Path(path)
+    folder = place.parent if place.name == TRANSCRIPT else place
+    if (folder / RESULT).is_file() and not (folder / TRANSCRIPT).is_file():
+        raise FileError(
+            f'the run in "{folder}" ended without an answer: it has no {TRANSCRIPT}, since there '
+            "is nothing to sign",
+            hint=f"titan show {folder} says why it ended, titan audit what left this machine",
+        )
     return _in_folder(path, (TRANSCRIPT,), "a run that is not over has no transcript yet")
 
 
