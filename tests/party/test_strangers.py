@@ -23,7 +23,9 @@ from titan import Network
 from titan.errors import InputError, PeerError
 from titan.joint.task import described
 from titan.party import streams, taking_part, wire
+from titan.party.engine import Engine
 from titan.party.streams import METHOD, Dialler, Listener, Stream
+from titan.party.taking_part import Party
 from titan.party.tls import grpc
 from titan.party.wire import Ack, Hello, Refusal, Role
 from titan.study import Card, Identity, Report, Study, preflight
@@ -115,6 +117,41 @@ def test_another_study_or_version_of_it(tmp_path: Path, dial: str) -> None:
             assert said(g, "north", "east").count("another study") == 2, "told once, not each time"
 
     run(trial())
+
+
+@pytest.mark.parametrize("dial", DIALS)
+def test_who_waited_for_a_party_of_another_study_is_told_to_compare(
+    tmp_path: Path, dial: str
+) -> None:
+    """Also who waits longer, until nobody answers there any more."""
+    g = Gathering(tmp_path, dial=dial)
+    dialler = "east" if dial == "push" else "north"
+    engines: dict[str, Engine] = {}
+
+    def engine(party: Party, durable: Any) -> Engine:
+        found = Engine(party.study, party.identity, durable, party.listen, party.watch)
+        return engines.setdefault(party.identity.name, found)
+
+    def hint(name: str) -> str:
+        return engines[name]._waited_in_vain(1.0).hint
+
+    async def trial() -> None:
+        async with two_wait(g):
+            await until(lambda: len(engines) == 2)
+            assert "the same command goes on from here" in hint("north")
+            seen = ("north", "east", "south")
+            other = replace(g.study, title="Another")
+            await pretend_in(
+                g, other, lambda: all("another study" in said(g, each) for each in seen)
+            )
+            await until(lambda: said(g, dialler).endswith("south: nobody answers there yet"))
+            for name in ("north", "east"):
+                assert hint(name).startswith("compare fingerprints with south: titan study check")
+            assert hint("south").startswith("compare fingerprints with east, north: ")
+            engines.clear()
+
+    with patch.object(Party, "engine", engine):
+        run(trial())
 
 
 @pytest.mark.parametrize("dial", DIALS)

@@ -24,7 +24,7 @@ from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.conversation import BrokenError, Conversation, refused_by
 from titan.party.durable_session import DurableSession
-from titan.party.run import Run
+from titan.party.run import ANOTHER_STUDY, Run
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
 from titan.party.streams import (
     CLOSING_SECONDS,
@@ -65,9 +65,7 @@ class Handshake:
         run = self.run
         if hello.study != run.study:
             said, own = hello.study.hex()[:12], run.study.hex()[:12]
-            return Refusal(
-                f"another study, or another version of this study: fingerprint {said}…, not {own}…"
-            )
+            return Refusal(f"{ANOTHER_STUDY}: fingerprint {said}…, not {own}…")
         if hello.run != run.number:
             return Refusal(
                 f"run {hello.run} is asked for there, and run {run.number} here; agree on one"
@@ -170,7 +168,7 @@ class Connections:
 
     def _note(self, link: LinkStatus, trouble: str) -> None:
         if trouble != link.trouble:
-            link.trouble = trouble
+            link.note(trouble)
             self.events.tell_once(link.peer, trouble)
             self.events.changed()
 
@@ -199,7 +197,7 @@ class Connections:
         self.events.tell_once(peer, text)
         for link in self.links.values():
             if link.peer == peer and not link.up:
-                link.trouble = text
+                link.note(text)
         await stream.write(wire.encode(refusal))
 
     def _note_turned_away(self) -> None:

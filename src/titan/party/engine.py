@@ -21,6 +21,7 @@ from typing import Any
 
 from titan.errors import FileError, WaitError
 from titan.joint.task import described
+from titan.listing import listing
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections, Handshake
@@ -122,10 +123,15 @@ class Engine:
     def _waited_in_vain(self, wait: float) -> WaitError:
         progress = self._progress()
         troubles = [f"{n}: {why}" for n, why in self._troubles(progress.waiting)]
+        hint = "there is no answer, and the journal is kept: the same command goes on from here"
+        if others := sorted({link.peer for link in self._links if link.another_study}):
+            hint = f"compare fingerprints with {listing(others)}: titan study check shows the "
+            hint += "study's, which must be the same at all parties; with the right file at each, "
+            hint += "the same command goes on"
         return WaitError(
             f"nothing came for {wait:g} seconds ({progress})"
             + (f"; {'; '.join(troubles)}" if troubles else ""),
-            hint="there is no answer, and the journal is kept: the same command goes on from here",
+            hint=hint,
         )
 
     def _troubles(self, first: Sequence[str]) -> list[tuple[str, str]]:

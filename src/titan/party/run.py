@@ -21,6 +21,7 @@ from titan.study.frames import Frame
 
 CONNECTING = "connecting"
 DOES_NOT_TAKE_PART = "does not take part"
+ANOTHER_STUDY = "another study, or another version of this study"
 OTHERS_WAIT = "; the others wait for you"
 """At the end of a hint: what is wrong was told to nobody, and can be mended."""
 MOST_ANSWER = 1 << 26  # bytes

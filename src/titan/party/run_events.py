@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from titan.party.run import RunProgress
+from titan.party.run import ANOTHER_STUDY, RunProgress
 from titan.party.wire import Role
 from titan.study import Study
 
@@ -113,6 +113,8 @@ class LinkStatus:
     leaving: bool = False
     """This party goes; what is out is still sent, and nothing more is waited for."""
     trouble: str = ""
+    another_study: bool = False
+    """Whoever spoke there last had another one; it may have given up since."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Something is to be sent or acknowledged, or this party leaves."""
     conversation: asyncio.Task[None] | None = None
@@ -126,7 +128,11 @@ class LinkStatus:
     def opened(self) -> None:
         """Both ends have said hello."""
         self.up = self.ever_up = True
-        self.trouble = ""
+        self.trouble, self.another_study = "", False
+
+    def note(self, trouble: str) -> None:
+        self.trouble = trouble
+        self.another_study |= ANOTHER_STUDY in trouble
 
     def break_off(self, reason: str) -> None:
         """This stream is of no more use; the link will get another."""
