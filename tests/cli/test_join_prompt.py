@@ -1,4 +1,4 @@
-"""Invariant: `join` asks before anything is sent, no answer is not a no, and what is over is shown."""
+"""Invariant: `join` asks before anything is sent, silence is not a no, what is over is shown."""
 
 from __future__ import annotations
 

@@ -81,8 +81,8 @@ _VERSION = 4
 _KEPT = 2
 """What `vetoed` is where this party refused before any sum of its columns left it."""
 _MEND = (
-    "correct the rows, and agree with the others on a question of other columns: their ledgers have "
-    "counted these vetoes as well, and do not take this one on the rows that they used"
+    "correct the rows, and agree with the others on a question of other columns: their ledgers "
+    "have counted these vetoes as well, and do not take this one on the rows that they used"
 )
 
 
