@@ -1,8 +1,8 @@
-"""Invariant: no sum of numbers is over rows of fewer than τ + 2 parties, however a question puts it.
+"""Invariant: no sum of numbers is over rows of fewer than τ + 2 parties, however it is asked.
 
-Each was accepted: the cell of two terms whose columns meet in AᵀA; of weights; of squared residuals;
-of an outcome that a flag cuts; a number of three values, or of two that the dictionary says has
-three; rows of weight 0 beside a question without weights; a flag within a flag.
+Each was accepted: the cell of two terms whose columns meet in AᵀA; of weights; of squared
+residuals; of an outcome that a flag cuts; a number of three values, or of two that the dictionary
+says has three; rows of weight 0 beside a question without weights; a flag within a flag.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Invariant: what a party refused does not leave it later in the run, whatever others make of it."""
+"""Invariant: what a party refused does not leave it later in the run, whatever others do."""
 
 from __future__ import annotations
 

@@ -131,6 +131,8 @@ class CellCounts:
     """Rows of weight 0 are in no sum, so that they are in no cell."""
     weightless: bool = False
     """They are counted apart, in as many cells: sums without weights have them."""
+    told: tuple[tuple[str, int], ...] = ()
+    """Of a number with few values: the most that sums can tell apart."""
 
     @cached_property
     def of_rows(self) -> int:
@@ -145,7 +147,8 @@ class CellCounts:
     @cached_property
     def of_parties(self) -> int:
         """How many count parties: off coarser grids, and then in cells."""
-        return len(self.digits) + sum(prod(table.shape) for table in self.held)
+        held = sum(prod(table.shape) for table in self.held)
+        return len(self.digits) + held * (1 + self.weightless) + self.weightless
 
     def count(self, readings: Readings) -> Counts:
         """The rows, of some rows; counts of several blocks add up."""
@@ -167,10 +170,23 @@ class CellCounts:
     def _where_parties_count(self, counts: Sequence[int]) -> Iterator[int]:
         """The rows wherever parties are counted too."""
         yield from counts[self.of_rows - len(self.digits) : self.of_rows]
-        grids = list(self.grids(counts, 1))
+        for _, grid in self._held_rows(counts):
+            yield from map(int, grid.ravel())
+
+    def _held_rows(self, counts: Sequence[int]) -> Iterator[tuple[list[str], Codes]]:
+        """The cells in which parties are counted, table by table: their names and rows."""
+        yield from self._margins(counts, 1)
+        if self.weightless:
+            none, start = f"{self.weights} = 0", self.after_tables
+            yield [none], np.array(counts[start : start + 1], object)
+            for names, grid in self._margins(counts, start + 1):
+                yield [f"{name}, {none}" for name in names], grid
+
+    def _margins(self, counts: Sequence[int], start: int) -> Iterator[tuple[list[str], Codes]]:
+        grids = list(self.grids(counts, start))
         for wanted in self.held:
             table, grid = next(pair for pair in grids if set(wanted.cuts) <= set(pair[0].cuts))
-            yield from map(int, table.margin(grid, wanted.cuts).ravel())
+            yield list(wanted.names()), table.margin(grid, wanted.cuts)
 
     def cells(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be small: its name and its rows."""
@@ -212,8 +228,21 @@ class CellCounts:
 
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be that of few parties, and how many have rows there."""
-        names = (name for table in self.held for name in table.names())
-        yield from zip(names, counts[self.of_rows + len(self.digits) :], strict=True)
+        parties = iter(counts[self.of_rows + len(self.digits) :])
+        tables = [*self.held, *[Table(())] * self.weightless, *self.held * self.weightless]
+        for table, (names, rows) in zip(tables, self._held_rows(counts), strict=True):
+            found = list(zip(names, parties, strict=False))
+            if self._apart(table, rows):
+                yield from found
+
+    def _apart(self, table: Table, rows: Codes) -> bool:
+        """Whether sums can tell the values that occur apart."""
+        most, axes = dict(self.told), range(len(table.cuts))
+        for axis, cut in enumerate(table.cuts):
+            there = rows.sum(axis=tuple(each for each in axes if each != axis))
+            if cut.category is None and np.count_nonzero(there) > most.get(cut.column, 2):
+                return False
+        return True
 
     def off_grids(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """The coarser grids, and how many parties have rows off each."""
