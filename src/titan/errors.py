@@ -100,6 +100,10 @@ class DataError(InputError):
     """That of the cell which is wrong, where it is one."""
 
 
+class PooledError(DataError):
+    """What has been opened cannot be right: all parties see it alike, and it is nobody's veto."""
+
+
 class ReleaseError(DataError):
     """A rule of release refuses: the answer would give away more than it may.
 
