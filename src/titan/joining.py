@@ -37,8 +37,9 @@ def join(
 
     `data` is this party's rows (a path, a table, an Arrow stream), or a mapping from a question's
     name to the rows for it. Nobody is asked: `titan study check` says beforehand what will be
-    opened. Where others do not come in time the same call goes on later. Runs are kept in `runs`
-    (else beside the study's file), the ledger beside the key.
+    opened, and with --data whether these rows would be refused. Where others do not come in time
+    the same call goes on later. Runs are kept in `runs` (else beside the study's file), the ledger
+    beside the key.
     """
     from titan.party.taking_part import Choices, Party, run_folder  # slow to import
 

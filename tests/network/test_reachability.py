@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from unittest.mock import patch
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -39,6 +43,24 @@ def test_distances_are_those_of_networkx(net: Network) -> None:
         assert np.array_equal(net.distances_to(i), table[:, i])
     for block in (1, 3, 256):
         assert np.array_equal(np.vstack(list(net.distances(block))), table)
+
+
+@given(networks())
+def test_few_links_are_walked_to_where_scipy_finds_them(net: Network) -> None:
+    def found() -> tuple[object, ...]:
+        gap = paths.find_gap(net._links)
+        return gap, np.vstack(list(net.distances())).tolist()
+
+    with patch.object(paths, "_FEW_LINKS", -1):
+        by_scipy = found()
+    assert found() == by_scipy
+
+
+def test_a_small_network_needs_no_scipy() -> None:
+    """To load it takes as long as everything else that a party does before it reads its rows."""
+    asked = "net = titan.Network.cycle(3); net.diameter_bound; net.distances_to(1)"
+    code = f"import sys, titan; {asked}; sys.exit('scipy.sparse' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @given(networks())

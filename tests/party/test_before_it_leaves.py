@@ -21,7 +21,7 @@ from titan.party.engine import Engine
 from titan.party.run import Ready
 from titan.release import Dictionary, Number
 from titan.study import Link
-from titan.study.frames import CONTROL
+from titan.study.frames import CONTROL, Frame
 from titan.study.journal import Journal
 from titan.study.ledger import Ledger
 
@@ -47,6 +47,12 @@ def with_levels(g: Gathering, letters: str) -> None:
     """One level for each row of all parties, in turn."""
     for at, name in enumerate(g.names):
         g.add_column(name, "g", letters[at :: len(g.names)])
+
+
+def a_mask_left(folder: Path) -> None:
+    """Or may have: it is written down."""
+    with Journal.open(folder / "journal.db") as journal:
+        journal.sending(Frame("east", 1000, "MASK", b"r", 0))
 
 
 # -- the ledger -------------------------------------------------------------------------------
@@ -110,6 +116,7 @@ def test_what_the_journal_refuses_is_not_in_the_ledger(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
     with pytest.raises(PeerError, match="nothing came"):
         run(g.join("north", wait=0.3))
+    a_mask_left(g.run_folder("north"))
     g.write("north", (tmp_path / "south.csv").read_text())
     with pytest.raises(DataError, match="changed since the run began"):
         run(g.join("north"))
@@ -131,6 +138,7 @@ def test_digits_that_only_the_study_sees_are_the_data_too(tmp_path: Path) -> Non
         g.write("north", text.replace(".1", "", 1))  # the first is the header's
         with pytest.raises(error):
             run(g.join("north", finer, run=2, wait=0.1))
+        a_mask_left(g.run_folder("north", 2))
 
 
 # -- counts -----------------------------------------------------------------------------------

@@ -14,14 +14,17 @@ import pytest
 
 from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run
 from titan.errors import DataError, PeerError, TitanError
+from titan.moments import open_source
 from titan.party import run_to_answer
 from titan.party.durable_session import DurableSession
+from titan.party.preparing import prepare
 from titan.party.run import RunProgress
 from titan.party.run_events import RunEvents, Watch
 from titan.party.session import Session
 from titan.study import Link
 from titan.study.audit import JOURNAL, TRANSCRIPT
 from titan.study.journal import Journal
+from titan.study.ledger import Ledger
 
 
 class KilledError(Exception):
@@ -58,6 +61,10 @@ def has_a_mask(it: DurableSession) -> bool:
     """Then somebody had all nonces, and north's came along everybody to get there."""
     query = "SELECT 1 FROM incoming WHERE kind = 'MASK'"
     return norths(it) and it.journal._one(query) is not None
+
+
+def sent_a_mask(it: DurableSession) -> bool:
+    return norths(it) and it.journal._one("SELECT 1 FROM sent WHERE kind = 'MASK'") is not None
 
 
 def has_total(it: DurableSession) -> bool:
@@ -140,7 +147,7 @@ def test_changed_data_are_refused_and_the_old_ones_go_on(tmp_path: Path) -> None
     async def trial() -> None:
         g = Gathering(tmp_path)
         others = [g.joining(name) for name in NAMES if name != "north"]
-        with dies(DurableSession, "accept", norths, after=True), pytest.raises(KilledError):
+        with dies(DurableSession, "accept", sent_a_mask, after=True), pytest.raises(KilledError):
             await g.join("north")
         g.write("north", rows("north", 13))
         with pytest.raises(DataError, match="the data changed since the run began"):
@@ -150,6 +157,80 @@ def test_changed_data_are_refused_and_the_old_ones_go_on(tmp_path: Path) -> None
         answers_agree(g)
 
     run(trial())
+
+
+@pytest.mark.parametrize("point", ["begun", "first message on disk"])
+def test_other_data_go_on_while_nothing_has_left(tmp_path: Path, point: str) -> None:
+    """The others know north's nonce at most. Its ledger has the rows that were used, alone."""
+    kind, method, when, after = POINTS[point]
+    g = Gathering(tmp_path)
+    corrected = rows("north", 13)
+
+    async def trial() -> None:
+        others = [g.joining(name) for name in NAMES if name != "north"]
+        with dies(kind, method, when, after=after), pytest.raises(KilledError):
+            await g.join("north")
+        killed = patch.object(run_to_answer.RunToAnswer, "run", side_effect=KilledError)
+        with killed, pytest.raises(KilledError):  # once more with the first rows
+            await g.join("north")
+        g.write("north", corrected)
+        await asyncio.gather(g.join("north"), *others)
+
+    run(trial())
+    answers_agree(g)
+    assert g.shown["north"].to_dict()["nobs"] == 2 * 12 + 13
+    with Ledger.open(tmp_path / "north.ledger") as ledger:
+        assert [each.run for each in ledger.recorded()] == [1]
+        source = open_source(tmp_path / "north.csv")
+        assert [*map(ledger.has_rows_of, prepare(g.study, 1, source, ledger.row_key)[1])] == [True]
+        assert len(ledger._all("SELECT * FROM entries")) == 1
+        assert len(ledger._all("SELECT * FROM row_sets")) == 1
+
+
+def test_a_crash_between_journal_and_ledger_leaves_neither_in_the_way(tmp_path: Path) -> None:
+    """The journal has the new rows, the ledger still the first ones."""
+    g = Gathering(tmp_path)
+    with pytest.raises(PeerError, match="nothing came"):
+        run(g.join("north", wait=0.1))
+    before = (tmp_path / "north.ledger").read_bytes()
+    g.write("north", rows("north", 13))
+    for _ in range(2):
+        with pytest.raises(PeerError, match="nothing came"):
+            run(g.join("north", wait=0.1))
+        (tmp_path / "north.ledger").write_bytes(before)
+    assert "other rows than before: nothing had been sent, so these count now" in g.told["north"]
+
+
+def test_a_run_begun_twice_keeps_its_rows(tmp_path: Path) -> None:
+    """Of the first beginning nothing is proved any more."""
+    g = Gathering(tmp_path)
+    for _ in range(2):
+        shutil.rmtree(g.run_folder("north"), ignore_errors=True)
+        with pytest.raises(PeerError, match="nothing came"):
+            run(g.join("north", wait=0.1))
+    g.write("north", rows("north", 13))
+    with pytest.raises(TitanError, match="begun more than once"):
+        run(g.join("north", wait=0.1))
+    g.write("north", rows("north"))
+    with pytest.raises(PeerError, match="nothing came"):
+        run(g.join("north", wait=0.1))
+
+
+def test_the_first_message_of_a_sum_waits_for_the_disk(tmp_path: Path) -> None:
+    """Else a power cut could undo the proof that masks have left."""
+    synced: list[tuple[bool, bool]] = []
+    release = DurableSession.release
+
+    def releasing(self: DurableSession) -> None:
+        sums = any(frame.sum is not None for frame in self._due)
+        first = not any(f.sum is not None for link in self.outgoing.values() for f in link.waiting)
+        if sums and norths(self):
+            synced.append((self._must_sync, first))
+        release(self)
+
+    with patch.object(DurableSession, "release", releasing):
+        run(Gathering(tmp_path).all())
+    assert synced[0] == (True, True)
 
 
 # -- what is left on disk ---------------------------------------------------------------------

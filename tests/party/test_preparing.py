@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,28 @@ def test_a_float_is_the_number_it_is(values: list[float]) -> None:
 
 def of_numbers(column: Column) -> list[tuple[int, ...]]:
     return list(map(tuple, CellDigests(bytes(32)).numbers("x", column).tolist()))
+
+
+@given(
+    st.lists(st.integers(-300, 300) | st.integers(-(10**9), 10**9), min_size=1, max_size=8),
+    st.integers(0, 3),
+    st.sampled_from([None, ("-40", "1"), ("0", "0.5"), ("0.25", "0.1"), ("-3", "2"), ("0", "30")]),
+    st.sampled_from([1, 100]),
+)
+def test_a_value_has_one_digest_however_often_it_occurs(
+    values: list[int], places: int, grid: tuple[str, str] | None, times: int
+) -> None:
+    """That of its point on the ledger's grid, where there is one."""
+    column = Column.of_integers(values * times, -places, -places)
+    kind: dict[str, Any] = {}
+    points = column.fractions()[: len(values)]
+    if grid is not None:
+        low, step = map(Fraction, grid)
+        kind = {"kind": "number", "range": [grid[0], "0"], "step": grid[1]}
+        points = [low + round((value - low) / step) * step for value in points]
+    digests = CellDigests(bytes(32))
+    expected = [int(digests.numbers("", Column.constant(point, 1))[0, 0]) for point in points]
+    assert row_digests._numbers(column, kind, digests).tolist() == expected * times
 
 
 AGES = [f"{20 + i % 50}.{i % 10}" for i in range(60)]

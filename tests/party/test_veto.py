@@ -13,6 +13,7 @@ import pytest
 
 from tests.party.loopback import NAMES, Gathering, run
 from tests.party.tables import Codes, fixed
+from tests.party.test_before_it_leaves import a_mask_left
 from tests.party.test_come_back import KilledError, dies, norths
 from titan import Network
 from titan.errors import ReleaseError, TitanError, VetoError
@@ -156,15 +157,31 @@ def test_a_party_that_vetoes_repeats_itself_after_a_restart(tmp_path: Path) -> N
 
 
 def test_other_rows_do_not_take_a_veto_back(tmp_path: Path) -> None:
-    """After a restart with rows mended, the journal says that they changed."""
+    """After a restart with rows mended, once a mask has left, the journal says they changed."""
     g = Gathering(tmp_path)
     rows = (tmp_path / "east.csv").read_text()
     too_few(g, "east")
     with pytest.raises(TitanError, match="nothing came"):
         run(g.join("east", wait=0.3))
+    a_mask_left(g.run_folder("east"))
     g.write("east", rows)
     with pytest.raises(TitanError, match="changed since the run began"):
         run(g.join("east", wait=0.3))
+
+
+@pytest.mark.parametrize("why", [too_few, outside])
+def test_a_veto_that_was_never_cast_is_taken_back(tmp_path: Path, why: Any) -> None:
+    g = Gathering(tmp_path)
+    rows = (tmp_path / "east.csv").read_text()
+    why(g, "east")
+    with pytest.raises(TitanError, match="nothing came"):
+        run(g.join("east", wait=0.3))
+    g.write("east", rows)
+    run(g.all())
+    assert len(g.shown) == len(NAMES)
+    with Ledger.open(tmp_path / "east.ledger") as ledger:
+        assert [(each.run, each.vetoed) for each in ledger.recorded()] == [(1, False)]
+        assert ledger._all("SELECT * FROM refusals") == []
 
 
 # -- killed, and back -------------------------------------------------------------------------

@@ -95,6 +95,13 @@ def test_a_double_is_the_decimal_that_was_written() -> None:
     assert placed.fractions() == [Fraction(n, 10) for n in range(1001)]
 
 
+def test_what_is_held_in_steps_is_left_as_it_is() -> None:
+    steps = Column(np.array([-150, 0, 7]), -1, -1)
+    assert Grid(Fraction(-15), Fraction("0.1"), 200).place(steps)[0] is steps
+    placed, rounded = Grid(Fraction(-15), Fraction("0.2"), 200).place(steps)
+    assert (placed.fractions(), rounded) == ([-15, 0, Fraction("0.6")], 1)
+
+
 def test_whole_numbers_stay_in_int64() -> None:
     values = np.arange(-50, 50)
     placed, rounded = Grid(Fraction(-50), Fraction(1), 100).place(Column(values))

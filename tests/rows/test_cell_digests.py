@@ -147,6 +147,15 @@ def test_numbers_are_those_of_the_definition(values: list[int], two: int, five: 
     assert pairs(DIGESTS.numbers("x", column)) == [of_number(f) for f in column.fractions()]
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_numbers_near_the_ends_of_a_word_are_those_of_the_definition(sign: int) -> None:
+    fifth = (2**63 - 1) // 5
+    values = [2**63 - 1, 2**62, 5**27, 5 * fifth, 5 * fifth + 1, fifth, fifth + 1, 5**25 * 4, 0]
+    column = Column.of_integers([sign * n for n in values])
+    assert column.numbers.dtype == np.int64
+    assert pairs(DIGESTS.numbers("x", column)) == [of_number(f) for f in column.fractions()]
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=8))
 def test_floats_are_those_of_the_definition(values: list[float]) -> None:
     column = Column(np.array(values, np.float64))

@@ -54,6 +54,22 @@ def test_changed_data_are_refused_without_a_digest_in_the_message(path: Path) ->
         beginning(journal, data_digest=journal.keyed_digest([b"rows of north"]))
 
 
+def test_data_are_replaced_until_something_may_have_left(path: Path) -> None:
+    with Journal.open(path) as journal:
+        assert not journal.nothing_left(), "it has not begun"
+        first = beginning(journal)
+        journal.sending(Frame("east", 0, "NONCE", b"n"))
+        other = journal.keyed_digest([b"rows of south"])
+        assert journal.nothing_left()
+        assert journal.replace_data(other)
+        assert not journal.replace_data(other), "they are the same now"
+        assert beginning(journal, data_digest=other) == first, "with its nonce and keys"
+        journal.sending(Frame("east", 1, "MASK", b"r", 0))
+        assert not journal.nothing_left()
+        with pytest.raises(InputError, match="may have left"):
+            journal.replace_data(journal.keyed_digest([b"rows of north"]))
+
+
 @pytest.mark.parametrize(
     ("changed", "match"),
     [

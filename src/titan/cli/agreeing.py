@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from titan.cli.checked_rows import refuse_mistakes, show_own_rows
 from titan.cli.output import show_alarm, show_lowered, show_pairs, show_wrapped
 from titan.errors import InputError
 from titan.listing import in_groups
 from titan.release.policy import counted
 
 if TYPE_CHECKING:
+    from titan.party.own_rows import OwnRows
     from titan.study import Identity, Report, Study
 
 Known = Mapping[str, Sequence[str]]
@@ -52,21 +54,33 @@ def new_keys(study: Study, known: Known) -> dict[str, str]:
     }
 
 
-def agrees(study: Study, report: Report, identity: Identity, known: Known) -> bool:
-    """What will leave this machine and to whom; nothing happens without a yes."""
+def agrees(
+    study: Study, report: Report, identity: Identity, known: Known, own: OwnRows | None = None
+) -> bool:
+    """What will leave this machine and to whom; nothing happens without a yes.
+
+    A mistake in the own file is an error: there is nothing to ask then.
+    """
     show_lowered(report.facts["lowered"])
     _show_who(study, identity, known)
     _show_what(study, report, identity)
+    if own is not None:
+        show_own_rows(own)
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on", hint="--yes takes part without asking")
-    return typer.confirm(_question(len(report.facts["lowered"]), new_keys(study, known)))
+    if own is not None:
+        refuse_mistakes(own)
+    vetoes = own is not None and bool(own.errors)
+    return typer.confirm(_question(len(report.facts["lowered"]), new_keys(study, known), vetoes))
 
 
-def _question(lowered: int, changed: Mapping[str, str]) -> str:
+def _question(lowered: int, changed: Mapping[str, str], vetoes: bool) -> str:
     """Once more what stood first, which may have left the screen."""
     reasons = [f"{name} has another key" for name in changed]
     if lowered:
         reasons.append(f"{lowered} rule{'s are' if lowered > 1 else ' is'} below the default")
+    if vetoes:
+        reasons.append("your rows would end the run for all")
     return f"Take part, although {' and '.join(reasons)}?" if reasons else "Take part?"
 
 

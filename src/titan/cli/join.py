@@ -15,16 +15,18 @@ from typer import Argument, Option
 
 from titan.cli import options
 from titan.cli.agreeing import agrees, known_keys, new_keys
+from titan.cli.checked_rows import files_given
 from titan.cli.output import check_save, give, refuse_failures, refuse_run, show_results
 from titan.errors import InputError, WaitError
 
 if TYPE_CHECKING:
     from titan.party.engine import Watch
+    from titan.party.own_rows import OwnRows
     from titan.party.run import RunProgress
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
     from titan.results import Results
-    from titan.study import Report, Study
+    from titan.study import Report
 
 
 def command(
@@ -61,7 +63,8 @@ def command(
 ) -> None:
     """Take part in a study: connect, run the rounds, and end with everybody's answer.
 
-    Shows first what will leave this machine and to whom, and asks. After a crash, or where others
+    Shows first what will leave this machine and to whom and whether something in the rows is wrong,
+    and asks (titan study check --data looks at the rows beforehand). After a crash, or where others
     were missing, the same command goes on where it stopped. On a run that is over it shows the
     answer again and serves what others still need.
 
@@ -89,7 +92,7 @@ def command(
     party = Party(
         found,
         identity,
-        _files(found, data),
+        files_given(found, data),
         folder=run_folder(runs or study.parent / "runs", found, run, as_),
         ledger=ledger or key.with_suffix(".ledger"),
         choices=Choices(run, wait, listen, keep_journal, allow_differencing),
@@ -100,10 +103,12 @@ def command(
     if yes:
         for name in new_keys(found, known):
             _tell(f"warning: {name} has another key than in earlier studies")
-    elif not agrees(found, report, identity, known):
-        told = party.decline()
-        print(f"Nothing was sent{', but that ' + as_ + ' does not take part' if told else ''}.")
-        raise typer.Exit(1)
+    else:
+        _tell("looking at the rows; nothing is sent")
+        party, own = party.look()
+        if not agrees(found, report, identity, known, own):
+            _decline(party, own)
+            raise typer.Exit(1)
     with _watching() as watch:
         party = replace(party, watch=watch)
 
@@ -126,19 +131,13 @@ def command(
         _tell(f"{name} has not confirmed everything; if it asks, run the same command again")
 
 
-def _files(study: Study, data: list[str]) -> Path | dict[str, Path]:
-    """One file for all questions, or one for each."""
-    names = {question.name for question in study.questions}
-    if len(data) == 1 and data[0].partition("=")[0] not in names:
-        return Path(data[0])
-    pairs = [text.partition("=") for text in data]
-    given = [name for name, _, file in pairs if file]
-    if sorted(given) != sorted(names) or len(given) < len(pairs):
-        raise InputError(
-            f"--data {' --data '.join(data)} does not give one file for each question",
-            hint="one --data FILE for all, or --data NAME=FILE once for every question",
-        )
-    return {name: Path(file) for name, _, file in pairs}
+def _decline(party: Party, own: OwnRows) -> None:
+    """Others are told, unless the reason may be in the rows."""
+    if own.errors:
+        print("Nothing was sent, and nobody was told: mend the rows and give this command again.")
+        return
+    told = f", but that {party.identity.name} does not take part" if party.decline() else ""
+    print(f"Nothing was sent{told}.")
 
 
 # -- during -----------------------------------------------------------------------------------

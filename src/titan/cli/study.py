@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from titan.cli import drafting, networks, options
+from titan.cli import checked_rows, drafting, networks, options
 from titan.cli.advice import typed, typed_hint
 from titan.cli.agreeing import rules
 from titan.cli.output import (
@@ -29,6 +29,7 @@ from titan.listing import in_groups
 if TYPE_CHECKING:
     from titan.joint.explanations import Item
     from titan.network import Network
+    from titan.party.own_rows import OwnRows
     from titan.study import Link, Report, Study
 
 app = typer.Typer(help="Gather a study, check one before taking part.", no_args_is_help=True)
@@ -119,24 +120,52 @@ def new(
 @app.command()
 def check(
     file: Annotated[Path, Argument(metavar="STUDY", help="The study's file.")],
+    data: Annotated[
+        list[str] | None,
+        Option(
+            metavar="FILE",
+            help="Look at these rows too, as join would, with --as; or NAME=FILE once for every "
+            "question.",
+        ),
+    ] = None,
+    as_: Annotated[str | None, Option("--as", help="Whose rows they are.")] = None,
     json: options.Json = False,
 ) -> None:
     """Is it sound and private, what will it cost, and what will everybody learn?
 
-    Exit status 1 where a condition fails.
+    With --data and --as: would these rows be refused, and why? Nothing is sent or written.
+    Exit status 1 where a condition fails or the file cannot be used, 3 where its party would veto.
 
     \b
     Example:
       titan study check study.toml
+      titan study check study.toml --data north.csv --as north
     """
     from titan.study import Study
     from titan.study.preflight import shares
 
+    if (data is None) != (as_ is None):
+        raise typer.BadParameter("--data and --as go together: --data north.csv --as north")
     study = Study.load(file)
     report, told = _report(study), shares(study)
     answer = _advised(report.as_dict()) | {"shares": told}
-    give(answer, lambda: _print(report, told), json=json)
+    own = None
+    if data is not None and as_ is not None:
+        own = _own_rows(study, data, as_) if report.ok else None
+        answer["own_rows"] = own and {"party": as_, **checked_rows.as_dict(own)}
+
+    def as_text() -> None:
+        _print(report, told)
+        if own is not None:
+            checked_rows.show_counts(own)
+            checked_rows.show_outcome(own, str(as_))
+
+    give(answer, as_text, json=json)
     _refuse_problems(report)
+    if own is not None:
+        checked_rows.show_findings(own)
+        if own.exit_status:
+            raise typer.Exit(own.exit_status)
 
 
 @app.command()
@@ -168,6 +197,13 @@ def sheet(
     answer = {"sheet": str(out), "digest": study.digest, "lowered": report.facts["lowered"]}
     rows = [("sheet", str(out)), *_fingerprint(study.digest)]
     give(answer, lambda: show_pairs(rows), json=json)
+
+
+def _own_rows(study: Study, data: list[str], name: str) -> OwnRows:
+    from titan.party.own_rows import look
+
+    study.card(name)  # refuses who is not a party
+    return look(study, checked_rows.files_given(study, data))
 
 
 def _report(study: Study) -> Report:

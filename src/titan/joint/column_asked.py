@@ -15,7 +15,7 @@ from titan.joint.on_grid import Bins, OnGrid
 from titan.moments.cells import Cells
 from titan.moments.terms import Level
 from titan.release import Category, Column, Dictionary, Flag
-from titan.release.cells import Digits
+from titan.release.cells import Digits, rows_off
 from titan.release.model_cells import cut_of_number, digits_of
 
 
@@ -93,7 +93,7 @@ class ColumnAsked:
         binned = [] if self.bins is None else self.bins.count(values, self.numbers.size.unit)
         unit = self.numbers.size.unit
         few = [int(np.count_nonzero(values == int(value / unit))) for value in self.values]
-        off = [n for each in self.digits for n in (each.count_of(values, unit), 0)]
+        off = [n for rows in rows_off(self.digits, values, unit) for n in (rows, 0)]
         if self.numbers.size.most**2 * max(len(values), 1) >= 2**63:
             values = values.astype(object)
         totals = [int(values.sum()), int((values * values).sum())]

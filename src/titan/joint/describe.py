@@ -163,6 +163,10 @@ class Describing:
     def prepare(self, rows: Source) -> RowsCounted:
         return self.part(read(rows, self.reading), rows)
 
+    def own_cells(self, part: RowsCounted) -> Iterator[tuple[str, int]]:
+        """Every cell that is counted, and the rows of one party in it."""
+        return self._cells(part.numbers)
+
     def begin(self) -> Totals:
         return ()
 

@@ -104,6 +104,10 @@ class PooledModel:
         source = SameRows(rows, fresh_key()) if self.reads_again else rows
         return self.part(read(source, self.reading), source)
 
+    def own_cells(self, part: RowsPart) -> Iterator[tuple[str, int]]:
+        """Every cell that is counted, and the rows of one party in it."""
+        return self.equations.cells.cells(part.counts) if part.counts else iter(())
+
     def begin(self) -> Known:
         return Known()
 

@@ -20,6 +20,8 @@ _Ints = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
 _HALF = np.uint64(0xFFFF_FFFF)
 _LIMIT = 1 << 127
+_FIFTH = np.uint64(pow(5, -1, 1 << 64))
+_MOST_FIFTH = np.uint64((1 << 63) // 5)
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,12 @@ def canonical(column: Column) -> Canonical:
     return _of_int64(numbers, column.two, column.five)
 
 
-def _exponents(two: Any, five: Any, zero: npt.NDArray[np.bool_]) -> _Ints:
-    return np.where(zero, 0, (two << 32) + five)
+def _exponents(two: _Ints, five: _Ints, zero: npt.NDArray[np.bool_]) -> _Ints:
+    """In place of `two`: memory is what this costs."""
+    two <<= 32
+    two += five
+    two[zero] = 0
+    return two
 
 
 # -- one word ---------------------------------------------------------------------------------
@@ -58,25 +64,38 @@ def _of_int64(numbers: _Ints, two: _Ints | int, five: int) -> Canonical:
     numbers >>= twos
     fives = _divide_by_five(numbers)
     numbers[zero] = 0
-    return Canonical(numbers, _exponents(two + twos, five + fives, zero))
+    twos += two
+    fives += five
+    return Canonical(numbers, _exponents(twos, fives, zero))
 
 
 def _trailing_zeros(words: npt.NDArray[Any]) -> _Ints:
-    """Of words that are not zero."""
-    exponents: _Ints = np.frexp((words & -words).astype(np.float64))[1].astype(np.int64)
-    return exponents - 1
+    """Of words that are not zero: the exponent of the power of two that each is a multiple of."""
+    powers = -words
+    powers &= words
+    exponents: _Ints = powers.view(np.int64).astype(np.float64).view(np.int64)
+    exponents >>= 52
+    exponents &= 0x7FF  # -2^63 has a sign
+    exponents -= 1023
+    return exponents
 
 
 def _divide_by_five(numbers: _Ints) -> _Ints:
-    """Take every factor 5 out of the numbers, in place, and count them."""
-    count = np.zeros(len(numbers), np.int64)
-    fifth = numbers // 5
-    at = np.flatnonzero(fifth * 5 == numbers)
+    """Take every factor 5 out of the numbers, in place, and count them.
+
+    Modulo 2^64 the inverse of 5 divides by it: a multiple of 5 becomes its fifth, which is at most
+    2^63 / 5 in size, and every other number becomes something larger.
+    """
+    count, words = np.zeros(len(numbers), np.int64), numbers.view(np.uint64)
+    fifths = words * _FIFTH
+    at = np.flatnonzero(fifths + _MOST_FIFTH <= 2 * _MOST_FIFTH)
+    fifths = fifths[at]
     while len(at):
-        numbers[at] = fifth[at]
+        words[at] = fifths
         count[at] += 1
-        fifth[at] //= 5
-        at = at[fifth[at] * 5 == numbers[at]]
+        fifths *= _FIFTH
+        exact = fifths + _MOST_FIFTH <= 2 * _MOST_FIFTH
+        at, fifths = at[exact], fifths[exact]
     return count
 
 

@@ -94,21 +94,26 @@ class CellDigests:
     def texts(self, form: str, name: str, array: Any) -> Digests:
         """Of an Arrow array of strings or bytes."""
         places, data, lengths = _bytes(array)
+        if lengths.max(initial=0) <= _WORD.itemsize:
+            words = _words(data).take(places).view(_WORD)
+            words &= _MASKS[lengths]
+            return self._without_nulls(self._encrypted(form, name, words, lengths), array)
         parts = np.maximum((lengths + 7) // 8, 1)
         if len(array) > 1 and parts.sum() > _MOST_PARTS:
             half = len(array) // 2
             pieces = (array[:half], array[half:])
             return np.concatenate([self.texts(form, name, piece) for piece in pieces])
-        words = np.ndarray((len(data) - 7,), _WORD, data.data, 0, (1,))  # one begins at every byte
-        if parts.max(initial=0) <= 1:
-            found = self._encrypted(form, name, words[places] & _MASKS[lengths], lengths)
-        else:
-            first = np.cumsum(parts) - parts
-            row = np.repeat(np.arange(len(array)), parts)
-            place, length = np.arange(len(row)) - first[row], lengths[row]
-            taken = words[places[row] + 8 * place] & _MASKS[np.minimum(length - 8 * place, 8)]
-            found = self._encrypted(form, name, taken, (place << 32) + length)
-            found = np.stack([np.add.reduceat(word, first) for word in found.T], axis=1)
+        first = np.cumsum(parts) - parts
+        row = np.repeat(np.arange(len(array)), parts)
+        place, length = np.arange(len(row)) - first[row], lengths[row]
+        words = _words(data).take(places[row] + 8 * place).view(_WORD)
+        words &= _MASKS[np.minimum(length - 8 * place, 8)]
+        found = self._encrypted(form, name, words, (place << 32) + length)
+        found = np.stack([np.add.reduceat(word, first) for word in found.T], axis=1)
+        return self._without_nulls(found, array)
+
+    @staticmethod
+    def _without_nulls(found: Digests, array: Any) -> Digests:
         if array.null_count:
             found[np.asarray(array.is_null())] = 0
         return found
@@ -167,3 +172,8 @@ def _bytes(array: Any) -> tuple[_Ints, npt.NDArray[np.uint8], _Ints]:
     offsets, data = decimal_text.bytes_of(array) if len(array) else (np.zeros(1), np.empty(0, "u1"))
     places = offsets.astype(np.int64)
     return places[:-1], np.concatenate([data, np.zeros(8, np.uint8)]), np.diff(places)
+
+
+def _words(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.void]:
+    """The eight bytes that begin at every byte. (Void: NumPy copies numbers out of line slowly.)"""
+    return np.ndarray((len(data) - 7,), "V8", data.data, 0, (1,))

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Column:
     @property
     def unit(self) -> Fraction:
         """2^two · 5^five."""
-        return Fraction(2) ** self.two * Fraction(5) ** self.five
+        return _unit(self.two, self.five)
 
     def fractions(self) -> list[Fraction]:
         """Each entry as a fraction; slow, for tests and for small inputs."""
@@ -82,6 +83,11 @@ class Column:
         divisor, five = _without(divisor, 5)
         numbers = [value.numerator * (common // value.denominator) for value in values]
         return cls.of_integers(numbers, -two, -five), divisor
+
+
+@lru_cache(maxsize=1024)
+def _unit(two: int, five: int) -> Fraction:
+    return Fraction(2) ** two * Fraction(5) ** five
 
 
 def _without(number: int, prime: int) -> tuple[int, int]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from titan.errors import DataError
 from titan.moments.cell_digests import CellDigests
 from titan.moments.sources import BATCH_ROWS, Block, Source
@@ -83,10 +85,10 @@ class _WithDigests(Generic[P]):
             name: self.digests.unchanged(rows.cells[name]) for name in frozenset().union(*self.sets)
         }
         found = [
-            self.digests.rows(cells[name] for name in each).sum(axis=0) if each else (rows.rows, 0)
+            self.digests.rows(cells[name] for name in each).T if each else ([rows.rows], [0])
             for each in self.sets
         ]
-        return part, [(int(x), int(y)) for x, y in found]
+        return part, [(int(np.sum(x)), int(np.sum(y))) for x, y in found]
 
     def merge(self, one: tuple[P, list[_Sum]], other: tuple[P, list[_Sum]]) -> tuple[P, list[_Sum]]:
         sums = [

@@ -3,7 +3,8 @@
 One source: SciPy's breadth-first search gives each party's predecessor; depths follow by pointer
 doubling, in O(m log depth) whatever the shape. The diameter: sets of sources travel as bits, 64 to
 a word, along all links at once, one pass for each step; or one search per source where the graph is
-so long that passes would be many.
+so long that passes would be many. Where links are few they are walked one by one: to load SciPy
+takes longer than anything that is asked about such a network.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from titan.network.links import Distances, Indices, Links
 
 _LONG = 512  # above this diameter one search per source beats passing bits
 _PASS_WORDS = 1 << 22  # that one pass may touch: 32 MiB
+_FEW_LINKS = 1 << 10
 
 
 def distances_from(links: Links, source: int) -> Distances:
     """The number of steps from `source` to each party; -1 where there is no way."""
+    if len(links) <= _FEW_LINKS:
+        return _walked(links, source)
     from scipy.sparse.csgraph import breadth_first_order
 
     order, before = breadth_first_order(links.matrix, source)
@@ -34,6 +38,17 @@ def distances_from(links: Links, source: int) -> Distances:
     reached = np.zeros(links.parties, np.bool_)
     reached[order] = True
     depth[~reached] = -1
+    return depth
+
+
+def _walked(links: Links, source: int) -> Distances:
+    depth = np.full(links.parties, -1, np.int32)
+    steps, found = {source: 0}, [source]
+    for party in found:  # which grows
+        new = [other for other in links.out_neighbours(party) if other not in steps]
+        steps.update(dict.fromkeys(new, steps[party] + 1))
+        found += new
+    depth[found] = list(steps.values())
     return depth
 
 
@@ -93,6 +108,8 @@ def find_gap(links: Links) -> Gap | None:
     that nothing enters, all others could be reached from it: so, with two or more, another such
     component exists. Each component without a way out or in needs one, hence `links`.
     """
+    if len(links) <= _FEW_LINKS and diameter_bound(links) >= 0:
+        return None
     from scipy.sparse.csgraph import connected_components
 
     count, label = connected_components(links.matrix, directed=True, connection="strong")

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from titan.errors import DataError, FileError, InputError
+from titan.errors import DataError, FileError, InputError, ReleaseError
+from titan.joint import Task
 from titan.joint.explanations import explained
-from titan.joint.meeting import Parts
+from titan.joint.meeting import Parts, Refused
 from titan.joint.pooled_model import RowsPart
 from titan.listing import listing
 from titan.moments import Model, Source, open_source
@@ -29,6 +30,42 @@ from titan.study.asking import earlier_models
 from titan.study.differencing import Entry
 from titan.study.manifest import Study
 from titan.study.row_digests import DigestRows, OwnRows, RowKey
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What one pass over the rows made of them, under a ledger as it was then."""
+
+    key: RowKey
+    asked: Sequence[str]
+    """The questions that were in the ledger."""
+    parts: Parts | None = field(repr=False)
+    entries: Sequence[Entry] = field(repr=False)
+    refusal: ReleaseError | None
+    """Why this party can only veto; without parts, its rows cannot be used at all."""
+
+    @classmethod
+    def of(
+        cls,
+        study: Study,
+        run: int,
+        rows: Source | Mapping[str, Source],
+        key: RowKey,
+        asked: Sequence[str],
+    ) -> Prepared:
+        """What is wrong with the own rows is found out now; what is not a rule's is raised."""
+        parts, entries = None, list[Entry]()
+        try:
+            parts, entries = prepare(study, run, rows, key, asked)
+            Task(study.meeting, study.plans, parts).check()
+        except ReleaseError as refusal:
+            return cls(key, asked, parts, entries, refusal)
+        return cls(key, asked, parts, entries, None)
+
+    def task(self, study: Study) -> Task:
+        """Where a rule forbids to use the rows, all that is left is a veto."""
+        part = self.parts if self.refusal is None else Refused(self.refusal)
+        return Task(study.meeting, study.plans, part)
 
 
 def prepare(

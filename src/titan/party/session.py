@@ -53,6 +53,7 @@ class Session:
         self._held: list[Passed] = []  # digests that came before the own one
         self._answers: SignedBroadcast | None = None
         self._own_digest = b""
+        self._summing = False  # something of a sum has been said
         self.agreed: str | None = None
         self._ended: set[int] = set()
 
@@ -221,12 +222,17 @@ class Session:
             )
 
     def _summed(self, enclosed: Iterable[Enclosed]) -> Ready:
-        """What the sums have to say needs no sync: from other sums so far follow other masks."""
+        """What the sums have to say needs no sync: from other sums so far follow other masks.
+
+        But for the first of it, which must be on the disk: without it there a journal proves that
+        nothing made of the rows has left, so that they may be replaced.
+        """
         frames = []
         for each in enclosed:
             kind, _, receiver, round_, _ = each.envelope
             frames.append(self._frame(receiver, kind.name, each.encode(), each.number, round_))
-        out = Ready(frames)
+        out = Ready(frames, must_sync=bool(frames) and not self._summing)
+        self._summing |= bool(frames)
         return out + self._announce() if self.pooled and not self._own_digest else out
 
     # -- agreement and end --------------------------------------------------------------------

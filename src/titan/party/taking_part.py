@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,11 +22,13 @@ from typing import Any
 from titan import files
 from titan.errors import DataError, FileError, InputError, ReleaseError, TitanError
 from titan.joint import Task
-from titan.joint.meeting import Refused
+from titan.joint.meeting import Parts
 from titan.party.attendance import Absentee, Reason, told_as
 from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
+from titan.party.own_rows import OwnRows, look
 from titan.party.preparing import (
+    Prepared,
     asked_columns,
     check_columns,
     mend,
@@ -41,11 +43,12 @@ from titan.release.evidence import refusal_in
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.audit import JOURNAL, TRANSCRIPT
-from titan.study.differencing import Entry
 from titan.study.journal import Journal, RunState
 from titan.study.ledger import Ledger
-from titan.study.row_digests import RowKey
 from titan.study.vetoes import Vetoes
+
+_QUICK = 200_000
+"""So many rows can be read again, for their leverage, while somebody waits to be asked."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class Party:
     ledger: Path
     choices: Choices = Choices()
     watch: Watch = field(default_factory=Watch)
+    prepared: Prepared | None = field(default=None, repr=False)
+    """What `look` has made of the rows."""
 
     def take_part(self, show: Show) -> Outcome:
         """Take part to the end; `show` is called with the answer as soon as it is certain."""
@@ -103,6 +108,28 @@ class Party:
             work = RunToAnswer(self, report, journal, state, task, vetoes, started)
             return await work.run(show)
 
+    def look(self) -> tuple[Party, OwnRows]:
+        """At the own rows, before anybody is asked: nothing is sent, nothing is written.
+
+        The party that is returned goes on with what was read. Of a run that is over nothing more
+        depends on them.
+        """
+        party = self
+        if self._begun_as(lambda state: state.erased):
+            return self, OwnRows()
+
+        def prepare(rows: Any) -> Parts:
+            nonlocal party
+            found = replace(self, rows=rows)._prepared()
+            party = replace(self, rows=rows, prepared=found)
+            if found.parts is None:
+                assert found.refusal is not None  # noqa: S101 - else there are parts
+                raise found.refusal
+            return found.parts
+
+        found = look(self.study, self.rows, prepare, most=_QUICK)
+        return party, found
+
     def checked(self) -> Report:
         """The preflight's report, for who has to agree; its first problem as an error."""
         try:
@@ -120,20 +147,21 @@ class Party:
 
         False if it has begun: then nothing is told, since the same command can go on.
         """
-        if self._has_begun():
+        if self._begun_as(lambda state: True):
             return False
         self.watch.tell(f"telling the others that {self.identity.name} does not take part")
         await Absentee(self.study, self.identity, self.choices.run, reason).tell(self.listen)
         return True
 
-    def _has_begun(self) -> bool:
+    def _begun_as(self, wanted: Callable[[RunState], bool]) -> bool:
+        """Whether the run has begun, and is in such a state, or in another process."""
         path = self.folder / JOURNAL
         if not path.exists():
             return False
         try:
             with Journal.open(path) as journal:
-                return journal.state is not None
-        except FileError:  # another process has it, and takes part
+                return journal.state is not None and wanted(journal.state)
+        except FileError:
             return True
 
     # -- before anything leaves ---------------------------------------------------------------
@@ -141,13 +169,18 @@ class Party:
     def _begin(self, journal: Journal) -> tuple[Task, RunState, Vetoes]:
         """In the ledger and in the journal, or in neither: what one refuses binds no run."""
         study, run = self.study, self.choices.run
-        key, asked = Ledger.key_for(self.ledger), list[str]()
-        if self.ledger.exists() and not self.choices.allow_differencing:
-            with Ledger.open(self.ledger, key) as ledger:
-                asked = ledger.asked(study.digest, run)
-        task, entries = self._prepared(key, asked)
+        prepared = self._prepared()
+        task, entries, key = prepared.task(study), prepared.entries, prepared.key
+        if prepared.refusal is not None:
+            self.watch.tell(f"this party refuses: {prepared.refusal.message}")
+            self.watch.tell("the others will learn only that some party does")
+        for note in rounding_notes(study, prepared.parts or {}):
+            self.watch.tell(note)
         digests = [d for each in entries for d in (each.rows.encoded, b"%d" % each.own.finer)]
+        data_digest, unsent = journal.keyed_digest(digests), journal.nothing_left()
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
+            if unsent and journal.replace_data(data_digest):
+                self.watch.tell("other rows than before: nothing had been sent, so these count now")
             state = journal.begin(
                 study=study.digest,
                 run=run,
@@ -155,8 +188,10 @@ class Party:
                 parties=study.network.parties,
                 nonce=fresh_key(),
                 keys=[fresh_key() for _ in task.plans],
-                data_digest=journal.keyed_digest(digests),
+                data_digest=data_digest,
             )
+            if unsent:
+                ledger.forget_other_rows(study.digest, run, state.nonce, entries)
             with told_as(Reason.LEDGER):
                 if not entries:  # rows that cannot be used at all are in no sum
                     vetoes = ledger.record_refusal(study.digest, run, asked_columns(study))
@@ -169,24 +204,22 @@ class Party:
                     )
         return task, state, vetoes
 
-    def _prepared(self, key: RowKey, asked: Sequence[str]) -> tuple[Task, list[Entry]]:
-        """From the own rows; where a rule of release forbids to use them, all that is left is a
-        veto, from which others do not learn whose it is."""
-        study, parts, entries = self.study, None, list[Entry]()
+    def _prepared(self) -> Prepared:
+        """Of the own rows, unless they were read before and the ledger is as it was then."""
+        before, asked = self.prepared, list[str]()
+        if before is not None and not self.ledger.exists():
+            return before
+        key = Ledger.key_for(self.ledger)
+        if self.ledger.exists() and not self.choices.allow_differencing:
+            with Ledger.open(self.ledger, key) as ledger:
+                asked = ledger.asked(self.study.digest, self.choices.run)
+        if before is not None and (before.key, before.asked) == (key, asked):
+            return before
         try:
-            parts, entries = prepare(study, self.choices.run, self.rows, key, asked)
-            task = Task(study.meeting, study.plans, parts)
-            task.check()  # what is wrong with the own rows is found out now
-        except ReleaseError as refusal:
-            self.watch.tell(f"this party refuses: {refusal.message}")
-            self.watch.tell("the others will learn only that some party does")
-            task = Task(study.meeting, study.plans, Refused(refusal))
+            return Prepared.of(self.study, self.choices.run, self.rows, key, asked)
         except (DataError, FileError) as error:
-            mend(error, study)
+            mend(error, self.study)
             raise
-        for note in rounding_notes(study, parts or {}):
-            self.watch.tell(note)
-        return task, entries
 
     # -- the network --------------------------------------------------------------------------
 

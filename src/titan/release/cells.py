@@ -8,12 +8,12 @@ complements follow. Rows are counted once, whatever their weight, unless it is 0
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import combinations, product
-from math import lcm, prod
+from functools import cached_property, lru_cache
+from itertools import combinations, groupby, product
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from titan.moments.terms import Category as Levels
 Counts = npt.NDArray[np.int64]
 Codes = npt.NDArray[Any]
 _LIMIT = 1 << 62
+_CLOSE = 4  # times as many whole numbers as rows are still counted one by one
 
 
 @dataclass(frozen=True)
@@ -103,20 +104,43 @@ class Digits:
     def label(self) -> str:
         return f"{self.column} off steps of {decimal_text(self.step)}"
 
-    def count(self, readings: Readings) -> int:
-        column = as_integers(readings.numbers[self.column])
-        return self.count_of(column.numbers, column.unit)
+    def points(self, unit: Fraction) -> tuple[int, int] | None:
+        """(s, m) if n · unit lies on the coarser grid where n = s modulo m; None: it never does."""
+        return _points(self.origin / unit, self.step / unit)
 
-    def count_of(self, numbers: Codes, unit: Fraction) -> int:
-        """Of whole numbers of a unit."""
-        if not len(numbers):
-            return 0
-        slope, start = unit / self.step, self.origin / self.step
-        r = lcm(slope.denominator, start.denominator)
-        p, q = int(slope * r), int(start * r)
-        if max(int(abs(numbers).max()), 1) * abs(p) + abs(q) >= _LIMIT:
-            numbers = numbers.astype(object)
-        return int(np.count_nonzero((numbers * p - q) % r))
+
+@lru_cache(maxsize=4096)
+def _points(origin: Fraction, step: Fraction) -> tuple[int, int] | None:
+    """n = origin + k · step means p n = q modulo r, so that m = r / gcd(p, r)."""
+    r = step.numerator * origin.denominator
+    p, q = step.denominator * origin.denominator, origin.numerator * step.denominator
+    common = gcd(p, r)
+    if q % common:
+        return None
+    m = r // common
+    return q // common * pow(p // common, -1, m) % m, m
+
+
+def rows_off(digits: Iterable[Digits], numbers: Codes, unit: Fraction) -> list[int]:
+    """How many of one column's numbers, whole ones of a unit, lie off each grid.
+
+    Where they lie close together they are counted once, and a grid's points are a slice of that.
+    """
+    points, rows = [each.points(unit) for each in digits], len(numbers)
+    if not points or not rows:
+        return [0] * len(points)
+    low, high = int(numbers.min()), int(numbers.max())
+    counts = None
+    if high - low < _CLOSE * rows:
+        counts = np.bincount((numbers - low).astype(np.int64, copy=False))
+
+    def on(rest: int, modulus: int) -> int:
+        if counts is not None:
+            return int(counts[(rest - low) % modulus :: modulus].sum())
+        held = numbers if modulus < _LIMIT else numbers.astype(object)
+        return int(np.count_nonzero(held % modulus == rest))
+
+    return [rows - (0 if at is None else on(*at)) for at in points]
 
 
 @dataclass(frozen=True)
@@ -159,8 +183,13 @@ class CellCounts:
         tables = [table.count(readings) for table in self.tables]
         if self.weightless:
             tables += [np.array([apart.rows]), *(table.count(apart) for table in self.tables)]
-        digits = np.array([each.count(readings) for each in self.digits], np.int64)
+        digits = np.array(list(self._off_grids(readings)), np.int64)
         return np.concatenate([[rows], *tables, digits]).astype(np.int64)
+
+    def _off_grids(self, readings: Readings) -> Iterator[int]:
+        for name, digits in groupby(self.digits, lambda each: each.column):
+            column = as_integers(readings.numbers[name])
+            yield from rows_off(digits, column.numbers, column.unit)
 
     def of_party(self, counts: Sequence[int]) -> list[int]:
         """What a party enters: the counts of all its rows, and of itself where it has some."""

@@ -29,6 +29,7 @@ from titan.moments import arithmetic, columns
 from titan.moments.model import Model, Readings
 from titan.release.grid import Grid, Mask, outside
 
+Numbers = columns.Column
 _MOST_LEVELS = 10_000
 _MOST_TEXT = 200
 
@@ -227,14 +228,40 @@ class Dictionary(Mapping[str, Column]):
         numbers, rounded = dict(readings.numbers), Counter[str]()
         for name, column in readings.numbers.items():
             kind = self.get(name)
+            wrong = self.outside(name, column)
+            if wrong is not None and wrong.any():
+                raise self.refusal(name, readings.place(int(wrong.argmax())))
             if isinstance(kind, Flag):
-                numbers[name] = _flags(name, column, readings)
-            elif isinstance(kind, Number):
-                _refuse_outside(name, kind, column, readings)
-                if kind.step is not None:
-                    grid = Grid.between(kind.low, kind.high, kind.step)
-                    numbers[name], rounded[name] = grid.place(column)
+                ones = arithmetic.equals(column, Fraction(1))
+                numbers[name] = columns.Column(ones.astype(np.int64))
+            elif isinstance(kind, Number) and kind.step is not None:
+                grid = Grid.between(kind.low, kind.high, kind.step)
+                numbers[name], rounded[name] = grid.place(column)
         return replace(readings, numbers=numbers, rounded=+rounded)
+
+    def outside(self, name: str, column: Numbers) -> Mask | None:
+        """Which of a column's numbers must not be there; None where any may."""
+        kind = self.get(name)
+        if isinstance(kind, Flag):
+            zeros, ones = (arithmetic.equals(column, Fraction(n)) for n in (0, 1))
+            return ~(zeros | ones)
+        if isinstance(kind, Number):
+            return outside(column, kind.low, kind.high, decimal=kind.step is not None)
+        return None
+
+    def refusal(self, name: str, first: str, count: int = 0) -> ReleaseError:
+        """Of values outside, which it does not show: of the first, or of as many as there are."""
+        kind, hint = self[name], "correct it, or leave the row out"
+        what = "neither 0 nor 1, where the study has a flag"
+        if isinstance(kind, Number):
+            ends = f"{decimal_text(kind.low)} to {decimal_text(kind.high)}"
+            what = f"a value outside the study's range, {ends}"
+        message = f'{first}, column "{name}": {what}'
+        if count > 1:
+            several = what.replace("a value", "values").replace("neither", "values neither")
+            message = f'column "{name}": {count} {several} (the first: {first})'
+            hint = "correct them, or leave these rows out"
+        return ReleaseError(message, hint=hint, rule="range", cell=name)
 
     def rounding_notes(self, rounded: Mapping[str, int]) -> list[str]:
         """For the owner of the rows: what was done to them."""
@@ -250,29 +277,6 @@ class Dictionary(Mapping[str, Column]):
     def content(self) -> dict[str, Any]:
         """For JSON and TOML."""
         return {name: content(column) for name, column in self.items()}
-
-
-def _refuse_outside(name: str, kind: Number, column: columns.Column, readings: Readings) -> None:
-    wrong = outside(column, kind.low, kind.high, decimal=kind.step is not None)
-    ends = f"{decimal_text(kind.low)} to {decimal_text(kind.high)}"
-    _refuse(wrong, f"a value outside the study's range, {ends}", name, readings)
-
-
-def _flags(name: str, column: columns.Column, readings: Readings) -> columns.Column:
-    ones = arithmetic.equals(column, Fraction(1))
-    wrong = ~(ones | arithmetic.equals(column, Fraction(0)))
-    _refuse(wrong, "neither 0 nor 1, where the study has a flag", name, readings)
-    return columns.Column(ones.astype(np.int64))
-
-
-def _refuse(wrong: Mask, what: str, name: str, readings: Readings) -> None:
-    if wrong.any():
-        raise ReleaseError(
-            f'{readings.place(int(wrong.argmax()))}, column "{name}": {what}',
-            hint="correct it, or leave the row out",
-            rule="range",
-            cell=name,
-        )
 
 
 def points(column: Column) -> int:

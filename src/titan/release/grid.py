@@ -46,9 +46,12 @@ class Grid:
 
     def place(self, column: Column) -> tuple[Column, int]:
         """Every number, from low to high, at its nearest grid point; how many had to be rounded."""
-        at, rounded = self._steps(column)
         first, stride, two, five = self._units
         fits = abs(first) + stride * max(self.steps, 1) < _LIMIT
+        in_steps = stride == 1 and (column.two, column.five) == (two, five)
+        if fits and in_steps and column.numbers.dtype == np.int64:  # as it would be in the end
+            return column, 0
+        at, rounded = self._steps(column)
         at = at.astype(np.int64 if fits else object, copy=False)
         return Column(first + at * stride, two, five), rounded
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from titan.errors import ReleaseError
 from titan.listing import listing
 from titan.study.row_classes import (
     Class,
@@ -336,3 +337,21 @@ def _same(studies: Sequence[Parties]) -> list[frozenset[str]]:
             known[whose(f"certificate {certificate}")] = whose(f"name {name}")
     names = {whose(f"name {n}"): n for parties in reversed(studies) for n in parties}
     return [frozenset(names[whose(f"name {n}")] for n in parties) for parties in studies]
+
+
+def refusal_of(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
+    """In words, for the party whose ledger found it."""
+    if all((each.study, each.run) == (entry.study, entry.run) for each in found):
+        return ReleaseError(
+            "two questions of this study use rows of this party that differ by only a few",
+            hint="agree on questions that leave out the same rows (gaps in other columns "
+            "leave out others); or, if what differs may be known to all parties, say so: "
+            "allow_differencing=True",
+            rule="differencing",
+        )
+    return ReleaseError(
+        "the answer could be subtracted from an earlier one: " + "; ".join(map(str, found)),
+        hint="use the same rows and parties as then; or, if what differs may be known "
+        "to all parties, say so: allow_differencing=True",
+        rule="differencing",
+    )

@@ -27,6 +27,8 @@ RECOVERY = frozenset(kind.name for kind in Kind) - {MASK}
 # Who runs, the digest of the sum all parties know, the answer one party found for all, the end.
 CONTROL = frozenset({"NONCE", "AGREED", "ANSWER", "END"})
 PUBLIC = RECOVERY | CONTROL
+UNBOUND = "NONCE"
+"""All that may have left while a party's rows can still be replaced: nothing is made of them."""
 
 _KIND = re.compile(r"[A-Z][A-Z_]{0,15}")
 TABLES = """

@@ -36,7 +36,7 @@ from os import PathLike
 from titan.errors import DataError, InputError, MessageError, PeerError, RecoveryError
 from titan.protocol.masking import SEED_BYTES, fresh_key
 from titan.study.database import explained
-from titan.study.frames import TABLES, Frame, FrameLog
+from titan.study.frames import TABLES, UNBOUND, Frame, FrameLog
 
 _SCHEMA = f"""
 CREATE TABLE journal (
@@ -179,6 +179,24 @@ class Journal(FrameLog):
             for place, key in enumerate(keys):
                 self._do("INSERT INTO sums VALUES (?, ?)", place, key)
             return self._begun
+
+    def nothing_left(self) -> bool:
+        """Whether the run has begun and nothing made of rows or of keys can have left."""
+        return self.state is not None and not self._all(
+            "SELECT 1 FROM sent WHERE kind != ? LIMIT 1", UNBOUND
+        )
+
+    def replace_data(self, data_digest: bytes) -> bool:
+        """Other data for a run of which nothing has left; whether they are others.
+
+        Nonce and keys stay: the nonce may be known, and nobody knows what is made of the keys.
+        """
+        with self.batch():
+            if not self.nothing_left():
+                raise InputError("what was made of the data may have left: they stay")
+            (stored,) = self._one("SELECT data FROM journal")
+            self._do("UPDATE journal SET data = ?", data_digest)
+            return not hmac.compare_digest(stored, data_digest)
 
     def _refuse_changed(self, state: RunState, data_digest: bytes) -> None:
         (stored,) = self._one("SELECT data FROM journal")

@@ -52,7 +52,7 @@ import numpy as np
 from titan.errors import FileError, ReleaseError
 from titan.protocol.masking import fresh_key
 from titan.study.database import Database
-from titan.study.differencing import Conflict, Earlier, Entry, conflicts, read_before
+from titan.study.differencing import Conflict, Earlier, Entry, conflicts, read_before, refusal_of
 from titan.study.row_digests import Counts, RowKey, RowSet, Words, decode_digests
 from titan.study.vetoes import Vetoes, of_refusals
 
@@ -222,7 +222,7 @@ class Ledger(Database):
             vetoes.check({entry.question: entry.model for entry in entries})
             found = self.check(entries)
             if found and not allow_differencing:
-                raise _refusal(entries[0], found)
+                raise refusal_of(entries[0], found)
             for entry in entries:
                 self._store(entry, date, allowed=bool(found))
                 self._do(
@@ -277,6 +277,21 @@ class Ledger(Database):
                 keys = found.setdefault(name, [])
                 found[name] = [*(key for key in keys if key != fingerprint), fingerprint]
         return found
+
+    def forget_other_rows(
+        self, study: str, run: int, nonce: bytes, entries: Sequence[Entry]
+    ) -> None:
+        """Withdraw a run that is here with other rows than these, before they are recorded.
+
+        The journal with this nonce must prove that nothing left. Rows that can be used, as these,
+        take the place of some that could not, too.
+        """
+        with self.batch():
+            known = self._one("SELECT 1 FROM runs WHERE study = ? AND run = ?", study, run)
+            if known and not (entries and all(map(self.has_rows_of, entries))):
+                self.withdraw(study, run, nonce)
+            if entries:
+                self._do("DELETE FROM refusals WHERE study = ? AND run = ?", study, run)
 
     def mark_vetoed(self, study: str, run: int, *, kept: bool = False) -> None:
         """All parties learned that somebody refuses; a run counts once.
@@ -379,20 +394,3 @@ def _json(value: Any) -> str:
 
 def _fingerprint(rows: RowSet) -> bytes:
     return hashlib.sha256(_json(rows.columns).encode() + b"\0" + rows.encoded).digest()
-
-
-def _refusal(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
-    if all((each.study, each.run) == (entry.study, entry.run) for each in found):
-        return ReleaseError(
-            "two questions of this study use rows of this party that differ by only a few",
-            hint="agree on questions that leave out the same rows (gaps in other columns "
-            "leave out others); or, if what differs may be known to all parties, say so: "
-            "allow_differencing=True",
-            rule="differencing",
-        )
-    return ReleaseError(
-        "the answer could be subtracted from an earlier one: " + "; ".join(map(str, found)),
-        hint="use the same rows and parties as then; or, if what differs may be known "
-        "to all parties, say so: allow_differencing=True",
-        rule="differencing",
-    )

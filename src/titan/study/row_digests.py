@@ -220,11 +220,24 @@ def _numbers(column: Column, kind: Content, digests: CellDigests) -> Words:
         column = _on_grid(column, Fraction(kind["range"][0]), Fraction(kind["step"]))
     elif column.numbers.dtype == np.float64 and column.two == column.five == 0:
         column = shortest_decimals(column)
+    numbers: Counts = column.numbers
+    if numbers.dtype == np.int64 and len(numbers):
+        low, high = (int(end) for end in _ends(column))
+        if 2 * (high - low) < len(numbers):  # each value once
+            values = Column(np.arange(low, high + 1), column.two, column.five)
+            return _first_words(values, digests)[numbers - low]
+    return _first_words(column, digests)
+
+
+def _first_words(column: Column, digests: CellDigests) -> Words:
     return np.ascontiguousarray(digests.numbers("", column)[:, 0])
 
 
 def _on_grid(column: Column, low: Fraction, step: Fraction) -> Column:
     """At the nearest points of a grid without ends, the same for whatever else is in the column."""
+    whole = column.numbers.dtype != np.float64
+    if whole and (column.unit / step).denominator == (low / step).denominator == 1:
+        return column  # it lies there
     least, most = (Fraction(end) * column.unit for end in _ends(column))
     below = 2 * floor((least - low) / (2 * step))  # evenly, so that the even one of two stays even
     start = low + below * step
