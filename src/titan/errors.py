@@ -40,6 +40,8 @@ class TitanError(Exception):
     exit_status = 1
     to_others = ""
     """What other parties may be told where this keeps one from taking part; empty for nothing."""
+    of_totals = False
+    """It follows from what all have learned, so that all parties raise it alike."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -98,10 +100,6 @@ class DataError(InputError):
 
     column = ""
     """That of the cell which is wrong, where it is one."""
-
-
-class PooledError(DataError):
-    """What has been opened cannot be right: all parties see it alike, and it is nobody's veto."""
 
 
 class ReleaseError(DataError):

@@ -116,7 +116,9 @@ def test_with_other_rows_a_refused_run_is_over(tmp_path: Path) -> None:
     told = run(ends(g))["east"]
     assert run(g.join("east")).refused.message == told.message
     g.write("east", rows)
-    with pytest.raises(InputError, match="run 1 of this study is over, and its rows were not"):
+    with pytest.raises(
+        InputError, match="run 1 of this study is over, and its rows were different ones"
+    ):
         run(g.join("east"))
 
 

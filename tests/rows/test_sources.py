@@ -258,7 +258,7 @@ BAD: list[tuple[Any, str]] = [
     ({"y": np.array([1j])}, 'column "y" holds complex128'),
     ({"y": np.array(["2020-01-01"], "datetime64[D]")}, 'column "y" holds date32'),
     ({"y": pa.array([[1]])}, 'column "y" holds list'),
-    ({"y": [Fraction(1, 3)]}, "no finite decimals"),
+    ({"y": [Fraction(1, 3)]}, "not finite decimals"),
     ({"y": [1, 2], "x": [1]}, 'column "x" has 1 rows and column "y" has 2'),
     ({"x": [1]}, 'the table has no column "y"'),
     ({"y": []}, "the table has no rows"),

@@ -17,7 +17,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-from titan.errors import DataError, ReleaseError
+from titan.errors import DataError, ReleaseError, TitanError
 from titan.leastsquares import PooledMoments
 from titan.leastsquares.pooled import exact
 from titan.moments import Moments
@@ -65,8 +65,12 @@ class ModelChecks:
     def before_outcomes(self, regressors: PooledMoments, part: RowsPart) -> None:
         if self.policy.rows_per_cell and self.rows is not None and part.source is not None:
             with _or_otherwise(self.policy):
-                whitening, k = orthonormal(regressors), self.policy.rows_per_cell
-                pooled_leverage(self.rows, part.source, whitening, k)
+                try:
+                    whitening = orthonormal(regressors)
+                except TitanError as error:
+                    error.of_totals = True
+                    raise
+                pooled_leverage(self.rows, part.source, whitening, self.policy.rows_per_cell)
 
     # -- all ------------------------------------------------------------------------------------
 

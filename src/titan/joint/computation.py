@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from titan.errors import PooledError, ReleaseError, TitanError
+from titan.errors import ReleaseError, TitanError
 from titan.ring import Residues, Ring
 
 Part = TypeVar("Part")
@@ -121,10 +121,10 @@ class Fold(Generic[Part, Known, Answer]):
         except Exception as error:
             if noise is None or not isinstance(self.computation, Vetoable):
                 raise
-            if isinstance(error, PooledError):
-                raise  # with everybody
             if not isinstance(error, ReleaseError) and self.number == 0:
                 raise  # nothing has left: the same run can be joined with rows that were mended
+            if isinstance(error, TitanError) and error.of_totals:
+                raise  # by everybody, and all may know it
             self.refusal, self._refused_in = _as_refusal(error), self.number
             return self.computation.veto(self.number, noise)
 

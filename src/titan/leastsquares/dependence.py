@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from titan.errors import PooledError, RankError
+from titan.errors import DataError, RankError
 from titan.leastsquares.balls import Ball, bits_of
 from titan.leastsquares.pooled import Integers, PooledMoments, integers
 from titan.leastsquares.precise import singular
@@ -186,9 +186,9 @@ def _extrapolate(pivots: Sequence[float], count: int) -> float:
     return pivots[-1] - left * step - bend * left * (left + 1) / 2
 
 
-def no_rows(found: str) -> PooledError:
+def no_rows(found: str) -> DataError:
     """Of sums that cannot be those of any rows, however a party came by its part of them."""
-    return PooledError(
+    return DataError(
         f"the pooled sums are not those of any rows: {found}",
         hint="some party entered other numbers than its rows'; start a new run",
     )
