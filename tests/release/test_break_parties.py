@@ -194,12 +194,26 @@ def test_a_flag_within_a_flag() -> None:
 # -- numbers that say whose a row is --------------------------------------------------------------
 
 
-@pytest.mark.xfail(reason="a number of many values is not counted by values", strict=True)
 @pytest.mark.parametrize("parties", [1, 2])
 def test_a_number_that_is_0_at_all_but_few(parties: int) -> None:
     """Declared as 0 to 100, it is 0 or 10: Σ sparse·y is ten times Σ y of one party, or of two."""
     tables = patients()
     for at, table in enumerate(tables):
         table["sparse"] = np.full(ROWS, 10.0 * (at < parties))
-    seen = asked_of(stated(COLUMNS, ask("regression", formula="y ~ age + sparse")), tables)
-    assert seen.error is not None
+    for formula in ("y ~ age + sparse", "y ~ age + I(age + sparse)", "sparse ~ age"):
+        check_refused(asked_of(stated(COLUMNS, ask("regression", formula=formula)), tables))
+
+
+@pytest.mark.parametrize("formula", ["y ~ sparse + I(sparse*sparse)", "y ~ sparse"])
+def test_a_number_that_names_the_hospital(formula: str) -> None:
+    """With its square every hospital had the others' Σ y one by one: attack 8 by a number."""
+    tables = patients()
+    for at, table in enumerate(tables):
+        table["sparse"] = np.full(ROWS, 10.0 * at)
+    check_refused(asked_of(stated(COLUMNS, ask("regression", formula=formula)), tables))
+
+
+def test_a_number_may_be_the_same_in_one_hospital() -> None:
+    tables = patients()
+    tables[1]["age"][:] = 50
+    assert asked_of(stated(COLUMNS, ask("regression", formula="y ~ age")), tables).error is None
