@@ -90,6 +90,7 @@ class ModelChecks:
         self.policy.check_possible(self.cells.possible(counts, self.parties))
         self.policy.check_cells(self.cells.cells(counts))
         self.policy.check_parties(self.cells.parties(counts), self.tau)
+        self.policy.check_varies(self.cells.spread(counts), self.tau)
         for what, parties in self.cells.off_grids(counts):
             self.policy.check_off_grid(what, parties, self.tau + 2)
 

@@ -157,6 +157,9 @@ class CellCounts:
     """They are counted apart, in as many cells: sums without weights have them."""
     told: tuple[tuple[str, int], ...] = ()
     """Of a number with few values: the most that sums can tell apart."""
+    varying: tuple[tuple[str, Fraction, Fraction], ...] = ()
+    """Numbers of many values, each with its range's low end and step: in how many parties' rows
+    they vary. One that is the same in all rows of a party says whose they are."""
 
     @cached_property
     def of_rows(self) -> int:
@@ -172,7 +175,8 @@ class CellCounts:
     def of_parties(self) -> int:
         """How many count parties: off coarser grids, and then in cells."""
         held = sum(prod(table.shape) for table in self.held)
-        return len(self.digits) + held * (1 + self.weightless) + self.weightless
+        held = held * (1 + self.weightless) + self.weightless
+        return len(self.digits) + held + len(self.varying)
 
     def count(self, readings: Readings) -> Counts:
         """The rows, of some rows; counts of several blocks add up."""
@@ -184,7 +188,21 @@ class CellCounts:
         if self.weightless:
             tables += [np.array([apart.rows]), *(table.count(apart) for table in self.tables)]
         digits = np.array(list(self._off_grids(readings)), np.int64)
-        return np.concatenate([[rows], *tables, digits]).astype(np.int64)
+        counts = np.concatenate([[rows], *tables, digits]).astype(np.int64)
+        moments = np.array(list(self._moments(readings)), object)
+        return np.concatenate([counts, moments]) if self.varying else counts
+
+    def _moments(self, readings: Readings) -> Iterator[int]:
+        """Σn and Σn² of a number's steps above its low end: its owner's alone."""
+        for name, low, step in self.varying:
+            column = as_integers(readings.numbers[name])
+            numbers, unit = column.numbers, column.unit / step
+            if readings.rows and int(abs(numbers).max()) ** 2 * readings.rows >= _LIMIT:
+                numbers = numbers.astype(object)
+            first, second = int(numbers.sum()) * unit, int((numbers * numbers).sum()) * unit**2
+            start = low / step
+            yield int(first - readings.rows * start)
+            yield int(second - 2 * first * start + readings.rows * start**2)
 
     def _off_grids(self, readings: Readings) -> Iterator[int]:
         for name, digits in groupby(self.digits, lambda each: each.column):
@@ -193,8 +211,11 @@ class CellCounts:
 
     def of_party(self, counts: Sequence[int]) -> list[int]:
         """What a party enters: the counts of all its rows, and of itself where it has some."""
-        rows = [int(n) for n in counts]
-        return [*rows, *(int(n > 0) for n in self._where_parties_count(rows))]
+        every = [int(n) for n in counts]
+        rows, moments = every[: self.of_rows], every[self.of_rows :]
+        used = rows[0] - (rows[self.after_tables] if self.weightless else 0)
+        varies = [used * b != a * a for a, b in zip(moments[::2], moments[1::2], strict=True)]
+        return [*rows, *(int(n > 0) for n in self._where_parties_count(rows)), *map(int, varies)]
 
     def _where_parties_count(self, counts: Sequence[int]) -> Iterator[int]:
         """The rows wherever parties are counted too."""
@@ -250,10 +271,15 @@ class CellCounts:
         """Whether rows can have these counts, where every table holds all of them."""
         rows, pairs = (
             counts[0],
-            zip(self._where_parties_count(counts), counts[self.of_rows :], strict=True),
+            zip(self._where_parties_count(counts), counts[self.of_rows :], strict=False),
         )
         fits = all(n <= rows and (n > 0) <= who <= min(n, parties) for n, who in pairs)
-        return min(counts) >= 0 and fits
+        return min(counts) >= 0 and fits and all(n <= parties for _, n in self.spread(counts))
+
+    def spread(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """The numbers of many values, and in how many parties' rows each varies."""
+        names = [name for name, _, _ in self.varying]
+        yield from zip(names, counts[len(counts) - len(names) :], strict=True)
 
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be that of few parties, and how many have rows there."""
@@ -300,6 +326,9 @@ class CellCounts:
         if self.digits:
             names = ", ".join(dict.fromkeys(each.column for each in self.digits))
             said.append(f"the rows and parties off coarser grids of {names}")
+        if self.varying:
+            names = ", ".join(name for name, _, _ in self.varying)
+            said.append(f"in how many parties' rows {names} are not all the same")
         return "; ".join(said)
 
 

@@ -86,6 +86,7 @@ def cells_of(model: Model, columns: Mapping[str, Column], *, squared: bool = Fal
         model.weights,
         weightless,
         tuple(told),
+        tuple(_varying(model, columns, numbers)),
     )
     if counts.of_rows > _MOST_CELLS:
         raise InputError(
@@ -115,6 +116,16 @@ def _told(name: str, model: Model, numbers: Collection[str], weighted: bool) -> 
         found |= {f: f.degree if isinstance(f, Polynomial) else 1 for f in own}
         twice |= bool(own) and any(not set(f.columns_needed()) <= set(numbers) for f in term)
     return 1 + sum(found.values()) * (2 if twice else 1)
+
+
+def _varying(
+    model: Model, columns: Mapping[str, Column], numbers: Collection[str]
+) -> Iterator[tuple[str, Fraction, Fraction]]:
+    for name in model.number_columns:
+        column = columns.get(name)
+        counted = name in numbers or name == model.weights
+        if isinstance(column, Number) and column.step is not None and not counted:
+            yield name, column.low, column.step
 
 
 def _of_levels(category: Levels) -> Cut:
