@@ -157,6 +157,9 @@ class CellCounts:
     """They are counted apart, in as many cells: sums without weights have them."""
     told: tuple[tuple[str, int], ...] = ()
     """Of a number with few values: the most that sums can tell apart."""
+    pairs: int = 0
+    """So many of the last in `held` are summed over by the margins alone: of these the cells count
+    that margins tell, since others are empty."""
     varying: tuple[tuple[str, Fraction, Fraction], ...] = ()
     """Numbers of many values, each with its range's low end and step: in how many parties' rows
     they vary. One that is the same in all rows of a party says whose they are."""
@@ -284,10 +287,13 @@ class CellCounts:
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be that of few parties, and how many have rows there."""
         parties = iter(counts[self.of_rows + len(self.digits) :])
-        tables = [*self.held, *[Table(())] * self.weightless, *self.held * self.weightless]
-        for table, (names, rows) in zip(tables, self._held_rows(counts), strict=True):
+        held = [(table, at >= len(self.held) - self.pairs) for at, table in enumerate(self.held)]
+        tables = [*held, *[(Table(()), False)] * self.weightless, *held * self.weightless]
+        for (table, margins), (names, rows) in zip(tables, self._held_rows(counts), strict=True):
             found = list(zip(names, parties, strict=False))
-            if self._apart(table, rows):
+            if margins:
+                yield from (found[at] for at in _told_by_margins(rows))
+            elif self._apart(table, rows):
                 yield from found
 
     def _apart(self, table: Table, rows: Codes) -> bool:
@@ -330,6 +336,21 @@ class CellCounts:
             names = ", ".join(name for name, _, _ in self.varying)
             said.append(f"in how many parties' rows {names} are not all the same")
         return "; ".join(said)
+
+
+def _told_by_margins(rows: Codes) -> list[int]:
+    """The cells of a table of two cuts that its margins tell, given which cells are empty.
+
+    Cells are edges between levels, margins add up the edges at a level: they tell an edge if it is
+    a bridge. Its leverage is 1 then, and else less by one over the levels at least.
+    """
+    one, other = np.nonzero(rows)
+    levels = sum(rows.shape)
+    ends = np.zeros((len(one), levels))
+    ends[np.arange(len(one)), one] = ends[np.arange(len(one)), rows.shape[0] + other] = 1
+    leverage = np.einsum("ij,ij->i", ends @ np.linalg.pinv(ends.T @ ends, hermitian=True), ends)
+    bridges = leverage > 1 - 0.5 / levels
+    return np.ravel_multi_index((one[bridges], other[bridges]), rows.shape).tolist()
 
 
 ROWS_ALONE = CellCounts()

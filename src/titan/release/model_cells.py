@@ -74,6 +74,13 @@ def cells_of(model: Model, columns: Mapping[str, Column], *, squared: bool = Fal
             held_few.append(several)
     sets += [*combinations(singles, 2), *((cut,) for cut in singles), ()]
     sets += [(cut,) for cut in numbers.values() if cut not in cuts.values()]
+    held = _largest(held)
+    pairs = [
+        pair
+        for pair in combinations(singles, 2)
+        if (weighted or any(numeric for _, numeric in parts))
+        and not any(set(pair) <= set(each) for each in held if len(each) > 1)
+    ]
     told = [(n, _told(n, model, numbers, weighted)) for n in numbers if n not in cuts]
     held_few = [each for each in held_few if not set(each) <= set(cuts.values())]
     tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
@@ -82,10 +89,11 @@ def cells_of(model: Model, columns: Mapping[str, Column], *, squared: bool = Fal
     counts = CellCounts(
         tuple(map(Table, tables)),
         tuple(digits),
-        tuple(map(Table, (*_largest(held), *_largest(held_few)))),
+        tuple(map(Table, (*held, *_largest(held_few), *pairs))),
         model.weights,
         weightless,
         tuple(told),
+        len(pairs),
         tuple(_varying(model, columns, numbers)),
     )
     if counts.of_rows > _MOST_CELLS:
