@@ -238,8 +238,20 @@ class CellCounts:
     def _margins(self, counts: Sequence[int], start: int) -> Iterator[tuple[list[str], Codes]]:
         grids = list(self.grids(counts, start))
         for wanted in self.held:
-            table, grid = next(pair for pair in grids if set(wanted.cuts) <= set(pair[0].cuts))
+            table, grid = grids[self.holding(wanted.cuts)]
             yield list(wanted.names()), table.margin(grid, wanted.cuts)
+
+    def holding(self, cuts: Sequence[Cut]) -> int:
+        """Which table, the first, has all of these cuts."""
+        return min(set.intersection(*(self._tables_of[cut] for cut in cuts)))
+
+    @cached_property
+    def _tables_of(self) -> dict[Cut, set[int]]:
+        found: dict[Cut, set[int]] = {}
+        for at, table in enumerate(self.tables):
+            for cut in table.cuts:
+                found.setdefault(cut, set()).add(at)
+        return found
 
     def cells(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be small: its name and its rows."""
