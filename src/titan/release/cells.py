@@ -362,7 +362,7 @@ def _told_by_margins(rows: Codes) -> list[int]:
     ends[np.arange(len(one)), one] = ends[np.arange(len(one)), rows.shape[0] + other] = 1
     leverage = np.einsum("ij,ij->i", ends @ np.linalg.pinv(ends.T @ ends, hermitian=True), ends)
     bridges = leverage > 1 - 0.5 / levels
-    return np.ravel_multi_index((one[bridges], other[bridges]), rows.shape).tolist()
+    return [int(at) for at in np.ravel_multi_index((one[bridges], other[bridges]), rows.shape)]
 
 
 ROWS_ALONE = CellCounts()
