@@ -156,9 +156,16 @@ class Describing:
 
     @property
     def beside(self) -> list[ModelRows]:
-        """The numbers whose sums are opened, for what others make of the same rows."""
-        summed = [each.name for each in self.asked if isinstance(each.column, Flag | Number)]
-        return [ModelRows(Model(f"{quoted(name)} ~ 1"), "drop") for name in summed]
+        """The numbers whose sums are opened, on their grid, for what others make of the same."""
+        summed = [each for each in self.asked if isinstance(each.column, Flag | Number)]
+        return [
+            ModelRows(
+                Model(f"{quoted(each.name)} ~ 1"),
+                "drop",
+                Dictionary.of({each.name: each.column}).place,
+            )
+            for each in summed
+        ]
 
     def prepare(self, rows: Source) -> RowsCounted:
         return self.part(read(rows, self.reading), rows)
