@@ -123,7 +123,8 @@ class Describing:
         of_levels = f"how many rows have each level of {listing(levels)}"
         cells = f"how many rows are in each cell of a histogram of {listing(bins)}"
         digits = f"the rows and parties off coarser grids of {listing(numbers)}"
-        squares = f"the sums over all rows of {listing(numbers)} and of their squares"
+        whose = "their squares" if numbers[1:] else "its square"
+        squares = f"the sums over all rows of {listing(numbers)} and of {whose}"
         counts = [
             Item("rows", 1, "the number of rows of all parties together"),
             Item("missing values", len(self.asked), f"how many values are missing in {every}"),
