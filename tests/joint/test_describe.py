@@ -255,6 +255,8 @@ def test_counts_come_first_and_the_sizes_of_sums_are_known_before() -> None:
     assert "each level of sex" in counts.opens
     assert totals.opens == "the sums over all rows of age, bmi and of their squares"
     assert len(asked({"columns": ("sex", "died")}).sums) == 1
+    _, alone = asked({"columns": ("age", "sex")}).sums
+    assert alone.opens == "the sums over all rows of age and of its square"
 
 
 def test_everything_that_is_told_is_explained() -> None:

@@ -123,7 +123,8 @@ class Describing:
         of_levels = f"how many rows have each level of {listing(levels)}"
         cells = f"how many rows are in each cell of a histogram of {listing(bins)}"
         digits = f"the rows and parties off coarser grids of {listing(numbers)}"
-        squares = f"the sums over all rows of {listing(numbers)} and of their squares"
+        whose = "their squares" if numbers[1:] else "its square"
+        squares = f"the sums over all rows of {listing(numbers)} and of {whose}"
         counts = [
             Item("rows", 1, "the number of rows of all parties together"),
             Item("missing values", len(self.asked), f"how many values are missing in {every}"),
@@ -163,9 +164,16 @@ class Describing:
 
     @property
     def beside(self) -> list[ModelRows]:
-        """The numbers whose sums are opened, for what others make of the same rows."""
-        summed = [each.name for each in self.asked if isinstance(each.column, Flag | Number)]
-        return [ModelRows(Model(f"{quoted(name)} ~ 1"), "drop") for name in summed]
+        """The numbers whose sums are opened, on their grid, for what others make of the same."""
+        summed = [each for each in self.asked if isinstance(each.column, Flag | Number)]
+        return [
+            ModelRows(
+                Model(f"{quoted(each.name)} ~ 1"),
+                "drop",
+                Dictionary.of({each.name: each.column}).place,
+            )
+            for each in summed
+        ]
 
     def prepare(self, rows: Source) -> RowsCounted:
         return self.part(read(rows, self.reading), rows)
