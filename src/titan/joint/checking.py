@@ -68,7 +68,8 @@ class ModelChecks:
                 try:
                     whitening = orthonormal(regressors)
                 except TitanError as error:
-                    error.of_totals = True
+                    # of very many columns floats decide, which may differ between machines
+                    error.of_totals = not isinstance(error, ReleaseError)
                     raise
                 pooled_leverage(self.rows, part.source, whitening, self.policy.rows_per_cell)
 
