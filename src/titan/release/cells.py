@@ -284,10 +284,8 @@ class CellCounts:
 
     def possible(self, counts: Sequence[int], parties: int) -> bool:
         """Whether rows can have these counts, where every table holds all of them."""
-        rows, pairs = (
-            counts[0],
-            zip(self._where_parties_count(counts), counts[self.of_rows :], strict=False),
-        )
+        rows = counts[0]
+        pairs = zip(self._where_parties_count(counts), counts[self.of_rows :], strict=False)
         fits = all(n <= rows and (n > 0) <= who <= min(n, parties) for n, who in pairs)
         return min(counts) >= 0 and fits and all(n <= parties for _, n in self.spread(counts))
 
