@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,8 @@ def test_who_dials_with_tls_1_2_is_turned_away(version: ssl.TLSVersion, tmp_path
         assert writer.get_extra_info("ssl_object").version() == "TLSv1.3"
         assert await reader.read(1), "settings of HTTP/2: this end is let in"
         writer.close()
+        with suppress(ssl.SSLError, ConnectionError):
+            await writer.wait_closed()
 
     asyncio.run(with_listener(knock))
 
@@ -171,9 +174,13 @@ def test_the_key_exchange_is_post_quantum() -> None:
 
         async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             there = await asyncio.open_connection("127.0.0.1", port)
-            await asyncio.gather(
-                copy("dialler", reader, there[1]), copy("listener", there[0], writer)
-            )
+            try:
+                await asyncio.gather(
+                    copy("dialler", reader, there[1]), copy("listener", there[0], writer)
+                )
+            finally:
+                there[1].close()
+                writer.close()
 
         outer = free_port()
         async with await asyncio.start_server(pass_on, "127.0.0.1", outer):
