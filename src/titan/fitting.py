@@ -162,6 +162,7 @@ def fit(
         policy,
         model,
         missing,
+        tau=settings.tau or 0,
         rounding=_rounding(model, tables, precision),
         cov_type=cov_type,
         meat_bits=settings.bits,
@@ -232,8 +233,9 @@ def ridge(
     tables = sources(data, net, decimal)
     rounding = _rounding(model, tables, precision)
     penalised = RidgeRegression(
-        equations, len(net), policy, model, missing, rounding=rounding, alphas=(alpha,)
-    )
+        equations, len(net), policy, model, missing,
+        tau=settings.tau or 0, rounding=rounding, alphas=(alpha,),
+    )  # fmt: skip
     found = together(penalised, _parts(penalised, tables, net), settings)
     return replace(found.answer[0], cost=found.cost, record=found.record)
 

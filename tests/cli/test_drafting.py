@@ -151,6 +151,7 @@ def test_the_conditions_of_release_can_be_typed(place: Path) -> None:
         (["--levels", "sex=f,m,f"], "--levels sex=f,m,f: two of its levels are 'f'", "different"),
         (["--levels", "ward=3,10,3.0"], "two of its levels are '3'", "different numbers"),
         (["--ask", "regression: y ~ hat"], "does not say what 'hat' is", "--range hat=0:120"),
+        (["--ask", "regression: y ~ hat"], "does not say what 'hat' is", "--levels hat=a,b"),
         (["--ask", "regression: age ~ log(y)"], "does not exist", "give 'y' a narrower range"),
         (["--ask", 'regression: y ~ C(died, levels=["a", "b"])'], "which is a flag", "describe it"),
         (["--ask", "solve: sex, age; response=y"], "a category in the dictionary", ""),

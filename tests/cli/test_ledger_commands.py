@@ -68,6 +68,20 @@ def test_runs_are_shown_and_rows_are_not(tmp_path: Path, titan: Titan) -> None:
     }  # fmt: skip
 
 
+def test_runs_that_rows_could_not_be_used_for_are_shown(tmp_path: Path, titan: Titan) -> None:
+    """They count as vetoes, so whoever is refused at the fourth can see the three before."""
+    g = Gathering(tmp_path)
+    begun(g)
+    with Ledger.open(tmp_path / "north.ledger") as ledger:
+        asked = {"q1": ("y ~ x", ("y", "x")), "q2": ("describe", ("x", "z"))}
+        ledger.record_refusal(g.study.digest, 2, asked)
+    text = titan("ledger", "show")[1]
+    assert f"run 2 of study {g.study.digest[:12]}: rows that could not be used here" in text
+    assert "2 runs in north.ledger" in text
+    (refused,) = json.loads(titan("ledger", "show", "--json")[1])["refused"]
+    assert refused == {"study": g.study.digest, "run": 2, "columns": ["x", "y", "z"]}
+
+
 def test_what_never_left_is_withdrawn(tmp_path: Path, titan: Titan) -> None:
     g = Gathering(tmp_path)
     folder = begun(g)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import titan
 from tests.study.studies import study
 from titan import engines
 from titan.engines import local
-from titan.errors import DataError, InputError, PlanError
+from titan.errors import DataError, InputError, PlanError, ReleaseError
 from titan.fitting import solve_moments
 from titan.joint import SumSettings
 from titan.matrices import moments_of
@@ -365,3 +366,18 @@ def test_a_study_s_level_may_be_as_rare_as_its_party_is_small() -> None:
     assert "agree on a study that asks for fewer (min_rows_party" in last
     assert last.startswith("as a last resort, "), "not one way among several"
     assert first == "merge levels, choose wider cells, or leave the column out"
+
+
+@pytest.mark.parametrize("way", ["fit", "ridge"])
+def test_a_cell_needs_two_parties_beside_the_curious_as_in_a_study(way: str) -> None:
+    """Where two of three have a level, each sees the other's sums; tau says who may look."""
+    rows = [
+        {**table, "g": ["a", "b" if at < 2 else "a"] * 10}
+        for at, table in enumerate(tables([20, 20, 20], 2))
+    ]
+    model: dict[str, Any] = {"formula": 'y ~ a0 + C(g, levels=["a", "b"])'}
+    ask = titan.fit if way == "fit" else partial(titan.ridge, alpha=1.0)
+    assert ask(rows, NET, **model).params is not None
+    with pytest.raises(ReleaseError, match="g = b holds in the rows of 2 parties only, where at"):
+        ask(rows, NET, tau=1, **model)
+    assert ask(rows, NET, tau=1, allow_small=True, **model).params is not None

@@ -246,7 +246,7 @@ def asked(text: dict[str, Any], limits: Any = DEFAULT, parties: int = 2) -> Desc
 
 def test_counts_come_first_and_the_sizes_of_sums_are_known_before() -> None:
     counts, totals = asked({"columns": ("age", "bmi", "sex"), "bins": ("age=0:120:40",)}).sums
-    assert (counts.name, counts.entries) == ("counts", 1 + (1 + 3 + 6) + (1 + 8) + (1 + 3))
+    assert (counts.name, counts.entries) == ("counts", 1 + (1 + 3 + 6 + 1) + (1 + 8 + 1) + (1 + 3))
     assert "the rows and parties off coarser grids of age, bmi" in counts.opens
     assert counts.ring.bits == 42
     assert (totals.name, totals.entries) == ("totals", 4)
@@ -255,6 +255,8 @@ def test_counts_come_first_and_the_sizes_of_sums_are_known_before() -> None:
     assert "each level of sex" in counts.opens
     assert totals.opens == "the sums over all rows of age, bmi and of their squares"
     assert len(asked({"columns": ("sex", "died")}).sums) == 1
+    _, alone = asked({"columns": ("age", "sex")}).sums
+    assert alone.opens == "the sums over all rows of age and of its square"
 
 
 def test_everything_that_is_told_is_explained() -> None:

@@ -174,7 +174,7 @@ def test_a_table_and_an_average_in_one_meeting(engine: Any) -> None:
         for name, c in computations.items()
     }
     meeting = Watched(tuple(computations.items()))
-    assert [sum_.entries for sum_ in meeting.sums] == [(1 + 3 + 3 + 6) + (1 + 3) + 1, 2 + 1 + 1]
+    assert [sum_.entries for sum_ in meeting.sums] == [(1 + 3 + 3 + 6 + 1) + (1 + 3) + 1, 2 + 1 + 1]
     assert [sum_.ring.bits for sum_ in meeting.sums] == [
         max(48, computations["table"].sums[0].ring.bits), computations["table"].sums[1].ring.bits,
     ]  # fmt: skip

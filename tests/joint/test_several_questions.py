@@ -79,3 +79,14 @@ def test_nor_a_table_beside_it(column: str, gaps: int) -> None:
     with pytest.raises(VetoError) as caught:
         together(asked.meeting, parts, asked.settings)
     assert "stand alone" in str(caught.value.__cause__)
+
+
+def test_a_value_between_two_steps_does_not_stand_alone_beside_a_table() -> None:
+    """Both put it on the grid: what is summed for one is what is summed for the other."""
+    tables = [table(name) for name in NAMES]
+    tables[1]["x"][7] = tables[1]["x"][7] + 0.4
+    described = Question("describe", "table", (("columns", ("x", "z")),))
+    asked = study(questions=(regression("y ~ x + z"), described), columns=COLUMNS)
+    parts = [asked.meeting.prepare(open_source(own)) for own in tables]
+    states = together(asked.meeting, parts, asked.settings).answer
+    assert [state.error for state in states] == [None, None]

@@ -1,6 +1,6 @@
 """NIST's regressions through `titan rehearse --precision exact --allow-small`: every digit.
 
-Two as real processes. All of them as the same command makes the study, with its parties in this
+One as real processes. All of them as the same command makes the study, with its parties in this
 process instead: the dictionary made up from the rows, the study's own sums.
 """
 

@@ -173,6 +173,19 @@ def test_several_questions_in_one_meeting(rows: Path) -> None:
     ]  # fmt: skip
 
 
+def test_one_question_fails_and_the_other_is_answered(rows: Path) -> None:
+    asked = ["--ask", "regression: thalach ~ age + I(2 * age); name=bad", "--ask", "describe: age"]
+    words = ["rehearse", "all.csv", "--party", "site", *asked, "--out", "partly", "--json"]
+    done = titan(*words, cwd=rows)
+    assert done.returncode == 1
+    found = json.loads(done.stdout)["questions"]
+    assert "exactly dependent" in found["bad"]["error"]
+    assert found["q2"]["nobs"] == 45
+    assert "bad: columns 'age', 'I(2 * age)' are exactly dependent" in done.stderr
+    shown = titan("show", "partly", cwd=rows)
+    assert (shown.returncode, "Table 1: 45 rows" in shown.stdout) == (1, True)
+
+
 def test_a_system_of_all_columns(tmp_path: Path) -> None:
     """Without names the last column is b, as in `titan solve`; the column of parties is neither."""
     lines = [f"{i % 5}.{i % 7},{NAMES[i % 3]},{i * i % 13},{i % 4}" for i in range(45)]

@@ -82,7 +82,7 @@ def test_who_dials_with_tls_1_2_is_turned_away(version: ssl.TLSVersion, tmp_path
         reader, writer = await dial
         assert writer.get_extra_info("ssl_object").version() == "TLSv1.3"
         assert await reader.read(1), "settings of HTTP/2: this end is let in"
-        writer.close()
+        writer.transport.abort()  # at once: nobody waits for the other end's farewell
 
     asyncio.run(with_listener(knock))
 
@@ -94,7 +94,7 @@ def test_a_dialler_does_not_speak_tls_1_2(version: ssl.TLSVersion, tmp_path: Pat
     async def story() -> None:
         async def meet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             met.append(writer.get_extra_info("ssl_object").version())
-            writer.close()
+            writer.transport.abort()
 
         secure, port = context(ssl.PROTOCOL_TLS_SERVER, version, tmp_path, "east"), free_port()
         async with await asyncio.start_server(meet, "127.0.0.1", port, ssl=secure):
@@ -171,9 +171,13 @@ def test_the_key_exchange_is_post_quantum() -> None:
 
         async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             there = await asyncio.open_connection("127.0.0.1", port)
-            await asyncio.gather(
-                copy("dialler", reader, there[1]), copy("listener", there[0], writer)
-            )
+            try:
+                await asyncio.gather(
+                    copy("dialler", reader, there[1]), copy("listener", there[0], writer)
+                )
+            finally:
+                there[1].transport.abort()
+                writer.transport.abort()
 
         outer = free_port()
         async with await asyncio.start_server(pass_on, "127.0.0.1", outer):

@@ -7,6 +7,7 @@ import pytest
 from tests.release.hostile import KNOWN, ask, asked_of, stated, tables
 from titan.release import Dictionary, Flag
 from titan.release.model_cells import cells_of
+from titan.release.sent_counts import SentCounts
 
 
 @pytest.mark.parametrize(
@@ -31,4 +32,8 @@ def test_tables_of_many_flags_are_found_without_comparing_all_with_all() -> None
     """Which took minutes."""
     known = Dictionary.of({f"f{at}": Flag() for at in range(150)} | {"y": KNOWN["y"]})
     model = known.model("y ~ " + " + ".join(f"f{at}" for at in range(150)))
-    assert len(cells_of(model, known).tables) == 150 * 149 // 2
+    cells = cells_of(model, known)
+    assert len(cells.tables) == 150 * 149 // 2
+    own = cells.of_party([5] * cells.of_rows + [0, 1] * len(cells.varying))
+    sent = SentCounts(cells, 4)
+    assert sent.counts(sent.numbers(own))[cells.of_rows :] == own[cells.of_rows :]

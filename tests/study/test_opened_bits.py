@@ -57,10 +57,10 @@ def test_a_description() -> None:
     (found,) = opened(Question("describe", "", (("columns", ("age", "died")),)))
     counts, rows = 1 + 2 + 2, 40  # rows; two columns' gaps; the two levels of the flag
     digits = 3  # coarser grids of age: rows off them, and parties
-    expected = (counts + digits) * bits(rows + 1) + digits * bits(4 + 1)
+    expected = (counts + digits) * bits(rows + 1) + (digits + 1) * bits(4 + 1)
     expected += bits(rows * 120 + 1) + bits(rows * 120**2 + 1)
     assert found == {
-        "numbers": counts + 2 * digits + 2, "bits": expected, "rows": rows,
+        "numbers": counts + 2 * digits + 1 + 2, "bits": expected, "rows": rows,
         "rows_bits": int(rows * (log2(121) + 1)),
     }  # fmt: skip
 
@@ -70,7 +70,7 @@ def test_a_regression_of_a_flag() -> None:
     (found,) = opened(regression("age ~ died", release="solution"))
     rows, cells = 40, 2
     digits = 3  # coarser grids of age: rows off them, and parties
-    counts = (cells + digits) * bits(rows + 1) + (digits + cells) * bits(4 + 1)
+    counts = (cells + digits) * bits(rows + 1) + (digits + cells + 1) * bits(4 + 1)  # age varies
     gram = 0 + 2 * bits(rows + 1)
     assert found["bits"] == counts + gram + 2 * bits(rows * 120 + 1)
     together = 1  # up to 13 counts of parties in one number

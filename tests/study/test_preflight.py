@@ -324,7 +324,8 @@ def test_it_says_exactly_what_is_learned() -> None:
     }  # fmt: skip
     assert items["cells"].sentence == (
         "the rows in every cell of sex; how many parties have rows in those of sex; "
-        "the rows and parties off coarser grids of age, y"
+        "the rows and parties off coarser grids of age, y; "
+        "in how many parties' rows age, y are not all the same"
     )
     assert "number of rows at that level" in items["AᵀA"].sentence
     assert "means, variances" in items["AᵀA"].sentence

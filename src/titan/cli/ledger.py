@@ -36,7 +36,8 @@ def show(
 ) -> None:
     """Show every run that counts: its study, questions, parties and whether it was vetoed.
 
-    Of rows a ledger knows digests only, and these are never shown.
+    Of rows a ledger knows digests only, and these are never shown. Runs for which this party's rows
+    could not be used count too: of these it knows the columns that were asked about.
 
     \b
     Example:
@@ -49,15 +50,24 @@ def show(
         raise InputError("two ledgers are named", hint="name one: titan ledger show north.ledger")
     place = _the_only_one(file or ledger)
     with Ledger.open(place) as opened:
-        runs = opened.recorded()
+        runs, refused = opened.recorded(), dict[tuple[str, int], list[str]]()
+        for study, number, columns in opened.refusals():
+            known = refused.setdefault((study, number), [])
+            known += [name for name in columns if name not in known]
 
     def as_text() -> None:
         for run in runs:
             print(f"{run.title}, run {run.run}")
             show_pairs(_pairs(run))
-        print(f"{len(runs)} run{'' if len(runs) == 1 else 's'} in {place}")
+        for (study, number), columns in refused.items():
+            print(f"run {number} of study {study[:12]}: rows that could not be used here")
+            show_pairs([("fingerprint", study), ("columns", ", ".join(columns))])
+        count = len(runs) + len(refused)
+        print(f"{count} run{'' if count == 1 else 's'} in {place}")
 
-    give({"ledger": str(place), "runs": [_as_dict(run) for run in runs]}, as_text, json=json)
+    unusable = [{"study": of, "run": n, "columns": names} for (of, n), names in refused.items()]
+    answer = {"ledger": str(place), "runs": [_as_dict(run) for run in runs], "refused": unusable}
+    give(answer, as_text, json=json)
 
 
 @app.command()

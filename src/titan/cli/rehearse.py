@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from titan.cli import networks, options
-from titan.cli.output import check_save, give, show_results, show_rows, show_wrapped
+from titan.cli.output import (
+    check_save,
+    give,
+    refuse_failures,
+    show_results,
+    show_rows,
+    show_wrapped,
+)
 from titan.errors import FileError, InputError
 from titan.listing import listing
 
@@ -114,6 +121,7 @@ def command(
         results = load(place)
     answer = found.as_dict() | ({} if out is None else {"folder": str(out)})
     give(answer, lambda: _print(found, results, out), json=json, save=save)
+    refuse_failures(results)
 
 
 # -- inputs -----------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ class ColumnAsked:
     """Of a number that takes few: the rows of each are counted, since its sums tell them."""
     digits: tuple[Digits, ...] = ()
     """Of a number: the coarser grids off which rows and parties are counted."""
+    held: bool = False
+    """Of a number: whether the parties that have some are counted, last of all."""
 
     @classmethod
     def of(cls, name: str, known: Dictionary, bins: Bins | None) -> ColumnAsked:
@@ -55,7 +57,7 @@ class ColumnAsked:
             return self
         cut = cut_of_number(self.name, known)
         values = () if cut is None or self.bins is not None else cut.values
-        return replace(self, values=values, digits=(*digits_of(self.name, known),))
+        return replace(self, values=values, digits=(*digits_of(self.name, known),), held=True)
 
     @property
     def cells(self) -> int:
@@ -65,17 +67,18 @@ class ColumnAsked:
     @property
     def entries(self) -> int:
         """How many counts there are."""
-        return 1 + self.cells + len(self.values) + 2 * len(self.digits)
+        return 1 + self.cells + len(self.values) + 2 * len(self.digits) + self.held
 
     def off(self, counts: Sequence[int]) -> list[tuple[str, int, int]]:
         """What lies off each coarser grid: its name, the rows and the parties."""
-        at = range(1 + self.cells + len(self.values), self.entries, 2)
+        at = range(1 + self.cells + len(self.values), self.entries - self.held, 2)
         return [(d.label, counts[n], counts[n + 1]) for d, n in zip(self.digits, at, strict=True)]
 
-    def of_party(self, counts: Sequence[int]) -> list[int]:
-        """The same counts, and of the party itself where it has rows off a grid."""
-        off = [n for _, rows, _ in self.off(counts) for n in (rows, int(rows > 0))]
-        return [*counts[: self.entries - 2 * len(self.digits)], *off]
+    def of_party(self, counts: Sequence[int], rows: int) -> list[int]:
+        """The same counts, and of the party itself where it has rows off a grid, or any."""
+        off = [n for _, n_off, _ in self.off(counts) for n in (n_off, int(n_off > 0))]
+        there = [int(rows > counts[0])] * self.held
+        return [*counts[: 1 + self.cells + len(self.values)], *off, *there]
 
     def few(self, counts: Sequence[int]) -> list[tuple[str, int]]:
         """Of a number that takes few values: each, and its rows."""
@@ -97,7 +100,7 @@ class ColumnAsked:
         if self.numbers.size.most**2 * max(len(values), 1) >= 2**63:
             values = values.astype(object)
         totals = [int(values.sum()), int((values * values).sum())]
-        return [int(gaps.sum()), *binned, *few, *off], totals, rounded
+        return [int(gaps.sum()), *binned, *few, *off, *[0] * self.held], totals, rounded
 
     def summary(self, rows: int, counts: Sequence[int], totals: Sequence[int]) -> ColumnSummary:
         missing, *cells = counts[: 1 + self.cells]

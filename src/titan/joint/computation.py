@@ -105,10 +105,17 @@ class Fold(Generic[Part, Known, Answer]):
         self.known = computation.begin()
         self.refusal: ReleaseError | None = None
         """Why this party entered a veto, for its own eyes."""
+        self._refused_in: int | None = None
         self._early: Answer | None = None
 
     def secret(self, part: Part, noise: Words | None = None) -> Residues:
-        """What a party puts into the next sum; with a source of noise, that may be a veto."""
+        """What a party puts into the next sum; with a source of noise, that may be a veto.
+
+        A veto stands in the sums after it: if they come, whoever told the total took it out.
+        """
+        if self._refused_in is not None and self._refused_in < self.number and noise is not None:
+            assert isinstance(self.computation, Vetoable)  # noqa: S101 - it was
+            return self.computation.veto(self.number, noise)
         try:
             return self.computation.secret(self.number, self.known, part)
         except Exception as error:
@@ -118,7 +125,7 @@ class Fold(Generic[Part, Known, Answer]):
                 raise  # nothing has left: the same run can be joined with rows that were mended
             if isinstance(error, TitanError) and error.of_totals:
                 raise  # by everybody, and all may know it
-            self.refusal = _as_refusal(error)
+            self.refusal, self._refused_in = _as_refusal(error), self.number
             return self.computation.veto(self.number, noise)
 
     def learn(self, total: Residues) -> None:

@@ -123,13 +123,19 @@ class Describing:
         of_levels = f"how many rows have each level of {listing(levels)}"
         cells = f"how many rows are in each cell of a histogram of {listing(bins)}"
         digits = f"the rows and parties off coarser grids of {listing(numbers)}"
-        squares = f"the sums over all rows of {listing(numbers)} and of their squares"
+        whose = "their squares" if numbers[1:] else "its square"
+        squares = f"the sums over all rows of {listing(numbers)} and of {whose}"
         counts = [
             Item("rows", 1, "the number of rows of all parties together"),
             Item("missing values", len(self.asked), f"how many values are missing in {every}"),
             Item("levels", sum(levels.values()), of_levels),
             Item("histograms", sum(bins.values()), cells),
             Item("values", sum(few.values()), f"how many rows have each value of {listing(few)}"),
+            Item(
+                "parties",
+                sum(each.held for each in self.asked),
+                f"how many have {listing(numbers)}",
+            ),
             Item("digits", 2 * sum(len(each.digits) for each in self.asked), digits),
         ]
         totals = [Item("Σx, Σx²", 2 * len(numbers), squares)]
@@ -150,15 +156,24 @@ class Describing:
     def part(self, found: RowsCounted, source: Source) -> RowsCounted:
         rows, *counts = found.numbers[0]
         given = iter(counts)
-        own = [n for each in self.asked for n in each.of_party(list(islice(given, each.entries)))]
+        own = [
+            n for each in self.asked for n in each.of_party(list(islice(given, each.entries)), rows)
+        ]
         numbers = ((rows, *own), *found.numbers[1:])
         return replace(found, numbers=numbers, owner=source.label, source=source)
 
     @property
     def beside(self) -> list[ModelRows]:
-        """The numbers whose sums are opened, for what others make of the same rows."""
-        summed = [each.name for each in self.asked if isinstance(each.column, Flag | Number)]
-        return [ModelRows(Model(f"{quoted(name)} ~ 1"), "drop") for name in summed]
+        """The numbers whose sums are opened, on their grid, for what others make of the same."""
+        summed = [each for each in self.asked if isinstance(each.column, Flag | Number)]
+        return [
+            ModelRows(
+                Model(f"{quoted(each.name)} ~ 1"),
+                "drop",
+                Dictionary.of({each.name: each.column}).place,
+            )
+            for each in summed
+        ]
 
     def prepare(self, rows: Source) -> RowsCounted:
         return self.part(read(rows, self.reading), rows)
@@ -189,6 +204,7 @@ class Describing:
             self.policy.check_cells(self._cells(known))
             for what, _, parties in self._off(known):
                 self.policy.check_off_grid(what, parties, self.tau + 2)
+            self.policy.check_parties(self._held(known), self.tau)
             for each, column in zip(self.asked, self._columns(known), strict=True):
                 if each.numbers is not None:
                     self.policy.check_values(column.count, each.name)
@@ -207,8 +223,18 @@ class Describing:
                 fits &= sum(n for _, n in each.few(own)) == rows - own[0]
             off = each.off(own)
             fits &= all(n <= rows and who <= min(n, self.parties) for _, n, who in off)
+            if each.held:
+                fits &= (rows > own[0]) <= own[-1] <= min(rows - own[0], self.parties)
             start += each.entries
         return fits
+
+    def _held(self, known: Totals) -> Iterator[tuple[str, int]]:
+        """The numbers that are summed, and how many parties have some."""
+        counts = iter(known[0][1:])
+        for each in self.asked:
+            own = list(islice(counts, each.entries))
+            if each.held:
+                yield f"a value of {each.name}", own[-1]
 
     def _cells(self, known: Totals) -> Iterator[tuple[str, int]]:
         """Every level and every cell of a histogram, and its rows; the rows with a number."""
@@ -245,7 +271,7 @@ class Describing:
         """Of all numbers that its sums open: ⌈log₂ of the possible values⌉ of each."""
         sizes = [each.numbers.size for each in self.asked if each.numbers is not None]
         totals = sum(size.bits(rows) + (size**2).bits(rows) for size in sizes)
-        of_parties = sum(len(each.digits) for each in self.asked)
+        of_parties = sum(len(each.digits) + each.held for each in self.asked)
         of_rows = self.sums[0].entries - of_parties
         return of_rows * rows.bit_length() + of_parties * self.parties.bit_length() + totals
 
@@ -259,6 +285,9 @@ class Describing:
             rows=known[0][0] if known else None,
             parties=self.parties,
             cells=[n for cell, n in every if OFF_GRID not in cell],
+            held=([n for _, n in self._held(known)] if known else [])
+            if any(each.held for each in self.asked)
+            else None,
             off_grid=[n for cell, n in every if OFF_GRID in cell] if fine else None,
             digits=([n for *_, n in self._off(known)] if known else []) if fine else None,
             tau=self.tau,

@@ -30,6 +30,7 @@ from titan.errors import RecoveryError, ReleaseError, TitanError, VetoError
 from titan.joint.checking import check_budget, check_several
 from titan.joint.computation import Computation, Sum, Words
 from titan.joint.pooled_model import PooledModel
+from titan.joint.rows_apart import RowsApart
 from titan.moments import Source
 from titan.moments.reading import Reading, read_all
 from titan.moments.same_rows import SameRows
@@ -42,6 +43,8 @@ Parts = Mapping[str, Any]
 """A party's part in each computation, by name."""
 Beside = Callable[[Source, Sequence[str]], Sequence[Reading[Any, Any]]]
 """From a source, and the computations that read it: what else is read, one for each or none."""
+APART = ""
+"""Where a party's rows apart stand among its parts: no question has this name."""
 VETO = "a party refuses to go on, for a reason in its rows"
 
 
@@ -77,6 +80,8 @@ class Meeting:
     computations: tuple[tuple[str, Computation[Any, Any, Any]], ...]
     budget: Callable[[], Budget] | None = field(default=None, compare=False, repr=False)
     """What made columns of all questions together may tell, where that is limited."""
+    apart: RowsApart | None = None
+    """Rows that some questions use and others do not, where parties of these are counted."""
     least_bits: int = 48
     """Of a sum's ring: two vetoes cancel each other with a chance of one in 2^48."""
 
@@ -94,14 +99,19 @@ class Meeting:
         sums = {self.computations[at][0]: sum_ for at, _, sum_, _ in self._places(n)}
         ring = Ring(max(self.least_bits, *(sum_.ring.bits for sum_ in sums.values())))
         units = {sum_.unit / (1 << (ring.bits - sum_.ring.bits)) for sum_ in sums.values()}
-        alone = len(self.computations) == 1
+        alone, apart = len(self.computations) == 1, self._apart(n)
+        opens = [s.opens if alone else f"{name}: {s.opens}" for name, s in sums.items()]
         return Sum(
             " and ".join(dict.fromkeys(sum_.name for sum_ in sums.values())),
-            sum(sum_.entries for sum_ in sums.values()) + 1,
+            sum(sum_.entries for sum_ in sums.values()) + (apart.entries if apart else 0) + 1,
             ring,
             units.pop() if len(units) == 1 else Fraction(1),  # each question has its own
-            "; ".join(s.opens if alone else f"{name}: {s.opens}" for name, s in sums.items()),
+            "; ".join([*opens, apart.opens] if apart else opens),
         )
+
+    def _apart(self, n: int) -> RowsApart | None:
+        """Whose entries stand in the first sum, before that of the veto."""
+        return self.apart if n == 0 else None
 
     def _places(self, n: int) -> Iterator[tuple[int, int, Sum, slice]]:
         """Which computation has which of its sums in which entries of sum n."""
@@ -132,12 +142,19 @@ class Meeting:
             source = _checked(given, list(named.values()))
             shared = {name: c for name, c in named.items() if hasattr(c, "reading")}
             own = [computation.reading for computation in shared.values()]
+            if self.apart is not None and {name for name, _ in self.apart.questions} <= set(names):
+                own.append(self.apart)
             found = read_all(source, [*own, *others(source, names)])
+            if self.apart in own:
+                parts[APART] = found[len(shared)]
             for (name, computation), each in zip(shared.items(), found, strict=False):
                 parts[name] = computation.part(each, source)
             parts |= {name: c.prepare(source) for name, c in named.items() if name not in shared}
-            beside.update(zip(names, found[len(shared) :], strict=False))
-        return {name: parts[name] for name, _ in self.computations}, beside
+            beside.update(zip(names, found[len(own) :], strict=False))
+        if self.apart is not None:  # rows in different files are not compared
+            parts.setdefault(APART, (0,) * len(self.apart.pairs))
+        every = [name for name, _ in self.computations]
+        return {name: parts[name] for name in [*every, *([APART] if self.apart else [])]}, beside
 
     def _by_source(self, rows: Source | Mapping[str, Source]) -> dict[Source, list[str]]:
         found: dict[Source, list[str]] = {}
@@ -165,6 +182,8 @@ class Meeting:
                     refusal.question = name
                     raise
                 whole[:, place] = embedded(own, sum_.ring, ring)
+        if (apart := self._apart(n)) is not None:
+            whole[:, -1 - apart.entries : -1] = ring.from_ints(apart.numbers(parts[APART]))
         return whole
 
     def _check_several(self, known: Known, parts: Parts) -> None:
@@ -213,6 +232,8 @@ class Meeting:
                 own = extracted(total[:, place], sum_.ring, self.sums[n].ring)
                 step = partial(_learned, number, computation, states[at], own)
                 states[at] = _or_failed(step, states[at], name)
+        if (apart := self._apart(n)) is not None:
+            apart.check(self.sums[n].ring.to_signed(total[:, -1 - apart.entries : -1]))
         if self.stages[n] == 0 and self.budget is not None:
             models = [(model, state.known.opened) for _, model, state in self._models(states)]
             check_budget(self.budget(), models)
@@ -227,6 +248,9 @@ class Meeting:
             for check in computation.evidence(state.known, state.sums)
         ]
         counted = any(state.sums for state in known) or None
+        if self.apart is not None:
+            least = self.apart.policy.parties_needed(self.apart.tau)
+            found.append(Check("rows_apart", least, None, counted))
         bits = [Check("bits", float(SHARE), None, counted)] if self.budget is not None else []
         return [Check("range", None, None, counted), *found, *bits]
 

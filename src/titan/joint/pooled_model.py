@@ -15,6 +15,7 @@ from titan.joint.checking import ModelChecks
 from titan.joint.computation import Sum, bits_of
 from titan.joint.equations import Equations, Given, Opened, SecretMoments
 from titan.joint.explanations import Explanation, Item, explain_model
+from titan.leastsquares.dependence import refuse_singular
 from titan.leastsquares.robust import Agreed
 from titan.moments import Collected, Model, Source
 from titan.moments.collecting import CollectMoments
@@ -142,6 +143,8 @@ class PooledModel:
         """Between the sums all parties look at what was opened, before the rest leaves them."""
         before, opened = known.opened, self.equations.learn(n, known.opened, total)
         self.checks.pooled(before, opened)
+        if n == 1 and isinstance(self.equations, Given) and self.needs_full_rank:
+            refuse_singular(self.equations.regressors(opened))
         if self.model is not None and not opened.counts and opened.diagonal and not before.diagonal:
             levels = self.model.level_counts(opened.diagonal, opened.rows or 0)
             self.policy.check_cells(levels)

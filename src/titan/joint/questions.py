@@ -33,14 +33,20 @@ def _model(asked: Asked, columns: Dictionary) -> Model:
 
 
 def _pooled(
-    model: Model, setting: Setting, release: Release, cells: CellCounts | None = None
+    model: Model,
+    setting: Setting,
+    release: Release,
+    cells: CellCounts | None = None,
+    *,
+    squared: bool = False,
 ) -> dict[str, Any]:
     """With sizes given by the dictionary, which must describe every number that is read."""
     known = setting.columns
     made = MadeColumns.of(model, known, setting.policy.precision)
     weights = size_of(model.weights, known) if model.weights else INDICATOR
     assert weights is not None  # noqa: S101 - described, as all that the model reads
-    counted, parties = cells_of(model, known) if cells is None else cells, len(setting.parties)
+    counted = cells_of(model, known, squared=squared) if cells is None else cells
+    parties = len(setting.parties)
     return {
         "equations": Given(model.names, made.sizes, release, weights, counted, parties),
         "tau": setting.tau,
@@ -92,7 +98,7 @@ def regression(asked: Asked, setting: Setting) -> Regression | LinearSystem:
             hint=f"cov_type=HC0, or at least {n + tau + 2} parties",
             rule="clusters",
         )
-    pooled = _pooled(model, setting, "inference")
+    pooled = _pooled(model, setting, "inference", squared=cov_type == "HC0")
     return Regression(**pooled, cov_type=cov_type)
 
 

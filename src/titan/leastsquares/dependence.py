@@ -63,6 +63,12 @@ def rank_error(moments: PooledMoments) -> RankError:
     return RankError(message, columns=found.columns, bits=found.bits, hint=hint)
 
 
+def refuse_singular(moments: PooledMoments) -> None:
+    """RankError where G̃, which is exact, has no inverse."""
+    if singular(moments):
+        raise rank_error(moments)
+
+
 def unproven_residual(moments: PooledMoments, residual: Ball, tiny: Fraction) -> RankError:
     """The error for a residual sum of squares that may be zero, and may be more than `tiny`."""
     message = "the residual sum of squares is not proven positive, nor next to zero"

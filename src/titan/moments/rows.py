@@ -109,6 +109,13 @@ class ModelRows:
         missing = {name: int(mask.sum()) for name, mask in gaps.items()}
         return readings, incomplete, Count(block.rows, int((~incomplete).sum()), missing)
 
+    def used(self, block: Block) -> Mask:
+        """The rows without gaps, but for those of weight 0, which are in no sum."""
+        readings, incomplete, _ = self.readings(block)
+        if (weights := self.model.weights) is not None:
+            return np.asarray(~incomplete & (readings.numbers[weights].numbers != 0), bool)
+        return ~incomplete
+
     def batch(self, block: Block) -> tuple[Batch | None, Count]:
         """The exact columns of the rows that are used; None where gaps refuse the whole source."""
         readings, incomplete, count = self.readings(block)

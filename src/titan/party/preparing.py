@@ -85,7 +85,7 @@ def prepare(
 
     parts, found = study.meeting.prepare_beside(rows, digests)
     own = {name: rows for rows in found.values() for name in rows.used}
-    entries = [_entry(study, run, name, own[name]) for name in parts]
+    entries = [_entry(study, run, each.name, own[each.name]) for each in study.questions]
     models = earlier_models(asked, {entry.model for entry in entries}, key)
     return {name: _with_earlier(study, part, models) for name, part in parts.items()}, entries
 

@@ -49,6 +49,15 @@ class _Child:
     def pipes(self) -> list[IO[bytes]]:
         return [pipe for pipe in (self.process.stdout, self.process.stderr) if pipe is not None]
 
+    @property
+    def answered(self) -> bool:
+        """Whether some of its questions have an answer, though others have none."""
+        try:
+            questions = json.loads(self.out)["questions"]
+            return any("error" not in answer for answer in questions.values())
+        except (ValueError, TypeError, KeyError):
+            return False
+
     def hear(self, data: bytes, progress: Progress | None) -> None:
         """Take in a piece of stderr; a line may come in several."""
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -121,7 +130,7 @@ def _listen(children: Sequence[_Child], progress: Progress | None) -> None:
 def _closed(child: _Child) -> bool:
     """Whether it ended because of another one; a failure of its own is raised."""
     child.open_pipes -= 1
-    if child.open_pipes or not child.process.wait():
+    if child.open_pipes or not child.process.wait() or child.answered:
         return False
     said = [line for line in child.lines if line.startswith(_ERROR)]
     if not any(DOES_NOT_TAKE_PART in line or VETO in line for line in said):

@@ -102,6 +102,7 @@ class RunToAnswer:
                 self._forget()
                 late = await stay(engine, durable, self._wait)
             else:
+                self._count_veto()  # before anything else: who dies now has seen it
                 await stay(engine, durable, min(self._wait, _STOPPED))
         if results is None:  # why not is raised when this party has left in good order
             stopped = session.stopped or self._disbelieved
@@ -149,14 +150,15 @@ class RunToAnswer:
         """No restart would get any further. What others may still need is served as it is."""
         refused = self._at_home(error)
         self._write_evidence(refused if isinstance(refused, ReleaseError) else None)
-        if isinstance(error, VetoError) and self.party.ledger.exists():
-            with Ledger.open(self.party.ledger) as ledger:
-                ledger.mark_vetoed(
-                    self.party.study.digest, self.party.choices.run, kept=self._kept_columns
-                )
         kept = self._encoded(dict.fromkeys(self._names, error))
         self.party.write_files(self.journal.finish(kept, b""))
         self._forget()
+
+    def _count_veto(self) -> None:
+        study, run = self.party.study, self.party.choices.run
+        if isinstance(self._session.stopped, VetoError) and self.party.ledger.exists():
+            with Ledger.open(self.party.ledger) as ledger:
+                ledger.mark_vetoed(study.digest, run, kept=self._kept_columns)
 
     @property
     def _kept_columns(self) -> bool:

@@ -155,6 +155,14 @@ class CellCounts:
     """Rows of weight 0 are in no sum, so that they are in no cell."""
     weightless: bool = False
     """They are counted apart, in as many cells: sums without weights have them."""
+    told: tuple[tuple[str, int], ...] = ()
+    """Of a number with few values: the most that sums can tell apart."""
+    pairs: int = 0
+    """So many of the last in `held` are summed over by the margins alone: of these the cells count
+    that margins tell, since others are empty."""
+    varying: tuple[tuple[str, Fraction, Fraction], ...] = ()
+    """Numbers of many values, each with its range's low end and step: in how many parties' rows
+    they vary. One that is the same in all rows of a party says whose they are."""
 
     @cached_property
     def of_rows(self) -> int:
@@ -169,7 +177,9 @@ class CellCounts:
     @cached_property
     def of_parties(self) -> int:
         """How many count parties: off coarser grids, and then in cells."""
-        return len(self.digits) + sum(prod(table.shape) for table in self.held)
+        held = sum(prod(table.shape) for table in self.held)
+        held = held * (1 + self.weightless) + self.weightless
+        return len(self.digits) + held + len(self.varying)
 
     def count(self, readings: Readings) -> Counts:
         """The rows, of some rows; counts of several blocks add up."""
@@ -181,7 +191,21 @@ class CellCounts:
         if self.weightless:
             tables += [np.array([apart.rows]), *(table.count(apart) for table in self.tables)]
         digits = np.array(list(self._off_grids(readings)), np.int64)
-        return np.concatenate([[rows], *tables, digits]).astype(np.int64)
+        counts = np.concatenate([[rows], *tables, digits]).astype(np.int64)
+        moments = np.array(list(self._moments(readings)), object)
+        return np.concatenate([counts, moments]) if self.varying else counts
+
+    def _moments(self, readings: Readings) -> Iterator[int]:
+        """Σn and Σn² of a number's steps above its low end: its owner's alone."""
+        for name, low, step in self.varying:
+            column = as_integers(readings.numbers[name])
+            numbers, unit = column.numbers, column.unit / step
+            if readings.rows and int(abs(numbers).max()) ** 2 * readings.rows >= _LIMIT:
+                numbers = numbers.astype(object)
+            first, second = int(numbers.sum()) * unit, int((numbers * numbers).sum()) * unit**2
+            start = low / step
+            yield int(first - readings.rows * start)
+            yield int(second - 2 * first * start + readings.rows * start**2)
 
     def _off_grids(self, readings: Readings) -> Iterator[int]:
         for name, digits in groupby(self.digits, lambda each: each.column):
@@ -190,16 +214,44 @@ class CellCounts:
 
     def of_party(self, counts: Sequence[int]) -> list[int]:
         """What a party enters: the counts of all its rows, and of itself where it has some."""
-        rows = [int(n) for n in counts]
-        return [*rows, *(int(n > 0) for n in self._where_parties_count(rows))]
+        every = [int(n) for n in counts]
+        rows, moments = every[: self.of_rows], every[self.of_rows :]
+        used = rows[0] - (rows[self.after_tables] if self.weightless else 0)
+        varies = [used * b != a * a for a, b in zip(moments[::2], moments[1::2], strict=True)]
+        return [*rows, *(int(n > 0) for n in self._where_parties_count(rows)), *map(int, varies)]
 
     def _where_parties_count(self, counts: Sequence[int]) -> Iterator[int]:
         """The rows wherever parties are counted too."""
         yield from counts[self.of_rows - len(self.digits) : self.of_rows]
-        grids = list(self.grids(counts, 1))
+        for _, grid in self._held_rows(counts):
+            yield from map(int, grid.ravel())
+
+    def _held_rows(self, counts: Sequence[int]) -> Iterator[tuple[list[str], Codes]]:
+        """The cells in which parties are counted, table by table: their names and rows."""
+        yield from self._margins(counts, 1)
+        if self.weightless:
+            none, start = f"{self.weights} = 0", self.after_tables
+            yield [none], np.array(counts[start : start + 1], object)
+            for names, grid in self._margins(counts, start + 1):
+                yield [f"{name}, {none}" for name in names], grid
+
+    def _margins(self, counts: Sequence[int], start: int) -> Iterator[tuple[list[str], Codes]]:
+        grids = list(self.grids(counts, start))
         for wanted in self.held:
-            table, grid = next(pair for pair in grids if set(wanted.cuts) <= set(pair[0].cuts))
-            yield from map(int, table.margin(grid, wanted.cuts).ravel())
+            table, grid = grids[self.holding(wanted.cuts)]
+            yield list(wanted.names()), table.margin(grid, wanted.cuts)
+
+    def holding(self, cuts: Sequence[Cut]) -> int:
+        """Which table, the first, has all of these cuts."""
+        return min(set.intersection(*(self._tables_of[cut] for cut in cuts)))
+
+    @cached_property
+    def _tables_of(self) -> dict[Cut, set[int]]:
+        found: dict[Cut, set[int]] = {}
+        for at, table in enumerate(self.tables):
+            for cut in table.cuts:
+                found.setdefault(cut, set()).add(at)
+        return found
 
     def cells(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be small: its name and its rows."""
@@ -232,17 +284,36 @@ class CellCounts:
 
     def possible(self, counts: Sequence[int], parties: int) -> bool:
         """Whether rows can have these counts, where every table holds all of them."""
-        rows, pairs = (
-            counts[0],
-            zip(self._where_parties_count(counts), counts[self.of_rows :], strict=True),
-        )
+        rows = counts[0]
+        pairs = zip(self._where_parties_count(counts), counts[self.of_rows :], strict=False)
         fits = all(n <= rows and (n > 0) <= who <= min(n, parties) for n, who in pairs)
-        return min(counts) >= 0 and fits
+        return min(counts) >= 0 and fits and all(n <= parties for _, n in self.spread(counts))
+
+    def spread(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """The numbers of many values, and in how many parties' rows each varies."""
+        names = [name for name, _, _ in self.varying]
+        yield from zip(names, counts[len(counts) - len(names) :], strict=True)
 
     def parties(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Every cell that must not be that of few parties, and how many have rows there."""
-        names = (name for table in self.held for name in table.names())
-        yield from zip(names, counts[self.of_rows + len(self.digits) :], strict=True)
+        parties = iter(counts[self.of_rows + len(self.digits) :])
+        held = [(table, at >= len(self.held) - self.pairs) for at, table in enumerate(self.held)]
+        tables = [*held, *[(Table(()), False)] * self.weightless, *held * self.weightless]
+        for (table, margins), (names, rows) in zip(tables, self._held_rows(counts), strict=True):
+            found = list(zip(names, parties, strict=False))
+            if margins:
+                yield from (found[at] for at in _told_by_margins(rows))
+            elif self._apart(table, rows):
+                yield from found
+
+    def _apart(self, table: Table, rows: Codes) -> bool:
+        """Whether sums can tell the values that occur apart."""
+        most, axes = dict(self.told), range(len(table.cuts))
+        for axis, cut in enumerate(table.cuts):
+            there = rows.sum(axis=tuple(each for each in axes if each != axis))
+            if cut.category is None and np.count_nonzero(there) > most.get(cut.column, 2):
+                return False
+        return True
 
     def off_grids(self, counts: Sequence[int]) -> Iterator[tuple[str, int]]:
         """The coarser grids, and how many parties have rows off each."""
@@ -271,7 +342,25 @@ class CellCounts:
         if self.digits:
             names = ", ".join(dict.fromkeys(each.column for each in self.digits))
             said.append(f"the rows and parties off coarser grids of {names}")
+        if self.varying:
+            names = ", ".join(name for name, _, _ in self.varying)
+            said.append(f"in how many parties' rows {names} are not all the same")
         return "; ".join(said)
+
+
+def _told_by_margins(rows: Codes) -> list[int]:
+    """The cells of a table of two cuts that its margins tell, given which cells are empty.
+
+    Cells are edges between levels, margins add up the edges at a level: they tell an edge if it is
+    a bridge. Its leverage is 1 then, and else less by one over the levels at least.
+    """
+    one, other = np.nonzero(rows)
+    levels = sum(rows.shape)
+    ends = np.zeros((len(one), levels))
+    ends[np.arange(len(one)), one] = ends[np.arange(len(one)), rows.shape[0] + other] = 1
+    leverage = np.einsum("ij,ij->i", ends @ np.linalg.pinv(ends.T @ ends, hermitian=True), ends)
+    bridges = leverage > 1 - 0.5 / levels
+    return [int(at) for at in np.ravel_multi_index((one[bridges], other[bridges]), rows.shape)]
 
 
 ROWS_ALONE = CellCounts()

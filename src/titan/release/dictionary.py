@@ -203,7 +203,8 @@ class Dictionary(Mapping[str, Column]):
             if column is None:
                 raise InputError(
                     f"the data dictionary does not say what {name!r} is",
-                    hint=f"a number: --range {name}=0:120 --step {name}=1; 0 or 1: --flag {name}",
+                    hint=f"a number: --range {name}=0:120 --step {name}=1; 0 or 1: --flag {name}; "
+                    f"a category: --levels {name}=a,b",
                 )
             if isinstance(column, Number) and column.step is None:
                 raise InputError(

@@ -7,8 +7,10 @@ tables    of every two cuts, of those of a term, each with an outcome that is it
 digits    for a number with more values the rows off each coarser grid, of 2, 5 or 10 steps (and
           20, 50, 100, … of a fine one), and how many parties have such rows: their last digits
           stand in nobody else's sums
-held      for the cells that a term's own columns sum over: how many parties have rows there.
-          Where only two do, each could take its own from the sum and see the other's
+held      for the cells that a term's columns sum over, or those of two terms where numbers or
+          weights are in the product: how many parties have rows there. Where only two do, each
+          could take its own from the sum and see the other's. Those of a number with few values
+          too, if sums can tell its values apart
 """
 
 # Rule 1: which cells there are follows from the study alone, not from anybody's rows.
@@ -18,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from math import prod
 
 from titan.decimals import decimal_text
@@ -26,7 +28,7 @@ from titan.errors import InputError
 from titan.moments.expressions import Name
 from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
-from titan.moments.terms import Polynomial
+from titan.moments.terms import Factor, Polynomial, Term
 from titan.release.cells import CellCounts, Cut, Digits, Table
 from titan.release.dictionary import Column, Flag, Number
 
@@ -40,50 +42,59 @@ _MOST_CELLS = 50_000
 _TWO = 2
 
 
-def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
-    """The tables that the model's sums tell apart, and the digits of its numbers."""
+def cells_of(model: Model, columns: Mapping[str, Column], *, squared: bool = False) -> CellCounts:
+    """The tables that the model's sums tell apart, and the digits of its numbers.
+
+    With `squared` residuals their squares are summed too, wherever two columns meet.
+    """
     made = {name for name in model.number_columns if _is_made(name, model)}
     few = {name: cut_of_number(name, columns, made) for name in model.number_columns}
     numbers = {name: cut for name, cut in few.items() if cut is not None}
     cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
     outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
-    sets: list[tuple[Cut, ...]] = []
-    held: list[tuple[Cut, ...]] = []
-    for term in model.terms:
-        found = [
-            cut
-            for factor in term
-            for cut in (
-                [_of_levels(factor)]
-                if isinstance(factor, Levels)
-                else [cuts[name] for name in factor.columns_needed() if name in cuts]
-            )
-        ]
-        sets.append(tuple(dict.fromkeys(found)))
-        numeric = any(
-            not isinstance(f, Levels) and set(f.columns_needed()) - set(cuts) for f in term
-        )
-        held.append((*sets[-1], *(cut for cut in outcome if numeric and cut not in sets[-1])))
-    held += [(cut,) for cut in outcome]
+    parts = [_cut(term, cuts) for term in (*model.terms, (model.response,))]
+    sets = [own for own, _ in parts[:-1]]
+    weighted = squared or (model.weights is not None and model.weights not in cuts)
+    met = [
+        tuple(dict.fromkeys(one + other))
+        for (one, numeric), (other, also) in combinations_with_replacement(parts, 2)
+        if weighted or numeric or also
+    ]
+    held = [*sets, *met, *((cut,) for cut in outcome)]
+    sets += met
     if model.weights in numbers:
         sets.append((numbers[model.weights],))
     singles = list(dict.fromkeys(cut for each in sets for cut in each))
+    held_few: list[tuple[Cut, ...]] = []
     for term in [*model.terms, (model.response,)]:
         read = [numbers[n] for factor in term for n in factor.columns_needed() if n in numbers]
         several = tuple(dict.fromkeys(read))
         if prod(len(cut.labels) for cut in several) <= FEW * FEW:
             sets.append(several)
+            held_few.append(several)
     sets += [*combinations(singles, 2), *((cut,) for cut in singles), ()]
     sets += [(cut,) for cut in numbers.values() if cut not in cuts.values()]
+    held = _largest(held)
+    pairs = [
+        pair
+        for pair in combinations(singles, 2)
+        if (weighted or any(numeric for _, numeric in parts))
+        and not any(set(pair) <= set(each) for each in held if len(each) > 1)
+    ]
+    told = [(n, _told(n, model, numbers, weighted)) for n in numbers if n not in cuts]
+    held_few = [each for each in held_few if not set(each) <= set(cuts.values())]
     tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
     digits = [each for name in model.number_columns for each in digits_of(name, columns)]
     weightless = model.weights is not None and _can_be_0(columns.get(model.weights))
     counts = CellCounts(
         tuple(map(Table, tables)),
         tuple(digits),
-        tuple(map(Table, _largest(held))),
+        tuple(map(Table, (*held, *_largest(held_few), *pairs))),
         model.weights,
         weightless,
+        tuple(told),
+        len(pairs),
+        tuple(_varying(model, columns, numbers)),
     )
     if counts.of_rows > _MOST_CELLS:
         raise InputError(
@@ -91,6 +102,38 @@ def cells_of(model: Model, columns: Mapping[str, Column]) -> CellCounts:
             hint=f"at most {_MOST_CELLS}: use fewer categories, or fewer levels",
         )
     return counts
+
+
+def _cut(term: Term, cuts: Mapping[str, Cut]) -> tuple[tuple[Cut, ...], bool]:
+    """What divides the rows of a term, and whether it has numbers that do not."""
+    found, numeric = list[Cut](), False
+    for factor in term:
+        if isinstance(factor, Levels):
+            found.append(_of_levels(factor))
+        else:
+            found += [cuts[name] for name in factor.columns_needed() if name in cuts]
+            numeric |= not set(factor.columns_needed()) <= set(cuts)
+    return tuple(dict.fromkeys(found)), numeric
+
+
+def _told(name: str, model: Model, numbers: Collection[str], weighted: bool) -> int:
+    """So many values of a number at most can be told apart by the sums of its functions."""
+    found, twice = dict[Factor, int](), weighted
+    for term in [*model.terms, (model.response,)]:
+        own = [f for f in term if not isinstance(f, Levels) and name in f.columns_needed()]
+        found |= {f: f.degree if isinstance(f, Polynomial) else 1 for f in own}
+        twice |= bool(own) and any(not set(f.columns_needed()) <= set(numbers) for f in term)
+    return 1 + sum(found.values()) * (2 if twice else 1)
+
+
+def _varying(
+    model: Model, columns: Mapping[str, Column], numbers: Collection[str]
+) -> Iterator[tuple[str, Fraction, Fraction]]:
+    for name in model.number_columns:
+        column = columns.get(name)
+        counted = name in numbers or name == model.weights
+        if isinstance(column, Number) and column.step is not None and not counted:
+            yield name, column.low, column.step
 
 
 def _of_levels(category: Levels) -> Cut:

@@ -174,6 +174,24 @@ class Policy:
         for cell, parties in cells:
             self._check_parties(f"{cell} holds", parties, least, _SITE, "cell_parties", cell)
 
+    def check_rows_apart(self, one: str, other: str, parties: int, tau: int) -> None:
+        """Between the sums: refuse rows of few parties that are the difference of two answers."""
+        what, least = f"rows that {one} uses and {other} leaves out are", self.parties_needed(tau)
+        advice = "fill the gaps, or ask both of the same columns"
+        cell = f"{one} without {other}"
+        self._check_parties(what, parties, least, advice, "cell_parties", cell)
+
+    def check_varies(self, columns: Iterable[tuple[str, int]], tau: int) -> None:
+        """Between the sums: refuse a number that is the same in all rows of most parties."""
+        least = self.parties_needed(tau)
+        for column, parties in columns:
+            found = (
+                f"{column} varies within the rows of {counted(parties, 'party', 'parties')} only"
+            )
+            needed = f"where at least {least} are needed: it says whose rows they are"
+            few = self.rows_per_cell > 0 and parties < least
+            self._refuse(few, f"{found}, {needed}", _SITE, "cell_parties", column)
+
     def parties_needed(self, tau: int) -> int:
         """The fewest with rows in a cell: without those who are curious, two are left."""
         return tau + 2 if self.parties_per_cell is None else self.parties_per_cell

@@ -69,7 +69,7 @@ class SentCounts:
     def _told(self, counts: Sequence[int], start: int) -> Iterator[int]:
         grids = list(self.cells.grids(counts, start))
         for cuts in self._margins.values():
-            table, grid = next(pair for pair in grids if set(cuts) <= set(pair[0].cuts))
+            table, grid = grids[self.cells.holding(cuts)]
             yield from table.margin(grid, cuts)[(slice(1, None),) * len(cuts)].ravel().tolist()
 
     # -- and back -------------------------------------------------------------------------------

@@ -278,9 +278,10 @@ def read_before(entry: Entry, earlier: Sequence[Earlier]) -> list[frozenset[str]
         names = source._names(at)
         read = frozenset(here for _, here in names if here in entry.columns)
         if read and len(names) == len(each.columns):
-            own, before = entry.own.over(dict(names))[entry.used], each.digests()
-            common = int(np.isin(own, before).sum())
-            read = read if 0 < min(len(own), len(before)) <= 2 * common else frozenset()
+            own, before = entry.own.over(dict(names)), each.digests()  # whatever a gap leaves out
+            fewer = min(int(entry.used.sum()), len(before))
+            common = int(np.isin(before, own).sum())
+            read = read if 0 < fewer <= 2 * common else frozenset()
         elif read:
             parts, today = each.parts(), source._here
             near = (h for n, h in names if h in read and change(parts[n], today[h]) < entry.minimum)

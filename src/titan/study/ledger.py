@@ -315,12 +315,9 @@ class Ledger(Database):
         Whoever states ranges could else find the largest value, one veto after the other.
         """
         with self.batch():
-            found = self._all(
-                "SELECT study, run, columns FROM refusals WHERE NOT (study = ? AND run = ?)",
-                study, run,
-            )  # fmt: skip
+            found = [(each[:2], each[2]) for each in self.refusals() if each[:2] != (study, run)]
             sets = {name: sorted(columns) for name, (_, columns) in asked.items()}
-            vetoes = of_refusals([((of, n), json.loads(each)) for of, n, each in found], sets)
+            vetoes = of_refusals(found, sets)
             vetoes.check({name: words for name, (words, _) in asked.items()}, hint=_MEND)
             for own in sets.values():
                 self._do("INSERT OR IGNORE INTO refusals VALUES (?, ?, ?)", study, run, _json(own))
@@ -328,8 +325,12 @@ class Ledger(Database):
 
     def refused(self, study: str, run: int) -> bool:
         """Whether this party's rows could not be used in a run, which it vetoed."""
-        found = self._one("SELECT 1 FROM refusals WHERE study = ? AND run = ?", study, run)
-        return found is not None
+        return any(each[:2] == (study, run) for each in self.refusals())
+
+    def refusals(self) -> list[tuple[str, int, list[str]]]:
+        """Study, run and columns of every question that rows here could not be used for."""
+        found = self._all("SELECT study, run, columns FROM refusals ORDER BY rowid")
+        return [(study, run, json.loads(columns)) for study, run, columns in found]
 
     def withdraw(self, study: str, run: int, nonce: bytes) -> None:
         """Forget a run of which the journal with this nonce proves that nothing left."""

@@ -15,7 +15,7 @@ import hashlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -28,6 +28,7 @@ from titan.joint import SumSettings
 from titan.joint.kinds import Question, Setting, kind_named
 from titan.joint.meeting import Meeting
 from titan.joint.pooled_model import PooledModel
+from titan.joint.rows_apart import RowsApart
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.protocol import MaskMode, Plan, RecoveryName
@@ -212,8 +213,10 @@ class Study:
         for at, question in enumerate(self.questions, 1):
             with _named(f"questions[{at}]"):
                 computations.append((question.name, question.computation(self.setting)))
-        limited = self.min_cell > 0
-        meeting = Meeting(tuple(computations), (lambda: self.budget) if limited else None)
+        meeting = Meeting(tuple(computations))
+        if self.min_cell > 0:
+            apart = RowsApart.of(computations)
+            meeting = replace(meeting, budget=lambda: self.budget, apart=apart)
         if len(meeting.sums) > MOST_SUMS:
             raise InputError(
                 f"questions: {len(meeting.sums)} sums, one after another",

@@ -161,7 +161,9 @@ def learned(study: Study) -> tuple[Item, ...]:
     ]
     others = "party" if len(study.parties) == 2 else f"{len(study.parties) - 1} parties"
     own = f"by subtracting its own part: the same sums over the other {others} together"
-    return (*of_questions, Item("others", 0, own))
+    apart = study.meeting.apart
+    between = [] if apart is None else [Item("rows apart", apart.entries, apart.opens)]
+    return (*of_questions, *between, Item("others", 0, own))
 
 
 def _hidden(study: Study) -> str:

@@ -172,7 +172,7 @@ class DigestRows(Reading[_Part, OwnRows]):
                 finer += other * self.key.factor(name)
         whole = np.ones(rows.rows, bool)
         used = {
-            name: (whole if model is None else _used(model, rows),)
+            name: (whole if model is None else model.used(rows),)
             for name, model in self.questions.items()
         }
         total = digests.rows([np.stack([finer, finer], axis=1)])[:, 0].sum()
@@ -182,14 +182,6 @@ class DigestRows(Reading[_Part, OwnRows]):
         cells = {name: np.concatenate(c) for name, c in whole.cells.items() if c is not None}
         used = {name: np.concatenate(rows) for name, rows in whole.used.items()}
         return OwnRows(self.key, cells, used, whole.finer)
-
-
-def _used(model: ModelRows, rows: Block) -> Mask:
-    """The rows without gaps, but for those of weight 0, which are in no sum."""
-    readings, incomplete, _ = model.readings(rows)
-    if (weights := model.model.weights) is not None:
-        return np.asarray(~incomplete & (readings.numbers[weights].numbers != 0), bool)
-    return ~incomplete
 
 
 def _values(cells: Cells, kind: Content, digests: CellDigests) -> Words | None:
