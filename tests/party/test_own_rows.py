@@ -270,7 +270,8 @@ def test_a_level_that_all_own_rows_have() -> None:
     notes = found(sex=lambda at: "m").notes
     assert notes == (
         "all your rows have sex = m: if no other party has that level, the counts tell how many "
-        "rows you have",
+        "rows you have; one that fewer than 3 parties have is refused, once all have seen the "
+        "counts",
     )
     both = study(questions=(regression(FORMULA), DESCRIBE), columns=COLUMNS)
     assert found(both, sex=lambda at: "m").notes == notes, "once"
@@ -280,7 +281,27 @@ def test_a_level_that_all_own_rows_have() -> None:
         columns=Dictionary.of({**COLUMNS, "w": Number.read("0", "9", "1")}),
     )
     own = look(weighted, table(sex=lambda at: "f" if at == 3 else "m", w=one(3, 0)))
-    assert own.notes == notes, "but for rows that are in no sum"
+    assert own.notes[:1] == notes, "but for rows that are in no sum"
+    assert ["w = 0 in 1 row" in note for note in own.notes[1:]] == [True]
+
+
+def test_a_level_that_few_own_rows_have() -> None:
+    """With pooled cells its count is opened before anything is refused."""
+    notes = found(sex=one(3, "m", "f")).notes
+    assert notes == (
+        "your rows have sex = m in 1 row: with fewer than 3 in all, the study is refused, and all "
+        "will have seen that count",
+    )
+    both = study(questions=(regression(FORMULA), DESCRIBE), columns=COLUMNS)
+    assert [note for note in found(both, sex=one(3, "m", "f")).notes if "sex" in note] == [*notes]
+    crossed = study(formula="y ~ sex * died", columns=COLUMNS)
+    own = found(crossed, sex=lambda at: "m" if at < 2 else "f")
+    assert [note.partition(":")[0] for note in own.notes] == ["your rows have sex = m in 2 rows"]
+    levels = tuple(f"l{at}" for at in range(24))
+    many = study(formula="y ~ age + z", columns=Dictionary.of({**COLUMNS, "z": Category(levels)}))
+    own = look(many, table(z=lambda at: levels[at]))
+    assert len(own.notes) == 9
+    assert own.notes[-1].startswith("and so with 16 more cells")
 
 
 # -- taking part --------------------------------------------------------------------------------
