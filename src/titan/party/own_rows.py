@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from titan.errors import DataError, ReleaseError, TitanError
@@ -25,8 +25,8 @@ from titan.joint.pooled_model import PooledModel, RowsPart
 from titan.moments import Source
 from titan.moments.reading import read_all
 from titan.moments.rows import ModelRows
-from titan.party.preparing import check_columns, rows_for
-from titan.party.wrong_cells import LookAtCells, Wanted
+from titan.party.preparing import check_columns, hints_in_study, rows_for
+from titan.party.wrong_cells import Finding, LookAtCells, Wanted, mistake
 from titan.release.policy import counted
 from titan.study.manifest import Study
 
@@ -45,6 +45,8 @@ class RowsOf:
     question: str
     rows: int
     used: int
+    refused: bool = False
+    """Whether rows with gaps refuse the whole file: then none is dropped."""
 
     @property
     def dropped(self) -> int:
@@ -264,7 +266,10 @@ def _wrong(study: Study, rows: Rows, error: TitanError) -> OwnRows:
     for source, names in by_source.items():
         found, of_source = _in_source(study, source, names)
         errors, counted = [*errors, *found], [*counted, *of_source]
+    for each in errors:
+        each.hint = "; ".join(hints_in_study(each, study))
     if not any(_same(each, error) for each in errors):
+        error.hint = "; ".join(hints_in_study(error, study))
         errors.insert(0, error)
     return OwnRows(tuple(counted), errors=_distinct(errors), first=error)
 
@@ -288,25 +293,33 @@ def _in_source(
         seen = read_all(source, list(looks.values()))
     except TitanError:  # there are no rows, or no lines of cells: that was met first
         return errors, counted
-    outside: dict[str, tuple[int, str]] = {}
+    unreadable: dict[tuple[str, str], Finding] = {}
+    outside: dict[str, Finding] = {}
+    of_all = list[TitanError]()
     for (name, each), found in zip(looks.items(), seen, strict=True):
         question: Any = study.meeting.computation(name)
-        counted.append(RowsOf(name, found.count.rows, found.count.used))
-        errors += each.mistakes(found, source.label)
+        refused = each.wanted.missing == "refuse"
+        counted.append(RowsOf(name, found.count.rows, found.count.used, refused))
+        of_all += each.gaps(found, source.label)
+        unreadable |= found.unreadable
         for column, there in found.outside.items():
-            outside[column] = max(there, outside.get(column, there), key=itemgetter(0))
+            outside[column] = max(there, outside.get(column, there), key=attrgetter("count"))
         try:
             question.policy.check_own(found.count.used, source.label)
         except ReleaseError as refusal:
-            errors.append(refusal)
-    errors += [study.columns.refusal(column, at, n) for column, (n, at) in outside.items()]
-    return errors, counted
+            of_all.append(refusal)
+    by_row: list[tuple[int, TitanError]] = [
+        *((each.at, mistake(column, each)) for (column, _), each in unreadable.items()),
+        *((f.at, study.columns.refusal(c, f.first, f.count)) for c, f in outside.items()),
+    ]
+    in_order = [error for _, error in sorted(by_row, key=itemgetter(0))]
+    return [*errors, *in_order, *of_all], counted
 
 
 def _same(one: TitanError, other: TitanError) -> bool:
     if isinstance(one, ReleaseError) and isinstance(other, ReleaseError):
         return (one.rule, one.cell) == (other.rule, other.cell)
-    return one.message == other.message
+    return one.message.startswith(other.message)  # which does not say how many there are
 
 
 def _distinct(errors: Iterable[TitanError]) -> tuple[TitanError, ...]:
