@@ -101,6 +101,20 @@ def test_what_is_said_goes_before_what_the_rows_have(place: Path) -> None:
     assert "rows.csv has values outside the range of age" in titan(*narrow, cwd=place).stderr
 
 
+def test_a_column_that_the_file_does_not_have_is_refused(place: Path) -> None:
+    new = ["study", "new", *CARDS, "--like", "rows.csv", "--tau", 1, "--out", "study.toml"]
+    done = titan(*new, "--formula", "y ~ agee + C(sex)", *RANGES, cwd=place)
+    assert done.returncode == 1
+    assert 'rows.csv has no column "agee"' in done.stderr
+    assert 'did you mean "age"?' in " ".join(done.stderr.split())
+    assert "--range agee" not in done.stderr
+    done = titan(*new, "--formula", "y ~ age + Sex", *RANGES[:4], cwd=place)
+    assert 'did you mean "sex"?' in " ".join(done.stderr.split())
+    said = ["--range", "bmi=10:60", "--step", "bmi=1"]
+    done = titan(*new, "--formula", "y ~ age + bmi", *RANGES[:4], *said, cwd=place)
+    assert "no column" not in done.stderr, "others may have what is described"
+
+
 def test_names_of_patients_do_not_become_levels(place: Path) -> None:
     names = "".join(f"patient {at},{at}\n" for at in range(51))
     (place / "rows.csv").write_text(f"who,age\n{names}")
@@ -150,7 +164,7 @@ def test_the_conditions_of_release_can_be_typed(place: Path) -> None:
         (["--precision", "9" * 5000], "is not a number of bits", "--precision exact"),
         (["--levels", "sex=f,m,f"], "--levels sex=f,m,f: two of its levels are 'f'", "different"),
         (["--levels", "ward=3,10,3.0"], "two of its levels are '3'", "different numbers"),
-        (["--ask", "regression: y ~ hat"], "does not say what 'hat' is", "--range hat=0:120"),
+        (["--ask", "regression: y ~ hat"], 'rows.csv has no column "hat"', "there are"),
         (["--ask", "regression: age ~ log(y)"], "does not exist", "give 'y' a narrower range"),
         (["--ask", 'regression: y ~ C(died, levels=["a", "b"])'], "which is a flag", "describe it"),
         (["--ask", "solve: sex, age; response=y"], "a category in the dictionary", ""),

@@ -32,10 +32,13 @@ def columns_like(
     """The rows' columns in their order, and what those are that questions read."""
     from titan.moments import open_source
     from titan.release import Number
-    from titan.study.asking import drafted, read_columns
+    from titan.study.asking import columns_in_formula, drafted, read_columns
 
     source = open_source(file)
     plain = read_columns(levels=asked.levels or [], flags=asked.flag or [])
+    described = {*plain, *_names(asked.range_ or [])}
+    for question in questions:
+        source.check([c for c in columns_in_formula(question, plain) if c not in described])
     found = drafted(source, questions, plain)
     _refuse_many_levels(file, found)
     numbers = {name: column for name, column in found.items() if isinstance(column, Number)}

@@ -205,12 +205,22 @@ def numbers_named(
     question: Question, names: Sequence[str], said: Mapping[str, Column]
 ) -> Sequence[str]:
     """The data's columns that the formula of a question reads as numbers."""
+    model = _model(question, said)
+    return [] if model is None else [name for name in model.number_columns if name in names]
+
+
+def columns_in_formula(question: Question, said: Mapping[str, Column]) -> Sequence[str]:
+    """All that its formula reads, where it has one."""
+    model = _model(question, said)
+    return () if model is None else model.columns_needed
+
+
+def _model(question: Question, said: Mapping[str, Column]) -> Model | None:
     options: dict[str, Any] = question.options
     if "formula" not in options:
-        return []
+        return None
     levels = dict.fromkeys(categories_named(question), _ANY) | Dictionary.of(said).levels()
-    model = Model(options["formula"], weights=options.get("weights"), levels=levels)
-    return [name for name in model.number_columns if name in names]
+    return Model(options["formula"], weights=options.get("weights"), levels=levels)
 
 
 def categories_named(question: Question) -> list[str]:
