@@ -155,10 +155,11 @@ def check(
         answer["own_rows"] = own and {"party": as_, **checked_rows.as_dict(own)}
 
     def as_text() -> None:
-        _print(report, told)
-        if own is not None:
+        show_lowered(report.facts["lowered"])
+        if own is not None:  # what was asked for, before what is the same for all
             checked_rows.show_counts(own)
             checked_rows.show_outcome(own, str(as_))
+        _print(report, told)
 
     give(answer, as_text, json=json)
     _refuse_problems(report)
@@ -257,7 +258,6 @@ _COUNTED = (
 
 def _print(report: Report, shares: Sequence[Mapping[str, Any]]) -> None:
     facts, sent, received = report.facts, report.facts["bytes_sent"], report.facts["bytes_received"]
-    show_lowered(facts["lowered"])
     print(facts["title"])
     show_pairs([(name, cell(value)) for name, value in _overview(facts).items()])
     for party in facts["parties"]:
