@@ -114,6 +114,9 @@ def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) ->
 # -- columns ----------------------------------------------------------------------------------
 
 
+NOT_A_RANGE = "not a range"
+
+
 def read_columns(
     *,
     ranges: Iterable[str] = (),
@@ -159,7 +162,7 @@ def _number(text: str, steps: Mapping[str, str], units: Mapping[str, str]) -> tu
     name, equals, ends = text.rpartition("=")
     low, colon, high = ends.partition(":")
     if not (name and equals and colon):
-        raise InputError("not a range", hint="write it as age=0:120")
+        raise InputError(NOT_A_RANGE, hint="write it as age=0:120")
     return name, Number.read(low, high, steps.get(name), units.get(name, ""))
 
 
