@@ -190,6 +190,11 @@ def sheet(
     from titan.study.preflight import shares
 
     refuse_inputs(out, [file])
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            f"--out {out} does not end in .html, and the sheet is a page of HTML",
+            hint="--out sheet.html; a browser prints it, also as PDF",
+        )
     study = Study.load(file)
     report = _report(study)
     _refuse_problems(report)  # nobody could join it
@@ -294,11 +299,14 @@ def _print_learned(report: Report) -> None:
 
 
 def _opened(opened: Mapping[str, Any]) -> str:
+    from titan.study.preflight import MORE_THAN_ROWS
+
     held = opened["rows_bits"]
     of = "" if held is None else f", where the rows themselves have {held}"
+    more = f"; {MORE_THAN_ROWS}" if held is not None and opened["bits"] > held else ""
     return (
         f"in all {opened['numbers']} numbers of {opened['bits']} bits{of} (at {opened['rows']} "
-        "rows, the fewest there may be)"
+        f"rows, the fewest there may be{more})"
     )
 
 
