@@ -100,6 +100,10 @@ class DataError(InputError):
 
     column = ""
     """That of the cell which is wrong, where it is one."""
+    row = -1
+    """Its number among those that were read together."""
+    found = ""
+    """What is wrong with it."""
 
 
 class ReleaseError(DataError):

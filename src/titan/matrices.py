@@ -65,7 +65,7 @@ def refuse_leverage(parts: Mapping[str, Any], policy: Policy) -> None:
         if ((A @ whitening.T) ** 2).sum(axis=1).max(initial=0) > (1 + _TOLERANCE) / k:
             raise ReleaseError(
                 f"a row of {party!r} weighs more than one of {k} in the system",
-                hint=f"leave it out, use more rows, or {policy.otherwise}",
+                hint=f"leave it out, use more rows, or {policy.lower('leverage')}",
                 rule="leverage",
             )
 

@@ -52,7 +52,7 @@ def test_a_file_that_passes(tmp_path: Path) -> None:
     gathered(tmp_path)
     done = check(tmp_path)
     assert done.returncode == 0
-    assert "your rows: 12 read\n" in done.stdout
+    assert done.stdout.startswith("your rows: 12 read\n"), "before what is the same for all"
     assert "nothing in these rows alone would be refused" in done.stdout
     assert not done.stderr
 
@@ -85,6 +85,9 @@ def test_mistakes_in_the_file(tmp_path: Path) -> None:
     assert '1 missing in "x"' in done.stderr
     assert 'missing = "drop" in the study' in done.stderr, "as it is typed"
     assert "nothing would be sent" in done.stdout
+    assert "14 read, of which 1 has gaps" in done.stdout, "none is dropped where gaps are refused"
+    assert "in the study it is a number" in " ".join(done.stderr.split())
+    assert "C(z" not in done.stderr
     done = check(tmp_path, "--data", "absent.csv", "--as", "north", "--json")
     assert done.returncode == 1
     assert "absent.csv" in json.loads(done.stdout)["own_rows"]["mistakes"][0]["problem"]

@@ -51,10 +51,12 @@ DRAFTED = Dictionary.of(
 def test_without_a_terminal_the_ranges_that_are_missing_are_listed(place: Path) -> None:
     done = titan(*NEW, cwd=place)
     assert done.returncode == 1
-    assert "the range of age, died, y is missing" in done.stderr
+    assert "the range of age, y is missing, and what died is: rows.csv says" in done.stderr
     assert "add --range age=LOW:HIGH --flag died --range y=LOW:HIGH" in done.stderr
     assert not any(text in done.stderr for text in ("41", "67", "7.25", "9.75"))
     assert not (place / "study.toml").exists()
+    done = titan(*NEW, *RANGES[:4], cwd=place)
+    assert "what died is, is missing" in done.stderr
 
 
 def test_the_rest_is_as_the_rows_have_it_and_is_shown(place: Path) -> None:
@@ -99,6 +101,23 @@ def test_what_is_said_goes_before_what_the_rows_have(place: Path) -> None:
     assert "sex" not in done.stderr
     narrow = [*NEW, "--range", "age=50:60", *RANGES[2:], "--force"]
     assert "rows.csv has values outside the range of age" in titan(*narrow, cwd=place).stderr
+    assert "warning: rows.csv has values outside the range of age (2 rows)" in (
+        titan(*narrow, cwd=place).stderr
+    )
+
+
+def test_a_column_that_the_file_does_not_have_is_refused(place: Path) -> None:
+    new = ["study", "new", *CARDS, "--like", "rows.csv", "--tau", 1, "--out", "study.toml"]
+    done = titan(*new, "--formula", "y ~ agee + C(sex)", *RANGES, cwd=place)
+    assert done.returncode == 1
+    assert 'rows.csv has no column "agee"' in done.stderr
+    assert 'did you mean "age"?' in " ".join(done.stderr.split())
+    assert "--range agee" not in done.stderr
+    done = titan(*new, "--formula", "y ~ age + Sex", *RANGES[:4], cwd=place)
+    assert 'did you mean "sex"?' in " ".join(done.stderr.split())
+    said = ["--range", "bmi=10:60", "--step", "bmi=1"]
+    done = titan(*new, "--formula", "y ~ age + bmi", *RANGES[:4], *said, cwd=place)
+    assert "no column" not in done.stderr, "others may have what is described"
 
 
 def test_names_of_patients_do_not_become_levels(place: Path) -> None:
@@ -120,6 +139,8 @@ def test_at_a_terminal_ranges_are_asked_for(place: Path, monkeypatch: pytest.Mon
     assert done.returncode == 0, done.stderr
     assert Study.load(place / "study.toml").columns == DRAFTED
     assert "not a range" in done.stderr, "what cannot be read is asked for again"
+    assert "  60: not a range; write it as LOW:HIGH, such as 0:120\n" in done.stderr
+    assert "--range" not in done.stderr, "which nobody has typed"
     assert not any(text in done.stderr for text in ("41", "67", "7.25", "9.75"))
     assert said.read() == ""
     monkeypatch.setattr(sys, "stdin", Terminal("0:121\n0:120\nflag\n0:300\n"))
@@ -150,8 +171,7 @@ def test_the_conditions_of_release_can_be_typed(place: Path) -> None:
         (["--precision", "9" * 5000], "is not a number of bits", "--precision exact"),
         (["--levels", "sex=f,m,f"], "--levels sex=f,m,f: two of its levels are 'f'", "different"),
         (["--levels", "ward=3,10,3.0"], "two of its levels are '3'", "different numbers"),
-        (["--ask", "regression: y ~ hat"], "does not say what 'hat' is", "--range hat=0:120"),
-        (["--ask", "regression: y ~ hat"], "does not say what 'hat' is", "--levels hat=a,b"),
+        (["--ask", "regression: y ~ hat"], 'rows.csv has no column "hat"', "there are"),
         (["--ask", "regression: age ~ log(y)"], "does not exist", "give 'y' a narrower range"),
         (["--ask", 'regression: y ~ C(died, levels=["a", "b"])'], "which is a flag", "describe it"),
         (["--ask", "solve: sex, age; response=y"], "a category in the dictionary", ""),

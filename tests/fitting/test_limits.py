@@ -363,7 +363,10 @@ def test_a_study_s_level_may_be_as_rare_as_its_party_is_small() -> None:
     with pytest.raises(DataError, match="g = u holds for 1 row in all") as refused:
         study().release.check_cells({"g = u": 1})
     first, last = refused.value.hint.split("; ")
-    assert "agree on a study that asks for fewer (min_rows_party" in last
+    assert last.endswith("agree on a study that asks for fewer (min_cell)"), "the limit it is"
+    with pytest.raises(DataError) as refused:
+        study().release.check_own(2, "north")
+    assert refused.value.hint.endswith("(min_rows_party)")
     assert last.startswith("as a last resort, "), "not one way among several"
     assert first == "merge levels, choose wider cells, or leave the column out"
 

@@ -129,6 +129,12 @@ def test_bad_arrays_are_refused(senders: Any, receivers: Any, says: str) -> None
     assert says in str(refusal.value)
 
 
+def test_no_name_is_an_unknown_party() -> None:
+    with pytest.raises(NetworkError, match='there is no party ""') as refused:
+        Network.cycle(["north", "south"]).index("")
+    assert refused.value.hint == "the parties are north, south"
+
+
 def test_an_unknown_party_is_named_with_what_may_have_been_meant() -> None:
     with pytest.raises(NetworkError, match=r'no party "d" \(the parties are a, b, c\)'):
         Network(TRIANGLE).index("d")

@@ -6,6 +6,7 @@ import asyncio
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from titan.joint.kinds import Question
 from titan.moments import open_source, sources
 from titan.party import taking_part
 from titan.party.own_rows import OwnRows, look
-from titan.party.wrong_cells import LookAtCells, Wanted
+from titan.party.wrong_cells import Finding, LookAtCells, Wanted
 from titan.release import Category, Dictionary, Flag, Number
 from titan.study import Study
 from titan.study.ledger import Ledger
@@ -182,10 +183,75 @@ def test_all_mistakes_are_listed(tmp_path: Path) -> None:
     assert 'line 26, column "age": ' in said(own)
     assert 'line 27, column "sex": none of the stated levels' in said(own)
     assert '1 missing in "y"' in said(own)
-    assert own.vetoes == (), "age cannot be read as numbers"
+    assert [error.rule for error in own.vetoes] == ["range"], "text beside it hides nothing"
+    assert "2 such cells" in said(own), "levels that are not stated"
     assert [each.rows for each in own.rows] == [29]
     for cell in ("much", "x,", "900"):
         assert cell not in said(own)
+
+
+def test_each_kind_of_mistake_in_a_column_is_counted_and_listed_by_line(tmp_path: Path) -> None:
+    wrong = ["150,1,f", "30,2,x", "much,1,f", "150,3,x", "1;5,1,m", "much,,f", "inf,1,f"]
+    own = look(USUAL, csv(tmp_path, *LINES, *wrong, "150,3,x", '"1,5",3,f'))
+    assert [(error.message, type(error)) for error in own.errors] == [
+        (
+            'column "age": 3 values outside the study\'s range, 0 to 120 (the first: north.csv, '
+            "line 26)",
+            ReleaseError,
+        ),
+        (
+            'north.csv, line 27, column "sex": none of the stated levels (3 such cells; this is '
+            "the first)",
+            DataError,
+        ),
+        (
+            'north.csv, line 28, column "age": text where a number was expected (3 such cells; '
+            "this is the first)",
+            DataError,
+        ),
+        ('north.csv, line 32, column "age": an infinite number', DataError),
+        ('north.csv, line 34, column "age": a comma inside a number', DataError),
+        ('north.csv has values that are not there: 1 missing in "y"', DataError),
+    ]
+
+
+def test_of_python_objects_too() -> None:
+    given = table(age=lambda at: "much" if at in (3, 5) else 900 if at == 7 else Fraction(at))
+    own = look(USUAL, given)
+    assert "row 3 (counted from 0)" in own.errors[0].message
+    assert "(2 such cells" in own.errors[0].message
+    assert [error.rule for error in own.vetoes] == ["range"]
+
+
+def test_a_column_of_another_type_is_one_mistake() -> None:
+    own = look(USUAL, table(sex=lambda at: at + 0.5))
+    assert [error.message for error in own.errors] == [
+        'column "sex" holds binary numbers, where text was expected'
+    ]
+
+
+def test_levels_that_are_numbers() -> None:
+    it = study(formula="y ~ C(died, levels=[0, 1])", columns=COLUMNS)
+    own = look(it, table(died=lambda at: {2: "x", 3: 7, 4: 7}.get(at, at % 2)))
+    assert [error.message.partition(": ")[2] for error in own.errors] == [
+        "text where a number was expected",
+        "none of the stated levels (2 such cells; this is the first)",
+    ]
+
+
+def test_a_hint_says_what_the_study_has_there(tmp_path: Path) -> None:
+    """C(…) is written by who states the study, not by who brings rows."""
+    own = look(USUAL, csv(tmp_path, *LINES, "much,1,f"))
+    assert own.errors[0].hint == (
+        "in the study it is a number: age from 0 to 120 by 1; correct this cell"
+    )
+    own = look(study(formula="y ~ died", columns=COLUMNS), table(died=one(3, "yes")))
+    assert own.errors[0].hint == "in the study it is a flag: died 0 or 1; correct this cell"
+
+
+def test_rows_with_gaps_that_refuse_a_file_are_not_dropped() -> None:
+    own = found(age=lambda at: None if at < 4 else 20 + at)
+    assert [(each.dropped, each.refused) for each in own.rows] == [(4, True)]
 
 
 def test_mistakes_and_vetoes_beside_each_other(tmp_path: Path) -> None:
@@ -258,8 +324,11 @@ def test_what_is_found_does_not_depend_on_blocks() -> None:
     for part in others:
         first = reading.merge(first, pickle.loads(pickle.dumps(part)))  # noqa: S301
     assert first.count == whole.count
-    assert first.outside == whole.outside == {"age": (4, "the table, row 4 (counted from 0)")}
-    assert [*map(str, first.unreadable.values())] == [*map(str, whole.unreadable.values())]
+    assert first.outside == whole.outside
+    assert first.outside == {"age": Finding(4, 4, "the table, row 4 (counted from 0)")}
+    assert first.unreadable == whole.unreadable
+    (unknown,) = first.unreadable.values()
+    assert (unknown.count, unknown.at) == (3, 21)
 
 
 # -- notes --------------------------------------------------------------------------------------
@@ -270,7 +339,8 @@ def test_a_level_that_all_own_rows_have() -> None:
     notes = found(sex=lambda at: "m").notes
     assert notes == (
         "all your rows have sex = m: if no other party has that level, the counts tell how many "
-        "rows you have",
+        "rows you have; one that fewer than 3 parties have is refused, once all have seen the "
+        "counts",
     )
     both = study(questions=(regression(FORMULA), DESCRIBE), columns=COLUMNS)
     assert found(both, sex=lambda at: "m").notes == notes, "once"
@@ -280,7 +350,27 @@ def test_a_level_that_all_own_rows_have() -> None:
         columns=Dictionary.of({**COLUMNS, "w": Number.read("0", "9", "1")}),
     )
     own = look(weighted, table(sex=lambda at: "f" if at == 3 else "m", w=one(3, 0)))
-    assert own.notes == notes, "but for rows that are in no sum"
+    assert own.notes[:1] == notes, "but for rows that are in no sum"
+    assert ["w = 0 in 1 row" in note for note in own.notes[1:]] == [True]
+
+
+def test_a_level_that_few_own_rows_have() -> None:
+    """With pooled cells its count is opened before anything is refused."""
+    notes = found(sex=one(3, "m", "f")).notes
+    assert notes == (
+        "your rows have sex = m in 1 row: with fewer than 3 in all, the study is refused, and all "
+        "will have seen that count",
+    )
+    both = study(questions=(regression(FORMULA), DESCRIBE), columns=COLUMNS)
+    assert [note for note in found(both, sex=one(3, "m", "f")).notes if "sex" in note] == [*notes]
+    crossed = study(formula="y ~ sex * died", columns=COLUMNS)
+    own = found(crossed, sex=lambda at: "m" if at < 2 else "f")
+    assert [note.partition(":")[0] for note in own.notes] == ["your rows have sex = m in 2 rows"]
+    levels = tuple(f"l{at}" for at in range(24))
+    many = study(formula="y ~ age + z", columns=Dictionary.of({**COLUMNS, "z": Category(levels)}))
+    own = look(many, table(z=lambda at: levels[at]))
+    assert len(own.notes) == 9
+    assert own.notes[-1].startswith("and so with 16 more cells")
 
 
 # -- taking part --------------------------------------------------------------------------------

@@ -167,6 +167,17 @@ def test_nothing_is_loaded_and_nothing_runs() -> None:
     assert "size: A4" in text
 
 
+def test_one_row_and_more_opened_than_rows_hold() -> None:
+    asked = (Question("describe", "table", (("columns", ("age",)),)),)
+    few = study(columns=COLUMNS, questions=asked, min_rows_party=1, min_rows_total=1)
+    text = page(few).text
+    assert "at least 1 row of each party" in text
+    assert "1 rows" not in text
+    assert "that is more than so few rows hold" in text
+    many = page(replace(few, min_rows_party=10, min_rows_total=10_000)).text
+    assert "more than so few rows hold" not in many
+
+
 # -- the command ------------------------------------------------------------------------------
 
 
@@ -184,6 +195,9 @@ def test_the_command_writes_it_once(tmp_path: Path) -> None:
     assert titan(*words, "--force", cwd=tmp_path).returncode == 0
     over = titan("study", "sheet", "study.toml", "--out", "study.toml", "--force", cwd=tmp_path)
     assert (over.returncode, "is one of the inputs" in over.stderr) == (1, True)
+    pdf = titan("study", "sheet", "study.toml", "--out", "sheet.pdf", cwd=tmp_path)
+    assert (pdf.returncode, "does not end in .html" in pdf.stderr) == (1, True)
+    assert not (tmp_path / "sheet.pdf").exists()
     assert Study.load(tmp_path / "study.toml") == replace(ALL, min_cell=2)
 
 

@@ -216,3 +216,15 @@ def test_memory_stays_flat_as_the_file_grows(
     few, many = peak_bytes(small), peak_bytes(large)
     assert many < 1.3 * few
     assert many < large.stat().st_size / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.xlsx", b"PK\x03\x04"), ("a.XLS", b"\xd0\xcf\x11\xe0")]
+)
+def test_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path, name: str, start: bytes) -> None:
+    (tmp_path / name).write_bytes(start + b"\xa1\xb1 not text")
+    with pytest.raises(DataError, match=f"{name} is an Excel file") as refused:
+        open_source(tmp_path / name)
+    assert "save it as CSV" in refused.value.hint
+    (tmp_path / name).write_text("x,y\n1,2\n")
+    assert open_source(tmp_path / name).column_names == ("x", "y"), "whatever it is called"

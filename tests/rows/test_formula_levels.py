@@ -86,7 +86,7 @@ def test_numbers_as_levels_may_be_written_either_way() -> None:
         ('y ~ C(sex, levels=["f", "d"])', "levels of 'sex' are not those that are known"),
         ('y ~ sex["f", "d"]', "levels of 'sex' are not those that are known"),
         ("y ~ C(other)", "levels of 'other' are not stated"),
-        ("y ~ one", "'one' has one level only"),
+        ("y ~ one", "'one' in the formula has one level only"),
         ("y ~ I(sex ** 2)", "reads 'sex' as a number"),
         ("y ~ log(age + sex)", "reads 'sex' as a number"),
         ("y ~ poly(sex, 2, raw=True)", "reads 'sex' as a number"),
@@ -113,3 +113,9 @@ def test_rows_at_a_level_are_counted_by_the_same_name() -> None:
     moments = collect(ROWS, model).moments
     diagonal = [moments.fraction(j, j) for j in range(2)]
     assert model.level_counts(diagonal, moments.rows) == {"sex[T.m]": 4, "sex[f]": 4}
+
+
+def test_of_one_level_the_others_are_to_be_stated() -> None:
+    with pytest.raises(FormulaError, match=r"^'one' in the formula has one level only") as refused:
+        Model("y ~ one", levels={"one": ("a",)})
+    assert "--levels one=a,b" in refused.value.hint

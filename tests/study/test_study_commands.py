@@ -135,6 +135,8 @@ def test_a_study_is_not_overwritten_by_accident(cards: Path) -> None:
         (["--tau", 2, "--network", "cycle"], "does not tolerate τ = 2"),
         (["--tau", 3], "τ = 3"),
         (["--network", "links.csv"], "links.csv cannot be read: no such file"),
+        (["--network", "star"], "'star' is neither a file nor a family of networks"),
+        (["--network", "star"], "one of design, cycle, complete"),
         (["--range", "age"], "not a range"),
         (["--range", "age=0:x"], "not a decimal number"),
         (["--range", "shoe=0:1"], "'shoe' is not a column"),

@@ -21,7 +21,7 @@ from titan.errors import FileError, InputError
 from titan.results import Results
 from titan.study import certificates, released
 from titan.study.audit import NOTHING_ELSE, audit
-from titan.study.frames import Frame, Message
+from titan.study.frames import MASK, Frame, Message
 from titan.study.journal import Journal
 from titan.study.transcript import (
     NetworkFacts,
@@ -349,6 +349,15 @@ def test_many_tables_are_cut() -> None:
     assert len(shown) <= 202
     assert shown[-1] == "  and more"
     assert all(each.isprintable() for each in shown)
+
+
+def test_messages_are_counted_in_plain_words(file: Path) -> None:
+    told = audit(file)
+    mask, *others = sorted(told.sent, key=lambda m: m.kind != MASK)
+    assert "\n3 messages (1 of them masks), " in told.summary()
+    assert "\n1 message, none of them a mask, " in replace(told, sent=tuple(others[:1])).summary()
+    assert "\n1 message (1 of them masks), " in replace(told, sent=(mask,)).summary()
+    assert "\n0 messages, " in replace(told, sent=()).summary()
 
 
 def test_the_commands(file: Path) -> None:

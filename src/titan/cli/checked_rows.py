@@ -11,7 +11,7 @@ from titan.cli.output import show_alarm, show_error, show_wrapped
 from titan.errors import InputError
 
 if TYPE_CHECKING:
-    from titan.party.own_rows import OwnRows
+    from titan.party.own_rows import OwnRows, RowsOf
     from titan.study import Study
 
 _MOST_SHOWN = 12
@@ -52,18 +52,25 @@ def as_dict(own: OwnRows) -> dict[str, Any]:
 
 def show_counts(own: OwnRows) -> None:
     """How many rows were read, and what was done to them."""
-    by_count: dict[tuple[int, int], list[str]] = {}
+    by_count: dict[tuple[int, str], list[str]] = {}
     for each in own.rows:
-        by_count.setdefault((each.rows, each.dropped), []).append(each.question)
-    for (rows, dropped), questions in by_count.items():
+        by_count.setdefault((each.rows, _gaps(each)), []).append(each.question)
+    for (rows, gaps), questions in by_count.items():
         of = f" for {', '.join(questions)}" if len(by_count) > 1 else ""
-        gaps = f", of which {dropped} dropped for gaps" if dropped else ""
         show_wrapped("your rows: ", f"{rows} read{of}{gaps}")
     for name, count in sorted(own.rounded.items()):
         values = "value" if count == 1 else "values"
         show_wrapped("your rows: ", f"{count} {values} of {name} rounded to the study's steps")
     for note in own.notes:
         show_wrapped("note: ", note)
+
+
+def _gaps(rows: RowsOf) -> str:
+    if not rows.dropped:
+        return ""
+    if rows.refused:  # then nothing is dropped
+        return f", of which {rows.dropped} {'has' if rows.dropped == 1 else 'have'} gaps"
+    return f", of which {rows.dropped} dropped for gaps"
 
 
 def show_outcome(own: OwnRows, party: str) -> None:

@@ -18,11 +18,13 @@ from titan.cli.options import Asked
 from titan.decimals import decimal_text
 from titan.errors import InputError
 from titan.listing import listing, one_of
+from titan.release.policy import counted
 
 _MOST_LEVELS = 50
 
 if TYPE_CHECKING:
     from titan.joint.kinds import Question
+    from titan.moments import Source
     from titan.release import Column, Number
 
 
@@ -32,10 +34,13 @@ def columns_like(
     """The rows' columns in their order, and what those are that questions read."""
     from titan.moments import open_source
     from titan.release import Number
-    from titan.study.asking import drafted, read_columns
+    from titan.study.asking import columns_in_formula, drafted, read_columns
 
     source = open_source(file)
     plain = read_columns(levels=asked.levels or [], flags=asked.flag or [])
+    described = {*plain, *_names(asked.range_ or [])}
+    for question in questions:
+        source.check([c for c in columns_in_formula(question, plain) if c not in described])
     found = drafted(source, questions, plain)
     _refuse_many_levels(file, found)
     numbers = {name: column for name, column in found.items() if isinstance(column, Number)}
@@ -58,7 +63,7 @@ def columns_like(
     )
     taken = {name: column for name, column in found.items() if name not in numbers}
     _tell(file, {**said, **taken}, [*taken, *(name for name in numbers if name not in given)])
-    _tell_outside(file, said, numbers)
+    _tell_outside(source, said, numbers)
     return list(source.column_names), {**taken, **said}
 
 
@@ -93,11 +98,19 @@ def _asked_for(open_: Mapping[str, Number], steps: Mapping[str, str], file: Path
             f"--flag {n}" if _is_flag(c) else f"--range {n}=LOW:HIGH" for n, c in open_.items()
         ]
         raise InputError(
-            f"the range of {listing(open_, most=20)} is missing: {file.name} says which values "
-            "occur, not which may occur",
+            f"{_missing(open_)}: {file.name} says which values occur, not which may occur",
             hint=f"add {' '.join(words)}",
         )
     return {name: _prompt(name, column, steps[name]) for name, column in open_.items()}
+
+
+def _missing(open_: Mapping[str, Number]) -> str:
+    ranges = [name for name, column in open_.items() if not _is_flag(column)]
+    flags = listing((name for name, column in open_.items() if _is_flag(column)), most=20)
+    if not ranges:
+        return f"what {flags} is, is missing"
+    said = f"the range of {listing(ranges, most=20)} is missing"
+    return f"{said}, and what {flags} is" if flags else said
 
 
 def _is_flag(column: Number) -> bool:
@@ -107,6 +120,8 @@ def _is_flag(column: Number) -> bool:
 
 def _prompt(name: str, column: Number, step: str) -> str:
     kind = f' (or "{_FLAG}": only 0 and 1 occur)' if _is_flag(column) else ""
+    from titan.study.asking import NOT_A_RANGE
+
     while True:
         text = f"the range of {name}, in steps of {step}, as LOW:HIGH{kind}"
         said: str = typer.prompt(text, err=True).strip()
@@ -115,7 +130,9 @@ def _prompt(name: str, column: Number, step: str) -> str:
         try:
             _check(name, said, step)
         except InputError as error:
-            typer.echo(f"  {error.message}", err=True)
+            found = error.message.removeprefix(f"--range {name}={said}: ")
+            hint = "write it as LOW:HIGH, such as 0:120" if found == NOT_A_RANGE else error.hint
+            typer.echo(f"  {said}: {'; '.join(filter(None, [found, hint]))}", err=True)
         else:
             return said
 
@@ -175,15 +192,19 @@ def warn_of_rare_levels(
         print(f"titan: warning: {text}; {how}", file=sys.stderr)
 
 
-def _tell_outside(file: Path, said: Mapping[str, Column], numbers: Mapping[str, Number]) -> None:
-    """On its owner's machine: `join` would refuse these rows."""
-    from titan.release import Number
+def _tell_outside(
+    source: Source, said: Mapping[str, Column], numbers: Mapping[str, Number]
+) -> None:
+    """On its owner's machine: `join` would veto with these rows."""
+    from titan.moments.reading import read
+    from titan.party.wrong_cells import LookAtCells, Wanted
+    from titan.release import Dictionary
 
-    outside = []
-    for name, column in numbers.items():
-        stated = said.get(name)
-        if isinstance(stated, Number) and not (column.low in stated and column.high in stated):
-            outside.append(name)
+    wanted = Wanted(tuple(numbers), (), None)
+    look = LookAtCells(wanted, Dictionary.of(said), frozenset(source.column_names))
+    outside = read(source, look).outside if numbers else {}
     if outside:
-        text = f"{file.name} has values outside the range of {listing(outside)}"
-        print(f"titan: note: {text}", file=sys.stderr)
+        found = listing([f"{name} ({counted(each.count)})" for name, each in outside.items()])
+        text = f"{source.label} has values outside the range of {found}: with these rows you would "
+        text += "veto; widen the range, correct them, or leave them out"
+        print(f"titan: warning: {text}", file=sys.stderr)

@@ -51,7 +51,9 @@ def for_study(name: str, parties: Sequence[str], tau: int) -> Network:
         return Network.design(parties, tau)
     if name in FAMILIES:
         return among(name, parties)
-    return Network.from_csv(name, parties=parties)
+    if Path(name).suffix:
+        return Network.from_csv(name, parties=parties)
+    return _from_file(name, parties, ("design", *FAMILIES))
 
 
 def sized(name: str) -> Network:
@@ -67,12 +69,14 @@ def sized(name: str) -> Network:
     return network
 
 
-def _from_file(name: str) -> Network:
+def _from_file(
+    name: str, parties: Sequence[str] | None = None, families: Sequence[str] = FAMILIES
+) -> Network:
     from titan.network import Network
 
     if not Path(name).is_file():
         raise FileError(
             f"{name!r} is neither a file nor a family of networks",
-            hint=f"a CSV file of links, or one of {', '.join(FAMILIES)}",
+            hint=f"a CSV file of links, or one of {', '.join(families)}",
         )
-    return Network.from_csv(name)
+    return Network.from_csv(name, parties=parties)

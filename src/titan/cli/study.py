@@ -155,10 +155,11 @@ def check(
         answer["own_rows"] = own and {"party": as_, **checked_rows.as_dict(own)}
 
     def as_text() -> None:
-        _print(report, told)
-        if own is not None:
+        show_lowered(report.facts["lowered"])
+        if own is not None:  # what was asked for, before what is the same for all
             checked_rows.show_counts(own)
             checked_rows.show_outcome(own, str(as_))
+        _print(report, told)
 
     give(answer, as_text, json=json)
     _refuse_problems(report)
@@ -189,6 +190,11 @@ def sheet(
     from titan.study.preflight import shares
 
     refuse_inputs(out, [file])
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            f"--out {out} does not end in .html, and the sheet is a page of HTML",
+            hint="--out sheet.html; a browser prints it, also as PDF",
+        )
     study = Study.load(file)
     report = _report(study)
     _refuse_problems(report)  # nobody could join it
@@ -257,7 +263,6 @@ _COUNTED = (
 
 def _print(report: Report, shares: Sequence[Mapping[str, Any]]) -> None:
     facts, sent, received = report.facts, report.facts["bytes_sent"], report.facts["bytes_received"]
-    show_lowered(facts["lowered"])
     print(facts["title"])
     show_pairs([(name, cell(value)) for name, value in _overview(facts).items()])
     for party in facts["parties"]:
@@ -294,11 +299,14 @@ def _print_learned(report: Report) -> None:
 
 
 def _opened(opened: Mapping[str, Any]) -> str:
+    from titan.study.preflight import MORE_THAN_ROWS
+
     held = opened["rows_bits"]
     of = "" if held is None else f", where the rows themselves have {held}"
+    more = f"; {MORE_THAN_ROWS}" if held is not None and opened["bits"] > held else ""
     return (
         f"in all {opened['numbers']} numbers of {opened['bits']} bits{of} (at {opened['rows']} "
-        "rows, the fewest there may be)"
+        f"rows, the fewest there may be{more})"
     )
 
 

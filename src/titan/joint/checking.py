@@ -149,7 +149,7 @@ def _or_otherwise(policy: Policy) -> Iterator[None]:
     try:
         yield
     except ReleaseError as refusal:
-        refusal.hint += f", or {policy.otherwise}"
+        refusal.hint += f", or {policy.lower('leverage')}"
         raise
 
 

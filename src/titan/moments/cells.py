@@ -56,6 +56,10 @@ class Cells(ABC):
     def _numbers(self) -> tuple[Column, Mask]: ...
 
     @abstractmethod
+    def wrong_numbers(self) -> list[DataError]:
+        """What `numbers` stops at, of every cell; none where it is the column's type."""
+
+    @abstractmethod
     def text(self, hint: str = "") -> Any:
         """The cells as Arrow strings, without spaces around; `hint` is for floats, which have none.
 
@@ -68,6 +72,18 @@ class Cells(ABC):
 
     def codes(self, levels: Sequence[Level]) -> tuple[Codes, Mask]:
         """The number of its level for every cell, and which are missing (0 in their place)."""
+        codes, missing = self.codes_or_none(levels)
+        unknown = (codes < 0) & ~missing
+        if unknown.any():
+            raise self.unknown_level(int(unknown.argmax()))
+        return np.where(missing, 0, codes), missing
+
+    def unknown_level(self, row: int) -> DataError:
+        hint = "correct it, leave the row out, or state this level too"
+        return self.error(row, "none of the stated levels", hint=hint)
+
+    def codes_or_none(self, levels: Sequence[Level]) -> tuple[Codes, Mask]:
+        """The same with -1 for a cell of none of these levels."""
         if isinstance(levels[0].value, str):
             text = self.text("state the levels as numbers, without quotes")
             stated = pa.array([level.text for level in levels], pa.string())
@@ -79,15 +95,11 @@ class Cells(ABC):
             column, codes = arithmetic.as_integers(column), np.full(len(column), -1, np.int64)
             for code, level in enumerate(levels):
                 codes[arithmetic.equals(column, Fraction(level.value))] = code
-        unknown = (codes < 0) & ~missing
-        if unknown.any():
-            hint = "correct it, leave the row out, or state this level too"
-            raise self.error(int(unknown.argmax()), "none of the stated levels", hint=hint)
-        return np.where(missing, 0, codes), missing
+        return codes, missing
 
     def error(self, row: int, found: str, hint: str = "") -> DataError:
         wrong = DataError(f'{self.place(row)}, column "{self.name}": {found}', hint=hint)
-        wrong.column = self.name
+        wrong.column, wrong.row, wrong.found = self.name, row, found
         return wrong
 
 
@@ -141,12 +153,26 @@ class ArrowCells(Cells):
                 _shortest(array) if array.type == pa.float16() else array.cast(pa.string())
             )
         except decimal_text.BadNumberError as error:
-            hints = {
-                decimal_text.TEXT: f"if {self.name} is a category, write C({self.name}, "
-                'levels=["…", "…"]) in the formula; otherwise correct this cell',
-                decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234",
-            }
-            raise self.error(error.row, error.found, hints.get(error.found, "")) from None
+            raise self._not_a_number(error.row, error.found) from None
+
+    def _not_a_number(self, row: int, found: str) -> DataError:
+        hints = {
+            decimal_text.TEXT: f"if {self.name} is a category, write C({self.name}, "
+            'levels=["…", "…"]) in the formula; otherwise correct this cell',
+            decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234",
+        }
+        return self.error(row, found, hints.get(found, ""))
+
+    def wrong_numbers(self) -> list[DataError]:
+        array = self.array
+        if _is_text(array.type):
+            return [self._not_a_number(each.row, each.found) for each in decimal_text.wrong(array)]
+        if kinds.is_floating(array.type):
+            infinite = np.isinf(np.asarray(array.cast(pa.float64()).fill_null(math.nan)))
+            return [
+                self._not_a_number(int(at), decimal_text.INFINITE) for at in infinite.nonzero()[0]
+            ]
+        return []
 
     def _from_floats(self, array: Any) -> tuple[Column, Mask]:
         floats = np.asarray(array.cast(pa.float64()).fill_null(math.nan))
@@ -155,7 +181,7 @@ class ArrowCells(Cells):
             return Column(floats), ~finite
         infinite = np.isinf(floats)
         if infinite.any():
-            raise self.error(int(infinite.argmax()), "an infinite number")
+            raise self.error(int(infinite.argmax()), decimal_text.INFINITE)
         return Column(np.where(finite, floats, 0.0)), ~finite
 
 
@@ -177,6 +203,16 @@ class ObjectCells(Cells):
                 hint="a model takes decimals and binary fractions",
             )
         return column, missing
+
+    def wrong_numbers(self) -> list[DataError]:
+        found = []
+        for row, value in enumerate(self.values):
+            try:
+                self._number(row, value)
+            except DataError as error:
+                error.row = row
+                found.append(error)
+        return found
 
     def text(self, hint: str = "") -> Any:
         text = [None if _is_missing(value) else str(value) for value in self.values]

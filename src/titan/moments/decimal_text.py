@@ -19,6 +19,7 @@ So the product lies within |k| · 2^-51.9 of k, and rounding it to a whole numbe
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ MOST_DIGITS = 4000
 
 TEXT = "text where a number was expected"
 COMMA = "a comma inside a number"
+INFINITE = "an infinite number"
 
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
@@ -71,6 +73,19 @@ def is_missing(text: Any) -> Mask:
     return np.asarray(pc.or_(pc.is_null(text), missing))
 
 
+def wrong(text: Any) -> Iterator[BadNumberError]:
+    """Every text that is not a number, where `parse` stops at the first."""
+    for row, cell in enumerate(trimmed(text.cast(pa.string())).to_pylist()):
+        word = "" if cell is None else cell.lower()
+        if word in _INFINITE:
+            yield BadNumberError(row, INFINITE)
+        elif word not in MISSING:
+            try:
+                _read_one(row, cell)
+            except BadNumberError as error:
+                yield error
+
+
 def bytes_of(text: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Offsets (n + 1, from 0) and bytes of an Arrow array of strings or bytes, not an empty one."""
     _, offsets, data = text.buffers()
@@ -100,7 +115,7 @@ def _without_missing(text: Any) -> tuple[Any, Mask]:
         text = pc.if_else(pa.array(missing), "0", text)
     infinite = np.asarray(pc.is_in(pc.utf8_lower(text), value_set=pa.array(_INFINITE)))
     if infinite.any():
-        raise BadNumberError(int(infinite.argmax()), "an infinite number")
+        raise BadNumberError(int(infinite.argmax()), INFINITE)
     return text, missing
 
 

@@ -250,7 +250,10 @@ class _Parser(ArithmeticParser):
                 hint='write C(site, levels=["a", "b"]); the first level is the base',
             )
         if len(self.levels[name]) < 2:
-            raise self.error(f"but {name!a} has one level only, and explains nothing")
+            raise FormulaError(
+                f"{name!a} in the formula has one level only, and explains nothing",
+                hint=f"state all levels that may occur: --levels {name}=a,b; or leave it out",
+            )
         return tuple(Level(text, text) for text in self.levels[name])
 
     def stated(self, name: str) -> tuple[Level, ...]:

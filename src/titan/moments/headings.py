@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 from titan.listing import listing
 
@@ -24,6 +25,15 @@ def may_be_shown(names: Iterable[str]) -> bool:
         len(name) <= _MOST_CHARACTERS and name.isprintable() and not _LIKE_DATA.match(name.strip())
         for name in names
     )
+
+
+def instead(missing: Iterable[str], names: Sequence[str]) -> str:
+    """The same, and which of them may have been meant."""
+    close = [each for name in missing for each in get_close_matches(name, names, 1)]
+    if not close or not may_be_shown(names):
+        return listed(names)
+    meant = " and ".join(f'"{name}"' for name in dict.fromkeys(close))
+    return f"{listed(names)}; did you mean {meant}?"
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

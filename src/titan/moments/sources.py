@@ -94,7 +94,7 @@ class Source(ABC):
         if missing:
             raise DataError(
                 f"{self.label} has no column " + " nor ".join(f'"{name}"' for name in missing),
-                hint=headings.listed(self.column_names),
+                hint=headings.instead(missing, self.column_names),
             )
 
 
@@ -281,11 +281,18 @@ def _not_arrow(data: Any, label: str) -> DataError:
     return DataError(f"{label} holds columns that Arrow does not know")
 
 
+_EXCEL = (".xlsx", ".xlsm", ".xls")
+
+
 def _open_file(path: Path, decimal: bool, label: str) -> Source:
     from titan.moments.files import CsvFile, ParquetFile, open_matrix_file
 
     with attempt("read", name_file(path, label)), path.open("rb") as file:
         start = file.read(4)
+    if path.suffix.lower() in _EXCEL and start in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+        raise DataError(
+            f"{name_file(path, label)} is an Excel file", hint="save it as CSV, and give that file"
+        )
     if start == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
         return ParquetFile(path, decimal=decimal, label=label)
     if path.suffix.lower() == ".npz":

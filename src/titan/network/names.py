@@ -101,7 +101,7 @@ class Names:
         return self._numbers.get(name)
 
     def index(self, party: object) -> int:
-        name = party_name(party)
+        name = "" if party == "" else party_name(party)
         found = self.find(name)
         if found is None:
             raise NetworkError(f'there is no party "{name}"', hint=self._suggestion(name))

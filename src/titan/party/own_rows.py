@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from titan.errors import DataError, ReleaseError, TitanError
@@ -25,14 +25,17 @@ from titan.joint.pooled_model import PooledModel, RowsPart
 from titan.moments import Source
 from titan.moments.reading import read_all
 from titan.moments.rows import ModelRows
-from titan.party.preparing import check_columns, rows_for
-from titan.party.wrong_cells import LookAtCells, Wanted
+from titan.party.preparing import check_columns, hints_in_study, rows_for
+from titan.party.wrong_cells import Finding, LookAtCells, Wanted, mistake
+from titan.release.policy import counted
 from titan.study.manifest import Study
 
 Rows = Source | Mapping[str, Source]
 
 _ENOUGH = 1 << 20
 """Rows of others in a cell: more hide no row any better."""
+_MOST_RARE = 8
+"""Cells of few rows that are named."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class RowsOf:
     question: str
     rows: int
     used: int
+    refused: bool = False
+    """Whether rows with gaps refuse the whole file: then none is dropped."""
 
     @property
     def dropped(self) -> int:
@@ -118,18 +123,18 @@ def look(
 
 def _of_parts(study: Study, parts: Parts, most: int) -> OwnRows:
     computations = dict(study.meeting.computations)
-    counted = [each for name, c in computations.items() for each in _counted(name, c, parts[name])]
+    of_rows = [each for name, c in computations.items() for each in _counted(name, c, parts[name])]
     errors = _distinct(
         error for name, c in computations.items() for error in _refusals(name, c, parts[name])
     )
-    if not errors and max((each.used for each in counted), default=0) <= most:
+    if not errors and max((each.used for each in of_rows), default=0) <= most:
         errors = _distinct(_standing_alone(study, parts))
     rounded: Counter[str] = Counter()
     for part in parts.values():  # a column counts once for all questions
         rounded |= Counter(getattr(part, "rounded", {}))
-    notes = [note for name, c in computations.items() for note in _notes(c, parts[name])]
+    notes = list(_notes(study, parts))
     first = errors[0] if errors else None
-    return OwnRows(tuple(counted), rounded, errors, first, tuple(dict.fromkeys(notes)))
+    return OwnRows(tuple(of_rows), rounded, errors, first, tuple(dict.fromkeys(notes)))
 
 
 def _used(computation: Any, part: Any) -> int | None:
@@ -170,17 +175,56 @@ def _own_cells(computation: Any, part: Any) -> dict[str, int]:
     return dict(computation.own_cells(part)) if hasattr(computation, "own_cells") else {}
 
 
-def _notes(computation: Any, part: Any) -> Iterator[str]:
+def _notes(study: Study, parts: Parts) -> Iterator[str]:
+    """What others' rows decide: only the counts tell, and all see them, refused or not."""
+    computations = study.meeting.computations
+    held = {column for _, c in computations for column in _held(c)}
+    least = study.release.parties_needed(study.tau) if study.release.rows_per_cell else 0
+    few = f"; one that fewer than {least} parties have is refused, once all have seen the counts"
+    for name, computation in computations:
+        for column, cell in _shared(computation, parts[name]):
+            yield (
+                f"all your rows have {cell}: if no other party has that level, the counts tell "
+                f"how many rows you have{few if column in held and least > 1 else ''}"
+            )
+    rare: dict[str, int] = {}
+    for name, computation in computations:
+        rare |= _rare(computation, parts[name])
+    for cell, count in list(rare.items())[:_MOST_RARE]:
+        yield (
+            f"your rows have {cell.removesuffix(' is there')} in {counted(count)}: with fewer than "
+            f"{study.release.rows_per_cell} in all, the study is refused, and all will have seen "
+            "that count"
+        )
+    if len(rare) > _MOST_RARE:
+        yield f"and so with {counted(len(rare) - _MOST_RARE, 'more cell')} of few of your rows"
+
+
+def _held(computation: Any) -> Iterator[str]:
+    """The columns of those cells in which parties are counted too."""
+    if isinstance(computation, PooledModel):
+        for table in computation.checks.cells.held:
+            yield from (cut.column for cut in table.cuts)
+
+
+def _shared(computation: Any, part: Any) -> Iterator[tuple[str, str]]:
     """Levels that all own rows have: what is counted there may be this party alone."""
     cells, wanted = _own_cells(computation, part), Wanted.by(computation)
     rows = (_used(computation, part) or 0) - getattr(part, "weightless", 0)
     for column, levels in () if wanted is None else wanted.levels:
         for cell in (f"{column} = {level.text}" for level in levels):
             if len(levels) > 1 and cells.get(cell, 0) == rows > 0:
-                yield (
-                    f"all your rows have {cell}: if no other party has that level, the counts "
-                    "tell how many rows you have"
-                )
+                yield column, cell
+
+
+def _rare(computation: Any, part: Any) -> dict[str, int]:
+    """Cells of few own rows; not those within one of them, which are as rare."""
+    found: dict[str, int] = {}
+    for cell, count in _own_cells(computation, part).items():
+        within = any(piece in found for piece in cell.split(", "))
+        if 0 < count < computation.policy.rows_per_cell and not within:
+            found[cell] = count
+    return found
 
 
 def _standing_alone(study: Study, parts: Parts) -> Iterator[ReleaseError]:
@@ -222,7 +266,10 @@ def _wrong(study: Study, rows: Rows, error: TitanError) -> OwnRows:
     for source, names in by_source.items():
         found, of_source = _in_source(study, source, names)
         errors, counted = [*errors, *found], [*counted, *of_source]
+    for each in errors:
+        each.hint = "; ".join(hints_in_study(each, study))
     if not any(_same(each, error) for each in errors):
+        error.hint = "; ".join(hints_in_study(error, study))
         errors.insert(0, error)
     return OwnRows(tuple(counted), errors=_distinct(errors), first=error)
 
@@ -246,25 +293,33 @@ def _in_source(
         seen = read_all(source, list(looks.values()))
     except TitanError:  # there are no rows, or no lines of cells: that was met first
         return errors, counted
-    outside: dict[str, tuple[int, str]] = {}
+    unreadable: dict[tuple[str, str], Finding] = {}
+    outside: dict[str, Finding] = {}
+    of_all = list[TitanError]()
     for (name, each), found in zip(looks.items(), seen, strict=True):
         question: Any = study.meeting.computation(name)
-        counted.append(RowsOf(name, found.count.rows, found.count.used))
-        errors += each.mistakes(found, source.label)
+        refused = each.wanted.missing == "refuse"
+        counted.append(RowsOf(name, found.count.rows, found.count.used, refused))
+        of_all += each.gaps(found, source.label)
+        unreadable |= found.unreadable
         for column, there in found.outside.items():
-            outside[column] = max(there, outside.get(column, there), key=itemgetter(0))
+            outside[column] = max(there, outside.get(column, there), key=attrgetter("count"))
         try:
             question.policy.check_own(found.count.used, source.label)
         except ReleaseError as refusal:
-            errors.append(refusal)
-    errors += [study.columns.refusal(column, at, n) for column, (n, at) in outside.items()]
-    return errors, counted
+            of_all.append(refusal)
+    by_row: list[tuple[int, TitanError]] = [
+        *((each.at, mistake(column, each)) for (column, _), each in unreadable.items()),
+        *((f.at, study.columns.refusal(c, f.first, f.count)) for c, f in outside.items()),
+    ]
+    in_order = [error for _, error in sorted(by_row, key=itemgetter(0))]
+    return [*errors, *in_order, *of_all], counted
 
 
 def _same(one: TitanError, other: TitanError) -> bool:
     if isinstance(one, ReleaseError) and isinstance(other, ReleaseError):
         return (one.rule, one.cell) == (other.rule, other.cell)
-    return one.message == other.message
+    return one.message.startswith(other.message)  # which does not say how many there are
 
 
 def _distinct(errors: Iterable[TitanError]) -> tuple[TitanError, ...]:

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from titan.errors import DataError, FileError, InputError, ReleaseError
+from titan.errors import DataError, FileError, InputError, ReleaseError, TitanError
 from titan.joint import Task
 from titan.joint.explanations import explained
 from titan.joint.meeting import Parts, Refused
@@ -105,17 +105,22 @@ def _with_earlier(study: Study, part: Any, models: Sequence[Model]) -> Any:
 
 
 def mend(error: DataError | FileError, study: Study) -> None:
-    """Add to its hint what the study says of that column, and that nothing is lost yet.
+    """Add to its hint what the study says of that column, and that nothing is lost yet."""
+    parts = [*hints_in_study(error, study), "mend the file and run the same command again"]
+    error.hint = "; ".join(parts) + OTHERS_WAIT
+
+
+def hints_in_study(error: TitanError, study: Study) -> list[str]:
+    """Its hints, and what the study says of that column.
 
     A formula's C(…) is the study's to write, not that of whoever joins it.
     """
     parts = [part for part in error.hint.split("; ") if part and "C(" not in part]
     column = getattr(error, "column", "")
     if (known := study.columns.content().get(column)) is not None:
-        said = in_words(column, known)
-        parts = [f"in the study it is a {known['kind']}: {said}", *parts]
-    parts = [part.removeprefix("otherwise ") for part in parts]
-    error.hint = "; ".join([*parts, "mend the file and run the same command again"]) + OTHERS_WAIT
+        stated = f"in the study it is a {known['kind']}: {in_words(column, known)}"
+        parts = [stated, *(part for part in parts if part != stated)]
+    return [part.removeprefix("otherwise ") for part in parts]
 
 
 def asked_columns(study: Study) -> dict[str, tuple[str, tuple[str, ...]]]:

@@ -56,7 +56,7 @@ class Policy:
     precision: int | None = None
     """Bits of the columns that a formula makes; None is exact."""
     otherwise: str = field(default=_ALLOW, compare=False)
-    """How to go below these limits all the same, for the hint of an error."""
+    """How to go below these limits all the same, for the hint of an error; {limit} is which."""
 
     def __post_init__(self) -> None:
         for name in _WHOLE:
@@ -204,14 +204,31 @@ class Policy:
         few = self.rows_per_cell > 0 and 0 < parties < least
         self._refuse(few, f"{found}, {needed}", advice, rule, cell or what)
 
+    def lower(self, rule: str) -> str:
+        """How to go below the limit of this rule all the same."""
+        return self.otherwise.replace("{limit}", LIMITS[rule])
+
     def _refuse(self, wrong: bool, message: str, advice: str, rule: str, cell: str = "") -> None:
         if wrong:
             # what is small stays small: a lower limit would show it, so it is not one way of three
-            last = f"; as a last resort, {self.otherwise}"
-            hint = advice + (last if rule.startswith("cell") else f", or {self.otherwise}")
+            lower = self.lower(rule)
+            last = f"; as a last resort, {lower}"
+            hint = advice + (last if rule.startswith("cell") else f", or {lower}")
             raise ReleaseError(message, hint=hint, rule=rule, cell=cell)
 
 
+LIMITS = {
+    "rows_per_party": "min_rows_party",
+    "rows_total": "min_rows_total",
+    "rows_per_parameter": "rows_per_parameter",
+    "residual_df": "min_residual_df",
+    "cells": "min_cell",
+    "cell_parties": "min_cell_parties",
+    "values": "min_cell, rows_per_parameter",
+    "digits": "min_cell",
+    "leverage": "min_cell",
+}
+"""What a study calls the limit of each rule."""
 _MERGE = "merge levels, choose wider cells, or leave the column out"
 _SITE = (
     "centre the column within each party before the study, merge levels, or leave the column out"

@@ -20,6 +20,7 @@ from titan.joint.kinds import Question
 from titan.joint.meeting import stages_of
 from titan.listing import in_groups, listing
 from titan.release.dictionary import in_words
+from titan.release.policy import counted
 from titan.report.page import Html, items, page, table, tag
 from titan.study import Report, Study
 from titan.study.title import columns_asked
@@ -224,8 +225,13 @@ def _budget(shares: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _of_rows(opened: Mapping[str, Any]) -> str:
+    from titan.study.preflight import MORE_THAN_ROWS
+
     held, rows = opened["rows_bits"], opened["rows"]
-    return "" if held is None else f", where {rows} rows, the fewest there may be, have {held}"
+    if held is None:
+        return ""
+    more = f" ({MORE_THAN_ROWS})" if opened["bits"] > held else ""
+    return f", where {counted(rows)}, the fewest there may be, have {held}{more}"
 
 
 def _computed(study: Study) -> list[Any]:
@@ -240,10 +246,10 @@ def _computed(study: Study) -> list[Any]:
 def _rules(study: Study, facts: Mapping[str, Any]) -> Iterator[str]:
     k, total = study.min_cell, facts["rows_needed_total"]
     left = study.min_residual_df
-    beyond = f"; at least {left} rows more than parameters (residual degrees of freedom)"
+    beyond = f"; at least {counted(left)} more than parameters (residual degrees of freedom)"
     yield (
-        f"Policy “{study.policy}”: at least {study.min_rows_party} rows of each party, {total} in "
-        f"all, {study.rows_per_parameter} for each parameter{beyond if left else ''}."
+        f"Policy “{study.policy}”: at least {counted(study.min_rows_party)} of each party, {total} "
+        f"in all, {study.rows_per_parameter} for each parameter{beyond if left else ''}."
     )
     if k and facts["rows_needed_level"] is None:
         yield f"No row has a leverage above 1/{k}, where there is a model."
@@ -251,8 +257,8 @@ def _rules(study: Study, facts: Mapping[str, Any]) -> Iterator[str]:
         local = " No small count is opened at all: a party's own is 0 or at least that."
         yield (
             "Cells (people with the same categories) that occur have at least "
-            f"{k} rows, also without any one party's. Those that are summed over have rows of at "
-            f"least {study.min_cell_parties} parties. No row has a leverage above 1/{k}."
+            f"{counted(k)}, also without any one party's. Those that are summed over have rows "
+            f"of at least {study.min_cell_parties} parties. No row has a leverage above 1/{k}."
             f"{local if study.cells == 'local' else ''}"
         )
     else:

@@ -114,6 +114,9 @@ def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) ->
 # -- columns ----------------------------------------------------------------------------------
 
 
+NOT_A_RANGE = "not a range"
+
+
 def read_columns(
     *,
     ranges: Iterable[str] = (),
@@ -159,7 +162,7 @@ def _number(text: str, steps: Mapping[str, str], units: Mapping[str, str]) -> tu
     name, equals, ends = text.rpartition("=")
     low, colon, high = ends.partition(":")
     if not (name and equals and colon):
-        raise InputError("not a range", hint="write it as age=0:120")
+        raise InputError(NOT_A_RANGE, hint="write it as age=0:120")
     return name, Number.read(low, high, steps.get(name), units.get(name, ""))
 
 
@@ -205,12 +208,22 @@ def numbers_named(
     question: Question, names: Sequence[str], said: Mapping[str, Column]
 ) -> Sequence[str]:
     """The data's columns that the formula of a question reads as numbers."""
+    model = _model(question, said)
+    return [] if model is None else [name for name in model.number_columns if name in names]
+
+
+def columns_in_formula(question: Question, said: Mapping[str, Column]) -> Sequence[str]:
+    """All that its formula reads, where it has one."""
+    model = _model(question, said)
+    return () if model is None else model.columns_needed
+
+
+def _model(question: Question, said: Mapping[str, Column]) -> Model | None:
     options: dict[str, Any] = question.options
     if "formula" not in options:
-        return []
+        return None
     levels = dict.fromkeys(categories_named(question), _ANY) | Dictionary.of(said).levels()
-    model = Model(options["formula"], weights=options.get("weights"), levels=levels)
-    return [name for name in model.number_columns if name in names]
+    return Model(options["formula"], weights=options.get("weights"), levels=levels)
 
 
 def categories_named(question: Question) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from titan.errors import FileError
 from titan.files import attempt
 from titan.protocol.messages import HEADER_BYTES, Kind
+from titan.release.policy import counted
 from titan.results.result_file import NAME as RESULT
 from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.database import SQLITE
@@ -78,13 +79,17 @@ class Audit:
             table.append((link, number, str(m.round), m.kind.lower(), str(m.size)))
         return table
 
-    def summary(self) -> str:
+    def _messages(self) -> str:
         masks = sum(m.kind == MASK for m in self.sent)
+        of = f" ({masks} of them masks)" if masks else ", none of them a mask"
+        return counted(len(self.sent), "message") + (of if self.sent else "")
+
+    def summary(self) -> str:
         state = "finished" if self.finished else "not finished: some of these may not have left yet"
         return "\n".join(
             [
                 f"study {self.study[:12]}, run {self.run}, {self.party} ({state})",
-                f"{len(self.sent)} messages ({masks} of them masks), {self.bytes_sent} bytes:",
+                f"{self._messages()}, {self.bytes_sent} bytes:",
                 f"  {self.bytes_in_sums} inside the sums, as titan study check counts them",
                 f"  {self.bytes_around} around them: nonces, agreement, end, heads and signatures",
                 fill(NOTHING_ELSE, _WIDTH),

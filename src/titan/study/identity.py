@@ -159,6 +159,8 @@ def refuse_key(text: str, where: str, expected: str) -> None:
 
 def checked_name(name: str) -> str:
     """A name that can also be that of a file and stand in a certificate."""
+    if not name:
+        raise InputError("the party's name is empty", hint="such as north")
     try:
         found = party_name(name)
     except InputError as error:

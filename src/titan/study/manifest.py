@@ -195,8 +195,7 @@ class Study:
         said["precision"] = None if self.precision == "exact" else self.precision
         return Policy(
             **said,
-            otherwise="agree on a study that asks for fewer (min_rows_party, min_rows_total, "
-            "rows_per_parameter, min_cell, min_cell_parties)",
+            otherwise="agree on a study that asks for fewer ({limit})",
         )
 
     @property

@@ -247,6 +247,12 @@ def _question_facts(study: Study, told: Sequence[Explanation]) -> list[dict[str,
     ]
 
 
+MORE_THAN_ROWS = (
+    "that is more than so few rows hold: they might be worked out from it, and with more rows this "
+    "changes"
+)
+
+
 def opened_bits(study: Study, computation: Any, told: Explanation) -> dict[str, Any]:
     """The numbers that are opened and their bits, ⌈log₂ of the possible values⌉ each; and the bits
     of the rows that they are made of, where these are the fewest that there may be."""
