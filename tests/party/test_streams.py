@@ -66,7 +66,11 @@ def test_a_slow_handshake_is_waited_for() -> None:
             tries.append(1)
             await asyncio.sleep(SLOWNESS)
             there = await asyncio.open_connection("127.0.0.1", inner)
-            await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
+            try:
+                await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
+            finally:
+                there[1].transport.abort()
+                writer.transport.abort()
 
         heard = []
 
