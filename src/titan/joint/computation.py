@@ -106,6 +106,7 @@ class Fold(Generic[Part, Known, Answer]):
         self.refusal: ReleaseError | None = None
         """Why this party entered a veto, for its own eyes."""
         self._refused_in: int | None = None
+        self._sums = len(computation.sums)
         self._early: Answer | None = None
 
     def secret(self, part: Part, noise: Words | None = None) -> Residues:
@@ -138,7 +139,7 @@ class Fold(Generic[Part, Known, Answer]):
     @property
     def exhausted(self) -> bool:
         """No sum is left."""
-        return self.number == len(self.computation.sums)
+        return self.number == self._sums
 
     @property
     def over(self) -> bool:
