@@ -38,8 +38,9 @@ unit: $(READY)  ## every test
 privacy: $(READY)  ## the proofs of privacy, the longer set included
 	@$(BIN)/python -m pytest -n $(WORKERS) -o python_files='test_*.py longer_*.py' tests/privacy
 
-faults: $(READY)  ## the fault campaign: parties killed, cut off and talked over
-	@$(BIN)/python -m tests.party.campaign --runs 300
+faults: $(READY)  ## the fault campaign: parties killed, cut off, lied to and talked over
+	@$(BIN)/python -m tests.party.campaign.mutated --frames 1000000
+	@$(BIN)/python -m tests.party.campaign --runs 1000
 
 bench: $(READY)  ## the benchmarks, peers included; ratios measured side by side
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]' || echo "some peers cannot be installed here; the report says which were skipped"

@@ -19,10 +19,11 @@ Stream = Callable[[bytes, int], Residues]
 def streams(stream: Stream) -> Iterator[None]:
     class Given:
         def __init__(self, key: bytes) -> None:
-            self._key = key
+            self._key, self._at = key, 0
 
         def words(self, count: int) -> Residues:
-            return stream(self._key, count)
+            self._at += count
+            return stream(self._key, self._at)[self._at - count : self._at].copy()
 
     with patch.object(binding, "KeyStream", Given):
         yield

@@ -20,6 +20,7 @@ from benchmarks.measure import seconds
 from benchmarks.peers.inputs import Equations, Floats, error, exact_sum
 from benchmarks.peers.report import Measured
 from titan.engines import EngineName
+from titan.protocol import RelayMode
 
 REPEATS = 5
 
@@ -49,13 +50,15 @@ def titan_solve(equations: Equations, tau: int, engine: EngineName = "local") ->
     return Measured(took, solution.cost.bytes_sent.largest, error(solution.x, equations.exact()))
 
 
-def sum_over_tls(values: Floats, tau: int, repeats: int = REPEATS) -> Measured:
+def sum_over_tls(
+    values: Floats, tau: int, repeats: int = REPEATS, relays: RelayMode = "trusted"
+) -> Measured:
     """One private sum on a designed network that tolerates `tau`, one process per party.
 
     Bytes are all that the busiest party wrote to its streams, meetings included, for each sum.
     """
     secrets = parties.encoded(values)
-    results = parties.run(secrets, tau, repeats)
+    results = parties.run(secrets, tau, repeats, relays)
     ring = parties.RING
     total = ring.sum(secrets, values.shape[1])
     if results[0]["found"] != sha256(total.tobytes()).hexdigest():

@@ -170,3 +170,20 @@ def read_triangle(value: object, n: int) -> list[int]:
     if [len(row) for row in rows] != list(range(1, n + 1)) or not all(map(_is_integer, entries)):
         raise ValueError("a matrix does not have its integers, row after row")
     return [int(entry, 16) for entry in entries]
+
+
+def near(one: Any, other: Any, tolerance: float) -> bool:
+    """The same but for the last digits of floats."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=tolerance)
+    if type(one) is not type(other):
+        return False
+    if isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            near(one[key], other[key], tolerance) for key in other
+        )
+    if isinstance(other, list):
+        return len(one) == len(other) and all(
+            near(a, b, tolerance) for a, b in zip(one, other, strict=True)
+        )
+    return bool(one == other)

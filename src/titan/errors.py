@@ -7,8 +7,11 @@
     │   │   └── NotPrivateError             a cut set of at most τ parties separates others
     │   ├── NumberError                 a NaN, an infinity, or a number the ring cannot hold
     │   ├── PlanError                   recovery, k, rounds, bits or another choice
+    │   ├── UsageError                  options that make no sense here, or together            2
     │   ├── FileError                   a file that is malformed: says file and line
-    │   │   └── BusyError               another process is using it                            75
+    │   │   ├── BusyError               another process is using it                            75
+    │   │   ├── FullError               there is no room for it on the disk                    75
+    │   │   └── DamagedError            it is not what was written down
     │   ├── DataError                   rows: columns, levels, missing values, text among numbers
     │   │   └── ReleaseError            a rule of release: the answer would give rows away      3
     │   │       └── VetoError           some party refuses for a reason in its rows             3
@@ -18,11 +21,13 @@
     └── PeerError                       what another party sent or did cannot be right
         ├── MessageError                malformed bytes, or an envelope nobody is waiting for
         ├── RecoveryError               the sum did not come out: masks did not cancel, or
-        │                               somebody's part never arrived
+        │   │                           somebody's part never arrived
+        │   └── CheckError              a checked sum was falsified on its way; names who did it,
+        │                               where that can be told
         ├── AbsentError                 another party does not take part, and says so          75
         └── WaitError                   nothing came in time, and the journal is kept          75
 
-Status 0 is an answer, 1 that there will be none, 2 (of the command line itself) wrong usage, 3 a
+Status 0 is an answer, 1 that there will be none, 2 wrong usage of the command line, 3 a
 refusal by a rule of release, 75 that the same command may go on later.
 
 An error says what was found and what was expected; its `hint` says what to do. Neither ever
@@ -85,6 +90,12 @@ class PlanError(InputError):
     """A choice (recovery, k, rounds, bits, …) that does not fit the network or the others."""
 
 
+class UsageError(InputError):
+    """Options of a command that make no sense here, or not together."""
+
+    exit_status = 2
+
+
 class FileError(InputError):
     """A file that is missing, unreadable or malformed."""
 
@@ -93,6 +104,16 @@ class BusyError(FileError):
     """Another process is using the file; later it will not."""
 
     exit_status = 75
+
+
+class FullError(FileError):
+    """There is no room on the disk; once there is, the same command goes on."""
+
+    exit_status = 75
+
+
+class DamagedError(FileError):
+    """A file of our own that is not what was written down."""
 
 
 class DataError(InputError):
@@ -159,7 +180,11 @@ class RankError(TitanError):
 
 
 class PeerError(TitanError):
-    """What another party sent or did cannot be right."""
+    """What another party sent or did cannot be right; `named` are those whom it is about."""
+
+    def __init__(self, message: str, *, named: Collection[str] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.named = tuple(named)
 
 
 class MessageError(PeerError):
@@ -168,6 +193,10 @@ class MessageError(PeerError):
 
 class RecoveryError(PeerError):
     """The recovered sum is not the sum of all inputs; no answer is given."""
+
+
+class CheckError(RecoveryError):
+    """A checked sum was falsified, or not everybody let it be checked; `named` did not."""
 
 
 class AbsentError(PeerError):

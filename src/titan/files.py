@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from titan.errors import FileError
+from titan.errors import FileError, FullError
+
+MORE_DESCRIPTORS = "raise the limit of file descriptors: ulimit -n, or LimitNOFILE= of a service"
 
 
 @contextlib.contextmanager
@@ -17,7 +20,13 @@ def attempt(what: str, path: object, hint: str = "") -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        raise FileError(f"{path} cannot be {what}: {reason}", hint=hint) from None
+        kind = FullError if error.errno in (errno.ENOSPC, errno.EDQUOT) else FileError
+        raise kind(f"{path} cannot be {what}: {reason}", hint=hint or advice(error)) from None
+
+
+def advice(error: OSError) -> str:
+    """What to do about it, where that is the same whatever was wanted."""
+    return MORE_DESCRIPTORS if error.errno in (errno.EMFILE, errno.ENFILE) else ""
 
 
 def write(path: Path, data: bytes, *, mode: int = 0o666, force: bool = False) -> None:
@@ -43,3 +52,13 @@ def write(path: Path, data: bytes, *, mode: int = 0o666, force: bool = False) ->
         except BaseException:
             target.unlink(missing_ok=True)  # half a file is worse than none
             raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names made or removed in it survive a power cut, where the system offers that."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

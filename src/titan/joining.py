@@ -15,7 +15,9 @@ from titan.ring.whole import real_number, whole_number
 from titan.study import Identity, Study
 from titan.study.audit import TRANSCRIPT
 from titan.study.identity import checked_address
-from titan.study.transcript import verify
+from titan.study.key_file import Passphrase
+from titan.study.key_use import ledger_gone
+from titan.study.verified import verify
 
 MOST_RUNS = 2**31
 
@@ -26,12 +28,14 @@ def join(
     data: Any,
     *,
     key: str | PathLike[str],
+    passphrase: Passphrase = None,
     run: int = 1,
     runs: str | PathLike[str] | None = None,
     ledger: str | PathLike[str] | None = None,
     listen: str | None = None,
     wait: float = 3600.0,
     allow_differencing: bool = False,
+    new_ledger: bool = False,
 ) -> Results:
     """Take part in a study as the party `name`, and return everybody's results.
 
@@ -39,8 +43,11 @@ def join(
     name to the rows for it. Nobody is asked: `titan study check` says beforehand what will be
     opened, and with --data whether these rows would be refused. Where others do not come in time
     the same call goes on later. Runs are kept in `runs` (else beside the study's file), the ledger
-    beside the key.
+    beside the key; where that is gone though the key was used, FileError unless `new_ledger`.
+    `passphrase` is the key's, or a function that asks for it, such as `getpass.getpass`. From this
+    call on the process leaves no core dumps: it holds secrets.
     """
+    from titan.party.core_dumps import no_core_dumps
     from titan.party.taking_part import Choices, Party, run_folder  # slow to import
 
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is raised as an error
@@ -53,15 +60,19 @@ def join(
     place = Path() if isinstance(study, Study) else checked_path(study).parent
     found = study if isinstance(study, Study) else Study.load(checked_path(study))
     secret = checked_path(key)
+    no_core_dumps()
     party = Party(
         found,
-        Identity.load(secret, found.card(name)),
+        Identity.load(secret, found.card(name), passphrase=passphrase),
         data,
         folder=run_folder(checked_path(runs) if runs else place / "runs", found, run, name),
         ledger=checked_path(ledger) if ledger else secret.with_suffix(".ledger"),
         choices=Choices(run, float(wait), listen, allow_differencing=bool(allow_differencing)),
+        key=secret,
     )
-    outcome = party.take_part(lambda results: None)
+    if not new_ledger and (error := ledger_gone(secret, party.ledger)) is not None:
+        raise error
+    outcome = party.take_part(lambda _: None)
     if outcome.refused is not None:  # as when it happened
         raise outcome.refused
     return outcome.results

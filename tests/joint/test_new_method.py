@@ -27,7 +27,7 @@ from titan.results import Result, decode, encode
 from titan.ring import Residues, Ring
 from titan.study import check
 from titan.study.audit import audit
-from titan.study.transcript import verify
+from titan.study.verified import verify
 
 # -- the method: under 50 lines, and no other file ------------------------------------------
 

@@ -16,7 +16,7 @@ from tests.party import loopback
 from tests.party.campaign import files
 from tests.party.campaign.nursing import Nurse
 from tests.party.campaign.scenario import Noise, Scenario
-from tests.party.campaign.trial import free_port
+from tests.party.ports import free_port
 
 PATIENCE = 120.0  # seconds after which a test that waits is taken to hang
 
@@ -64,20 +64,33 @@ class Study:
     nurse: Nurse
     scenario: Scenario
     expected: dict[str, Any] = field(init=False)
+    ports: dict[str, int] = field(init=False)
     started: int = 0
 
     def __post_init__(self) -> None:
-        addresses = {name: f"127.0.0.1:{free_port()}" for name in self.scenario.parties}
+        self.ports = {name: free_port() for name in self.scenario.parties}
+        addresses = {name: f"127.0.0.1:{port}" for name, port in self.ports.items()}
         self.expected = files.write(self.scenario, self.folder, addresses)
 
-    async def join(self, name: str, *, wait: float = PATIENCE, kill: str = "") -> Joined:
+    async def join(
+        self,
+        name: str,
+        *more: str,
+        wait: float = PATIENCE,
+        kill: str = "",
+        out: Path | None = None,
+        err: Path | None = None,
+        save: bool = True,
+        **order_too: int | str,
+    ) -> Joined:
+        """`out` and `err` are where stdout and stderr go, if not to files of their own."""
         self.started += 1
         at = self.folder
-        out, err = at / f"{self.started}.out", at / f"{self.started}.err"
+        out, err = out or at / f"{self.started}.out", err or at / f"{self.started}.err"
         argv = [
             "join", str(at / "study.toml"), "--as", name, "--yes", "--wait", str(wait),
             "--data", str(at / f"{name}.csv"), "--key", str(at / f"{name}.key"),
-            "--save", str(at / f"{name}.json"),
+            *(["--save", str(at / f"{name}.json")] if save else []), *more,
         ]  # fmt: skip
         order = {
             "argv": argv,
@@ -85,6 +98,7 @@ class Study:
             "stderr": str(err),
             "noise": [],
             "kill": [kill, 0, True] if kill else [],
+            **order_too,
         }
         out.touch()
         err.touch()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-import socket
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.party.ports import free_port
 from tests.study.parties import identity
 from tests.study.studies import asked
 from titan import Network
@@ -25,14 +24,6 @@ from titan.study import Identity, Link, Study
 
 NAMES = ("north", "east", "south")
 WAIT = 30.0  # seconds; far more than any of these runs takes
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 def at(it: Identity, port: int) -> Identity:
@@ -61,10 +52,7 @@ class Gathering:
     shown: dict[str, Results] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ports = free_ports(len(self.names))
-        self.identities = {
-            name: at(identity(name), port) for name, port in zip(self.names, ports, strict=True)
-        }
+        self.identities = {name: at(identity(name), free_port()) for name in self.names}
         network = self.network or Network.cycle(list(self.names))
         content: dict[str, Any] = {
             "title": "On loopback",
@@ -118,15 +106,15 @@ class Gathering:
             self.run_folder(name, run),
             self.folder / f"{name}.ledger",
             Choices(**({"wait": WAIT} | choices)),
-            Watch(told.append, note),
+            Watch(lambda notice: told.append(str(notice)), note),
         )
 
     def run_folder(self, name: str, run: int = 1) -> Path:
         return self.folder / f"{name}-run{run}"
 
     async def join(self, name: str, study: Study | None = None, **choices: Any) -> Outcome:
-        def show(results: Results) -> None:
-            self.shown[name] = results
+        def show(outcome: Outcome) -> None:
+            self.shown[name] = outcome.results
 
         return await self.party(name, study, **choices).join(show)
 
@@ -153,11 +141,11 @@ class Gathering:
 _ROUNDED = {"condition", "error_bound"}  # float64 bounds: their last digit is the machine's
 
 
-def answers_agree(g: Gathering) -> None:
-    """Everybody has the answer, and it is the same."""
+def answers_agree(g: Gathering, names: Sequence[str] = ()) -> None:
+    """Everybody (or these) has the answer, and it is the same."""
     results = [
         {key: value for key, value in g.shown[name].to_dict().items() if key not in _ROUNDED}
-        for name in g.names
+        for name in names or g.names
     ]
     for result in results:
         assert result == results[0]

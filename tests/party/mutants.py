@@ -10,7 +10,7 @@ from tests.party.given_sums import send
 from tests.party.tables import STUDY, Table, fixed
 from titan.party import wire
 from titan.party.messages import HEAD_BYTES
-from titan.party.wire import Absence, Ack, Hello, Here, Piece, Refusal, Role
+from titan.party.wire import Absence, Ack, Hello, Here, Lost, Piece, Refusal, Role, What, Word
 from titan.protocol.messages import HEADER_BYTES
 
 _TELLING = (0, 1, 2, 4, 63, 64, 255, 256, 0x7FFF, 0xFFFF, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF)
@@ -101,6 +101,8 @@ def good_chunks() -> list[bytes]:
         wire.encode(Refusal("north lost its journal; agree on run 2", final=True)),
         wire.encode(Absence(2, bytes(range(64)), "its ledger refuses the study")),
         wire.encode(Here((0, 1, 7))),
+        wire.encode(Lost(yours=True)),
+        wire.encode(Word(What.AGREED, 2, bytes(range(64)), bytes(32))),
         wire.encode(Piece(0, 1, 0, b"x")),
         *wire.pieces(3, bytes(range(256))),
         *wire.pieces(9, b"ab" * 90),
@@ -119,9 +121,20 @@ def good_messages(folder: Path) -> list[bytes]:
                 table.seats["north"].durable, table.seats["north"].session.tell_answer(b'{"x": 1}')
             )
             table.run()
-            for chunks in table.chunks.values():
-                found |= dict.fromkeys(_content(chunk) for chunk in chunks)
+            found |= dict.fromkeys(_travelled(table))
     return list(found)
+
+
+def messages_of(table: Table, receiver: str) -> list[bytes]:
+    """All that one party gets in a run."""
+    table.run()
+    return list(_travelled(table, receiver))
+
+
+def _travelled(table: Table, receiver: str | None = None) -> Iterator[bytes]:
+    for link, chunks in table.chunks.items():
+        if receiver in (None, link[1]):
+            yield from map(_content, chunks)
 
 
 def _content(chunk: bytes) -> bytes:

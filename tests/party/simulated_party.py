@@ -116,9 +116,7 @@ class Process:
         if state.erased:
             return DurableSession(FinishedRun(run, place.job.plans, self.journal), self.journal)
         self.session = Session(run, task(place.job), state.keys, KeyedSigner(place.party))
-        durable = DurableSession(self.session, self.journal)
-        self.session.sums.deferred = place.deferred
-        return durable
+        return DurableSession(self.session, self.journal, deferred=place.deferred)
 
     def die(self) -> None:
         """What SIGKILL does: nothing is flushed, and the system lets the file go."""
@@ -131,14 +129,14 @@ class Process:
             disk.parent.mkdir(exist_ok=True)
             disk.write_bytes(file.read_bytes() if file.exists() else b"")
 
-    def lose_power(self) -> None:
-        """All that is left is what the disk has."""
+    def lose_power(self, *, rows_are_there: bool) -> None:
+        """All that is left is what the disk has; rows may have reached it without their vectors."""
         self.die()
-        for file in self._files():
+        for file in self._files()[2 if rows_are_there else 0 :]:
             file.write_bytes(self._on_disk(file).read_bytes())
 
     def _files(self) -> list[Path]:
-        return [Path(f"{self.journal.path}{end}") for end in ("", "-wal")]
+        return [Path(f"{self.journal.path}{end}") for end in ("", "-wal", "-vectors")]
 
     @staticmethod
     def _on_disk(file: Path) -> Path:

@@ -17,7 +17,7 @@ from unittest.mock import patch
 from tests.party.given_sums import task
 from titan import Network
 from titan.errors import TitanError
-from titan.party import wire
+from titan.party import messages, wire
 from titan.party.durable_session import Arrival, DurableSession, Refused
 from titan.party.links import Incoming
 from titan.party.run import Run
@@ -72,6 +72,10 @@ def plans(network: Network, recovery: RecoveryName = "flood", bits: int = 64) ->
     return [made, made]
 
 
+def checked_plans(network: Network, *_: object) -> list[Plan]:
+    return [Plan.make(network, Ring(64), 3, recovery="tree", relays="checked")] * 2
+
+
 def session(
     party: int,
     network: Network,
@@ -113,7 +117,7 @@ class Table:
         for name in self.network.parties:
             self.sit(name)
 
-    def sit(self, name: str, nonce: bytes | None = None) -> Seat:
+    def sit(self, name: str, nonce: bytes | None = None, *, deferred: bool = False) -> Seat:
         """Sit down, or come back after a crash."""
         party = self.network.index(name)
         new = session(
@@ -126,7 +130,7 @@ class Table:
             nonce=new.run.nonce, keys=[fixed("key", party, n) for n in range(2)],
             data_digest=journal.keyed_digest([repr(INPUTS[party]).encode()]),
         )  # fmt: skip
-        self.seats[name] = Seat(new, DurableSession(new, journal), journal)
+        self.seats[name] = Seat(new, DurableSession(new, journal, deferred=deferred), journal)
         return self.seats[name]
 
     def leave(self, name: str) -> None:
@@ -180,6 +184,16 @@ class Table:
         mine.acknowledged(receiver, theirs.accepted[sender])
         return refused
 
+    def run_without(self, sender: str, *kinds: str) -> None:
+        """Deliver until nothing is left but what `sender` says from the first of these kinds on."""
+        while due := [link for *link, _ in self.due() if not self._held(link, sender, kinds)]:
+            for link in due:
+                assert self.deliver(*link) == []
+
+    def _held(self, link: Sequence[str], sender: str, kinds: Sequence[str]) -> bool:
+        held = link[0] == sender
+        return held and messages.decode(sender, 0, self.message(*link)).frame.kind in kinds
+
     def run(self, until: Callable[[], bool] = lambda: False) -> None:
         """Deliver until nothing is left, or something holds; nothing may be refused."""
         while not until() and (due := self.due()):
@@ -203,6 +217,6 @@ def _opened(path: Path) -> Journal:
     database_settle = database._settle
     with (
         patch.object(database, "_settle", settle),
-        patch.object(database, "_sync_directory", lambda _: None),
+        patch.object(database, "sync_folder", lambda _: None),
     ):
         return Journal.open(path)

@@ -49,13 +49,8 @@ def refused_by_the_ledger(g: Gathering) -> Party:
     return g.party("east")
 
 
-def no_such_file(g: Gathering) -> Party:
-    return replace(g.party("east"), rows=g.folder / "absent.csv")
-
-
 CASES: dict[str, tuple[Callable[[Gathering], Party], str]] = {
     "columns": (other_columns, "its file of rows does not fit the study"),
-    "no file": (no_such_file, "its file of rows does not fit the study"),
     "ledger": (refused_by_the_ledger, "its ledger refuses the study"),
 }
 
@@ -135,6 +130,17 @@ def test_what_is_in_the_rows_is_told_to_nobody(tmp_path: Path) -> None:
     with patch.object(attendance.Absentee, "tell") as tell:
         with pytest.raises(DataError):
             run(g.join("east"))
+        assert not tell.called
+
+
+def test_a_mistyped_name_is_told_to_nobody(tmp_path: Path) -> None:
+    """They wait for it, as for anybody who has not come yet."""
+    g = Gathering(tmp_path)
+    absent = g.folder / "absent.csv"
+    with patch.object(attendance.Absentee, "tell") as tell:
+        for given in (absent, {g.study.questions[0].name: str(absent)}):
+            with pytest.raises(TitanError, match=r"absent\.csv"):
+                run(replace(g.party("east"), rows=given).join(lambda _: None))
         assert not tell.called
 
 

@@ -16,6 +16,7 @@ from titan.party.attendance import Attendance
 from titan.party.conversation import Conversation
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
+from titan.party.lost_journals import LostJournals
 from titan.party.run import RunProgress
 from titan.party.run_events import LinkStatus, RunEvents, Watch
 from titan.party.streams import Stream
@@ -51,6 +52,7 @@ def test_what_the_disk_does_not_have_is_not_acknowledged() -> None:
         cast("ArrivalQueue", None),
         _events(),
         cast("Attendance", None),
+        cast("LostJournals", None),
     )
     asyncio.run(conversation._send_acks())
     assert [wire.decode(chunk) for chunk in stream] == [Ack(3)]

@@ -25,7 +25,7 @@ class Taker:
     def __init__(self) -> None:
         self.incoming = {"east": None}
         self.work = None
-        self.taken = self.confirmed = 0
+        self.taken = self.confirmed = self.syncs = 0
         self.ended = self.broken = self.refuses = False
 
     def accept(self, arrivals: list[Arrival]) -> list[Refused]:
@@ -44,33 +44,51 @@ class Taker:
     def take_written_to(self) -> set[str]:
         return set()
 
-    def confirm(self) -> set[str]:
+    @property
+    def journal(self) -> Taker:
+        return self
+
+    def sync(self) -> None:
+        self.syncs += 1
         if self.broken:
             raise FileError("the disk fails")
-        new = {"east"} if self.confirmed < self.taken else set()
-        self.confirmed = self.taken
+
+    def on_disk(self, accepted: dict[str, int]) -> set[str]:
+        new = {"east"} if self.confirmed < accepted["east"] else set()
+        self.confirmed = accepted["east"]
         return new
+
+
+async def _at_once(work: Callable[[], None]) -> None:
+    """In place of a thread: when it ends is not left to the machine."""
+    work()
 
 
 Story = Callable[[Taker, Callable[[int], None]], Coroutine[Any, Any, None]]
 
 
-def _run(monkeypatch: pytest.MonkeyPatch, moment: float, story: Story) -> list[str]:
+def _run(
+    monkeypatch: pytest.MonkeyPatch, moment: float, story: Story, thread: Any = _at_once
+) -> list[str]:
     """What was told."""
     told: list[str] = []
     monkeypatch.setattr(arrival_queue, "_MOMENT", moment)
+    monkeypatch.setattr(arrival_queue, "to_thread", thread)
 
     async def run() -> None:
         durable, link = Taker(), LinkStatus("east", Role.RECEIVER)
-        events = RunEvents(Watch(told.append), lambda: RunProgress("nowhere", []))
+        events = RunEvents(
+            Watch(lambda notice: told.append(str(notice))), lambda: RunProgress("nowhere", [])
+        )
         party = ArrivalQueue(cast("DurableSession", durable), {("east", "north"): link}, events)
 
         def add(size: int) -> None:
             party.add(Arrival("east", durable.taken, memoryview(bytes(size))))
 
-        both = [asyncio.ensure_future(each) for each in (party.run(), story(durable, add))]
-        done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        for each in both:
+        parts = party.run(), party.confirm_in_turn(), story(durable, add)
+        tasks = [asyncio.ensure_future(each) for each in parts]
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for each in tasks:
             each.cancel()
         for each in done:
             each.result()
@@ -118,6 +136,34 @@ def test_who_has_ended_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> N
         assert durable.confirmed == 1
 
     _run(monkeypatch, NEVER, story)
+
+
+def test_what_comes_while_the_disk_is_waited_for_is_taken_and_confirmed_after_the_next_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a wait began with is all that it confirms."""
+    begun, may_end = asyncio.Event(), asyncio.Semaphore(0)
+
+    async def slow_disk(work: Callable[[], None]) -> None:
+        begun.set()
+        await may_end.acquire()
+        work()
+
+    async def story(durable: Taker, add: Callable[[int], None]) -> None:
+        add(MOST_CHUNK + 1)
+        await begun.wait()
+        add(MOST_CHUNK + 1)
+        await _turns()
+        assert (durable.taken, durable.syncs, durable.confirmed) == (2, 0, 0)
+        begun.clear()
+        may_end.release()
+        await begun.wait()
+        assert (durable.syncs, durable.confirmed) == (1, 1)
+        may_end.release()
+        await _turns()
+        assert (durable.syncs, durable.confirmed) == (2, 2)
+
+    _run(monkeypatch, NEVER, story, slow_disk)
 
 
 def test_a_disk_that_fails_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

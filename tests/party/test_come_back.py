@@ -243,7 +243,8 @@ def secrets_of(folder: Path, watched: list[bytes]) -> Any:
     def began(self: Journal, **given: Any) -> Any:
         if self.path.parent == folder:
             watched.extend([*given["keys"], given["data_digest"]])
-            watched.append(self._one("SELECT check_key FROM journal")[0])
+            assert self._key is not None
+            watched.append(self._key.check)
         return begin(self, **given)
 
     def sent(self: Journal, frame: Any) -> None:

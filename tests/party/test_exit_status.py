@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -14,8 +16,8 @@ import pytest
 
 from tests.cli.test_commands import titan
 from tests.party.loopback import NAMES, Gathering, run
-from titan import errors
-from titan.errors import RankError, ReleaseError, TitanError, WaitError
+from titan import errors, files
+from titan.errors import FullError, RankError, ReleaseError, TitanError, WaitError
 from titan.party.taking_part import Party
 from titan.results import Results, decode, encode
 from titan.study.audit import JOURNAL
@@ -105,6 +107,37 @@ def test_too_few_rows_in_all_here_and_when_it_is_asked_again(tmp_path: Path) -> 
     assert {type(each) for each in run(g.errors()).values()} == {ReleaseError}
     again = run(g.join("north")).results.errors["q1"]
     assert isinstance(again, ReleaseError), "what is stored keeps its kind"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--listen", "nowhere"),
+        ("--as", "nobody"),
+        ("--save", "north.csv"),
+        ("--data", "q7=north.csv"),
+        ("--run", 0),
+    ],
+    ids=lambda more: more[0],
+)
+def test_wrong_usage_of_an_option(tmp_path: Path, more: tuple[object, ...]) -> None:
+    """Nothing is begun: a supervisor need not try again, nor look at the study."""
+    g = Gathering(tmp_path)
+    g.save()
+    done = titan(*g.words("north", *more), cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_no_room_on_the_disk(tmp_path: Path) -> None:
+    """The same command goes on when there is."""
+    with Journal.open(tmp_path / JOURNAL) as journal:
+        journal._all("PRAGMA max_page_count = 1")
+        with pytest.raises(FullError, match="disk is full") as full, journal.batch():
+            journal._do("UPDATE journal SET result = ?", bytes(1 << 20))
+        assert full.value.exit_status == 75
+    with pytest.raises(FullError, match="no space left"), files.attempt("written", "it"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_wrong_usage_and_a_wrong_file(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A short fault campaign with real processes: exact answers whatever happens, or clear errors.
 
-`make faults` runs hundreds; these few have at least one of each kind of fault between them.
+`make faults` runs a thousand; these few have most kinds of faults between them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.party.campaign.__main__ import campaign
-from tests.party.campaign.scenario import draw
+from tests.party.campaign.disks import Disk
+from tests.party.campaign.judge import Judge
+from tests.party.campaign.scenario import Kill, Noise, Scenario, draw
+from tests.party.campaign.tally import Tally
 
-SEEDS = (9, 11, 14, 18, 20, 39)
+SEEDS = (7, 99, 238, 393, 520, 597)
+"""Power cuts, hosts far apart, full disks, clocks, other versions among six parties, SIGSTOP; in
+several also kills, noise and signals."""
+NO_ANSWER = (231, 516)
+"""A lie in a tree, and a journal that was put back."""
 
 
-def test_a_few_runs_with_every_kind_of_fault_end_exactly(
+def test_a_few_runs_with_most_kinds_of_faults_end_exactly(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     tally = asyncio.run(campaign(iter(SEEDS), 3, tmp_path, every=0))
@@ -23,3 +30,81 @@ def test_a_few_runs_with_every_kind_of_fault_end_exactly(
     assert (tally.runs, tally.wrong, tally.hung, tally.errors) == (len(SEEDS), 0, 0, 0)
     assert tally.exact == sum(len(draw(seed).parties) for seed in SEEDS)
     assert min(tally.kills, tally.duplicated, tally.delayed, tally.reordered) > 0
+    hows = ("TERM", "stop", "power", "full", "version", "clock")
+    assert min(tally.faults[how] for how in hows) > 0
+    assert max(tally.parties) >= 6
+    assert tally.searched > 0
+    assert tally.left == 0
+
+
+def test_a_lie_and_a_journal_that_was_put_back(tmp_path: Path) -> None:
+    tally = asyncio.run(campaign(iter(NO_ANSWER), 2, tmp_path, every=0))
+    assert (tally.runs, tally.wrong, tally.hung, tally.left) == (2, 0, 0, 0)
+    assert (tally.faults["a"], tally.found_out) == (1, 1)
+    assert tally.searched > 0
+
+
+# -- the judge can find what it looks for ------------------------------------------------------
+
+
+def judged(folder: Path, **changes: object) -> Judge:
+    names = ("north", "east", "south")
+    links = tuple((a, b, "push") for a, b in zip(names, names[1:] + names[:1], strict=True))
+    scenario = Scenario(1, names, links, 0, {"recovery": "tree"}, Noise(), **changes)  # type: ignore[arg-type]
+    return Judge(scenario, folder, {}, {"params": [1.0]}, Tally(), [])
+
+
+def test_an_answer_that_only_some_have(tmp_path: Path) -> None:
+    judge = judged(tmp_path)
+    judge.ended = {"north": True, "east": False, "south": True}
+    judge.judge_all()
+    assert judge.troubles == ["north, south: have an answer, and east have none"]
+
+
+def test_another_answer(tmp_path: Path) -> None:
+    judge = judged(tmp_path)
+    (tmp_path / "north.json").write_text('{"params": [1.0000000000000002]}')
+    assert not judge._is_exact("north", tmp_path / "north.json")
+    assert judge.troubles == ["north: has another answer in params"]
+
+
+def test_a_saved_answer_behind_which_the_disk_was_full(tmp_path: Path) -> None:
+    """It must be exact, and the same command goes on; with status 1 there must be none."""
+    judge = judged(tmp_path)
+    judge.disks = {"north": Disk(tmp_path / "north", own=False)}
+    (tmp_path / "north.0.err").write_text("titan: error: the disk is full\n")
+    saved = tmp_path / "north" / "north.json"
+    saved.write_text('{"params": [1.0]}')
+    assert not judge.is_over("north", 0, 75)
+    assert (judge.troubles, judge.tally.exact) == ([], 0)
+    assert judge.is_over("north", 0, 1)
+    saved.write_text('{"params": [')
+    assert judge.is_over("north", 0, 75)
+    assert [trouble[:26] for trouble in judge.troubles] == [
+        "north: has an answer and a",
+        "north: has no answer that ",
+    ]
+
+
+def test_secrets_that_a_run_without_an_answer_left(tmp_path: Path) -> None:
+    judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "time"),))
+    (tmp_path / "secrets").write_text(f"{bytes(range(64)).hex()}\n")
+    for name in judge.scenario.parties:
+        judge.disks[name] = Disk(tmp_path / name, own=False)
+        (tmp_path / f"{name}.0.err").write_text("titan: error: agree on run 2\n")
+        assert judge.is_over(name, 0, 1)
+    (tmp_path / "east" / "journal.db.secret").write_bytes(bytes(range(64)))
+    judge.judge_all()
+    assert judge.troubles == ["1 secrets are left on the disk of east"]
+
+
+def test_a_liar_whom_not_all_name(tmp_path: Path) -> None:
+    """Being waited for is not being named."""
+    judge = judged(tmp_path, liar="east")
+    judge.ended = dict.fromkeys(("north", "east", "south"), False)
+    judge.tally.faults["a"] = 1
+    (tmp_path / "north.0.err").write_text("titan: error: east sent a sum that is not its own\n")
+    (tmp_path / "south.0.err").write_text("titan: waiting for east\ntitan: error: no sum\n")
+    judge.judge_all()
+    assert judge.tally.wrong == 1
+    assert "named by ['north'] only" in judge.troubles[0]

@@ -32,7 +32,7 @@ from tests.party.tables import INPUTS, Table, fixed
 from titan import Network
 from titan.moments import moments_file
 from titan.party import private_sums, wire
-from titan.party.messages import HEAD_BYTES, Enclosed, Told
+from titan.party.messages import HEAD_BYTES, Enclosed, decode
 from titan.party.private_sums import first_binding
 from titan.party.taking_part import Party
 from titan.party.wire import Piece
@@ -156,7 +156,8 @@ def watch_secrets(found: dict[str, bytes]) -> Any:
 
     def began(self: Journal, **given: Any) -> Any:
         if given["party"] == "north":
-            found["check key"] = self._one("SELECT check_key FROM journal")[0]
+            assert self._key is not None
+            found["check key"] = self._key.check
             found["digest of the data"] = given["data_digest"]
             found.update({f"key {n}": key for n, key in enumerate(given["keys"])})
         return begin(self, **given)
@@ -240,7 +241,9 @@ def signatures_in(messages: Iterable[bytes], transcript: bytes) -> Iterator[byte
             behind = Enclosed.decode(message).signatures
             yield from (bytes(behind[at : at + 64]) for at in range(0, len(behind), 64))
         elif message[0] in (16, 17, 18):
-            yield Told.decode(message).signature
+            told = decode("north", 0, message).content
+            assert isinstance(told, list)
+            yield from (each.signature for each in told)
     yield bytes.fromhex(json.loads(transcript)["signature"])
 
 

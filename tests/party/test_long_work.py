@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -43,14 +44,14 @@ class Work:
 
 def watched(taken: dict[str, int]) -> Any:
     """How many messages of each peer east has confirmed to it."""
-    confirm = ArrivalQueue.confirm
+    acknowledge = ArrivalQueue._acknowledge
 
-    def noted(self: ArrivalQueue) -> None:
-        confirm(self)
+    def noted(self: ArrivalQueue, peers: Iterable[str]) -> None:
+        acknowledge(self, peers)
         if self._durable.session.run.name == "east":
             taken.update(self._durable.confirmed)
 
-    return patch.object(ArrivalQueue, "confirm", noted)
+    return patch.object(ArrivalQueue, "_acknowledge", noted)
 
 
 @pytest.mark.parametrize("recovery", ["flood", "tree", "topk"])

@@ -395,7 +395,7 @@ def test_nothing_is_written_and_rows_are_read_once(
 
     async def story(north: taking_part.Party) -> None:
         others = [g.joining(name) for name in NAMES if name != "north"]
-        await asyncio.gather(north.join(lambda shown: g.shown.update(north=shown)), *others)
+        await asyncio.gather(north.join(lambda shown: g.shown.update(north=shown.results)), *others)
 
     run(story(party))
     answers_agree(g)

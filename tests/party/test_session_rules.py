@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -43,8 +44,11 @@ def be_over(process: Process) -> None:
 
 def test_a_vector_for_a_later_sum_without_its_signature_is_refused_at_once(tmp_path: Path) -> None:
     process = _process(tmp_path)
-    empty = Envelope(Kind.MASKED, 2, 0, 1, bytes(4)).encode()
-    message = bytes([Kind.MASKED, 1]) + empty + b"not a signature"
+    assert process.session is not None
+    plan = process.session.plans[1]
+    vector = struct.pack("<II", 1, 2) + bytes(plan.ring.width * plan.entries)
+    early = Envelope(Kind.MASKED, 2, 0, 1, vector).encode()
+    message = bytes([Kind.MASKED, 1]) + early + b"not a signature"
     refused = process.durable.accept([Arrival("south", 0, memoryview(message))])
     assert [(each.peer, each.number) for each in refused] == [("south", 0)]
     assert "15 bytes of signatures" in refused[0].reason

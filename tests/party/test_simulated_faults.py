@@ -14,6 +14,7 @@ import pytest
 from tests.party.simulation import Counts, Setting, World
 from titan import Network
 from titan.protocol import MaskMode, RecoveryName
+from titan.study import frames
 
 RUNS_EACH = 34
 MEMORY = Path("/dev/shm")  # noqa: S108 - a kill loses no page, so the files need no disk
@@ -35,6 +36,12 @@ def _setting(recovery: RecoveryName, masks: MaskMode, seed: int) -> Setting:
     network = _network(rng)
     solver = rng.randrange(len(network)) if rng.random() < 0.4 else None
     return Setting(network, recovery, masks, solver, rng.randint(1, 2), deferred=seed % 2 == 1)
+
+
+@pytest.fixture(autouse=True)
+def _vectors_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearly all of what is received lies beside the journal."""
+    monkeypatch.setattr(frames, "_LONG", 60)
 
 
 @pytest.mark.parametrize("recovery", ["tree", "flood", "topk"])

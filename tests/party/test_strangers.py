@@ -109,7 +109,7 @@ def test_another_study_or_version_of_it(tmp_path: Path, dial: str) -> None:
             refused = (
                 "south: refused: another study, or another version of this study: fingerprint "
             )
-            refusing = "south: it refuses this party: another study"
+            refusing = 'south: it refuses this party: "another study'
             return refused in said(g, listener) and refusing in said(g, dialler)
 
         async with two_wait(g):
@@ -162,7 +162,7 @@ def test_another_run(tmp_path: Path, dial: str) -> None:
 
         def seen() -> bool:
             refused = "south: refused: run 2 is asked for there, and run 1 here; agree on one"
-            refusing = "south: it refuses this party: run 1 is asked for there, and run 2 here"
+            refusing = 'south: it refuses this party: "run 1 is asked for there, and run 2 here'
             return refused in said(g, listener) and refusing in said(g, dialler)
 
         async with two_wait(g):

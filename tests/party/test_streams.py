@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.party.campaign.trial import free_port
+from tests.party.ports import free_port
 from tests.study.parties import identity
 from titan.party.streams import Dialler, Listener, Stream, StreamEndedError
 from titan.party.tls import grpc

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import titan
-from tests.party.campaign.trial import free_port
+from tests.party.ports import free_port
 from tests.study.parties import identity
 from titan.party.streams import Dialler, Listener, Stream
 from titan.party.tls import grpc

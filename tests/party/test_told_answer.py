@@ -155,6 +155,26 @@ def test_answers_come_back() -> None:
 
 
 @pytest.mark.parametrize(
+    ("found", "other"),
+    [
+        (b'{"cost"', b'{ "cost"'),
+        (b'"run":1,', b'"run":1,"run":1,'),
+        (b'"run":1,', b'"more":1,"run":1,'),
+        (b'"run":1,', b'"run":1.0,'),
+        (b'"sha256":"', b'"sha256":"0'),
+        (b'"name":"main"', b'"name":"\\u006dain"'),
+    ],
+)
+def test_an_answer_has_one_form(few: Results, found: bytes, other: bytes) -> None:
+    """What says the same in other bytes is refused, as of every other message."""
+    data = encode(few)
+    assert found in data
+    for told in (data.replace(found, other, 1), data + b"\n"):
+        with pytest.raises(PeerError, match="the answer that east told is not written as"):
+            check_told(told, few, "east", 1)
+
+
+@pytest.mark.parametrize(
     ("changes", "names", "what"),
     [
         ({"study": "t"}, ["main"], "another study"),

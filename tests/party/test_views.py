@@ -26,10 +26,12 @@ from titan.moments import open_source
 from titan.party.messages import Told
 from titan.party.private_sums import first_binding
 from titan.party.run import run_identity
+from titan.party.run_to_answer import Signatures
+from titan.party.sum_seals import SumSeals
 from titan.privacy.view import PlannedSum, Record, RecordedSum, View
 from titan.protocol import Kind
 from titan.protocol.masking import JournaledMasks
-from titan.study import Study
+from titan.study import Identity, Study
 from titan.study.journal import Journal
 from titan_lab.privacy.reconstruction import partial_sums
 
@@ -63,9 +65,7 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def keys_of(kept: Path, name: str) -> tuple[bytes, ...]:
     (path,) = (kept / "runs" / name).glob("*/journal.db")
     with Journal.open(path) as journal:
-        state = journal.state
-        assert state is not None
-        return state.keys
+        return journal.mask_keys()
 
 
 def identity_of(kept: Path, study: Study) -> bytes:
@@ -99,14 +99,24 @@ def in_process(kept: Path) -> Record:
     fold = Fold(study.meeting)
     parts = [study.meeting.prepare(each) for each in rows]
     keys = [keys_of(kept, name) for name in NAMES]
-    binding = first_binding(identity_of(kept, study), study.plans)
+    identity = identity_of(kept, study)
+    binding = first_binding(identity, study.plans)
+    signers = [Signatures(study, Identity.load(kept / "keys" / f"{n}.key")) for n in NAMES]
     record: list[RecordedSum] = []
     for number, plan in enumerate(study.plans):
         secrets = [fold.secret(part) for part in parts]
         sources = iter([JournaledMasks(key[number], binding.chain) for key in keys])
         stacked = np.stack(secrets, axis=1)
         source = partial(next, sources)
-        out = local.run(plan, stacked, binding=binding, source=source, record=True)
+        signed = [SumSeals(at, each, identity + bytes([number])) for at, each in enumerate(signers)]
+        out = local.run(
+            plan,
+            stacked,
+            binding=binding,
+            source=source,
+            seals=signed.__getitem__,
+            record=True,
+        )
         unit = Fraction(1, 1 if number else 2**6)  # the counts of 42 bits in a ring of 48
         record.append(RecordedSum(PlannedSum("", plan, unit, binding), stacked, out.envelopes))
         binding = binding.after(plan.ring, out.total)
@@ -220,8 +230,12 @@ def test_journals_that_do_not_belong_together(kept: Path, tmp_path: Path) -> Non
     shutil.copytree(kept, tmp_path / "copy")
     (path,) = (tmp_path / "copy" / "runs" / "b").glob("*/journal.db")
     with Journal.open(path) as journal:
-        (body,) = journal._one("SELECT body FROM incoming WHERE peer = 'a' AND kind = 'MASK'")
-        changed = body[:-1] + bytes([body[-1] ^ 1])
+        number, body = journal._one(
+            "SELECT sequence, body FROM incoming WHERE peer = 'a' AND kind = 'MASK'"
+        )
+        place = ("incoming", "a", number, "MASK", 0, 0)
+        mask = journal._opened(body, *place)
+        changed = journal._sealed(mask[:-1] + bytes([mask[-1] ^ 1]), *place)
         with journal.batch():
             journal._do("UPDATE incoming SET body = ? WHERE peer = 'a' AND body = ?", changed, body)
     with pytest.raises(FileError, match="journals of a and its neighbours do not belong together"):

@@ -19,7 +19,7 @@ from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.results import Results, encode
 from titan.study.audit import JOURNAL, TRANSCRIPT, audit
 from titan.study.certificates import SIGNATURE_BYTES
-from titan.study.transcript import verify
+from titan.study.verified import verify
 
 
 async def everybody_fails(g: Gathering) -> list[Any]:

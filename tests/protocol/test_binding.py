@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +32,7 @@ from titan.ring import Ring
 RING = Ring(128)
 KEY = bytes(range(32))
 HERE = Binding(hashlib.sha256(b"here").digest(), 3)
+HERE_INFO = b"titan masks: edge\n" + HERE.chain + bytes([3, 0, 0, 0])
 
 
 def made(binding: Binding, edge: tuple[int, int], key: bytes = KEY) -> list[int]:
@@ -54,6 +57,21 @@ def test_the_mask_is_r_plus_aes_under_a_key_from_hkdf() -> None:
     ]
     sent = SentMask(KEY, r)
     assert Ring(130).to_ints(HERE.mask(sent, (5, 1_000_000), Ring(130), 7)) == expected
+
+
+def test_a_long_mask_is_drawn_block_after_block() -> None:
+    """The key stream runs through all limbs of a block of 64 KiB before the next one begins."""
+    ring, entries = Ring(128), 4096 + 3
+    r = ring.uniform(entries, KeyStream(bytes(32)).words)
+    key = HKDF(SHA256(), 32, None, HERE_INFO + bytes(8)).derive(KEY)
+    cipher = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+    stream = np.frombuffer(cipher.update(bytes(16 * entries)), "<u8")
+    blocks = stream[: 2 * 4096].reshape(2, 4096), stream[2 * 4096 :].reshape(2, 3)
+    low, high = np.concatenate(blocks, axis=1).tolist()
+    expected = [
+        (a + x + (y << 64)) % 2**128 for a, x, y in zip(ring.to_ints(r), low, high, strict=True)
+    ]
+    assert ring.to_ints(HERE.mask(SentMask(KEY, r), (0, 0), ring, entries)) == expected
 
 
 def test_the_chain_hashes_run_number_length_and_total() -> None:

@@ -24,12 +24,13 @@ from tests.sums import plain_sum, random_inputs, stacked
 from titan import Network
 from titan.engines import ENGINES, EngineName
 from titan.errors import MessageError, PlanError
-from titan.protocol import Kind, Plan, RecoveryName
+from titan.protocol import Envelope, Kind, Plan, RecoveryName
 from titan.protocol.messages import Payload
 from titan.protocol.recovery import RECOVERIES, recovery_names
 from titan.protocol.recovery.interface import (
     Choices,
     Counts,
+    Means,
     Outgoing,
     Scheme,
     Traffic,
@@ -62,7 +63,7 @@ class Resend(Scheme):
     def numbers_held(self) -> int:
         return len(self.network) * self.entries
 
-    def begin(self, party: int, masked: Residues) -> ResendState:
+    def begin(self, party: int, masked: Residues, means: Means) -> ResendState:
         return ResendState(self, party, masked)
 
     def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
@@ -83,8 +84,8 @@ class Resend(Scheme):
     def numbers_of(self, content: Vectors) -> tuple[Residues, Counts]:
         return np.stack(list(content.values()), axis=1), np.array(list(content), np.int64)
 
-    def numbers_in(self, payload: Payload) -> int:
-        return self.entries * bytes(payload[: len(self.network)]).count(1)
+    def count(self, envelope: Envelope) -> int:
+        return self.entries * bytes(envelope.payload[: len(self.network)]).count(1)
 
     def traffic(self) -> Traffic:
         """A party sends a vector in every round after the one in which it came."""
@@ -190,7 +191,7 @@ def test_auto_weighs_it_and_k_is_not_for_it() -> None:
 
 
 def test_a_study_may_ask_for_it() -> None:
-    report = check(study(recovery="resend"), NOW)
+    report = check(study(recovery="resend", relays="trusted"), NOW)
     assert {found["recovery"] for found in report.facts["sums"]} == {"resend"}
     assert any(warning.startswith("resend trusts relays") for warning in report.warnings)
 

@@ -69,6 +69,14 @@ def test_tree_rounds_are_depths_and_chunks() -> None:
     assert plan.cost.recovery_rounds == 5 + 5 + chunks - 1
 
 
+def test_a_tree_takes_few_chunks_that_are_as_quick_as_many() -> None:
+    """Within a twentieth of the quickest number, and none fewer is."""
+    tree = Plan.make(Network.cycle(5), Ring(128), 501_500, recovery="tree").scheme
+    times = [(7 + n) * (100_000 + 16 * 501_501 / n) for n in range(1, 100)]
+    fewest = next(n for n, time in enumerate(times, 1) if time <= 1.05 * min(times))
+    assert (tree.chunks, 1 + times.index(min(times))) == (fewest, 24)  # type: ignore[attr-defined]
+
+
 def test_seeds_count_as_the_numbers_they_replace() -> None:
     plan = Plan.make(CYCLE, Ring(64), 9, recovery="flood", masks="seeded")
     assert plan.mask_numbers == 4

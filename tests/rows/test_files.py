@@ -163,6 +163,28 @@ def test_parquet_files_that_are_none(tmp_path: Path) -> None:
         list(read_rows(damaged, MODEL))
 
 
+def test_parquet_pages_are_compared_with_their_checksums(tmp_path: Path) -> None:
+    """Plain numbers of which one bit is another: nothing else would notice."""
+    whole = tmp_path / "whole.parquet"
+    table = pa.table({"y": np.arange(500.0), "a": np.arange(500.0)})
+    plain = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    pq.write_table(table, whole, **plain)
+    data = bytearray(whole.read_bytes())
+    data[data.index(np.float64(77.0).tobytes()) + 2] ^= 1
+    damaged = write(tmp_path / "bit.parquet", bytes(data))
+    with pytest.raises(FileError, match=r"bit.parquet is not a Parquet file, or is dam") as refused:
+        list(read_rows(damaged, MODEL))
+    assert "copy it again" in refused.value.hint
+
+
+def test_parquet_text_that_is_not_text(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"y": [1.0, 2.0], "a": ["1", "QQ"]}), tmp_path / "text.parquet")
+    data = (tmp_path / "text.parquet").read_bytes().replace(b"QQ", b"\xff\xff")
+    damaged = write(tmp_path / "text.parquet", data)
+    with pytest.raises(FileError, match=r"text.parquet is not a Parquet file, or is damaged"):
+        list(read_rows(damaged, MODEL))
+
+
 def test_parquet_names_the_row(tmp_path: Path) -> None:
     values = np.arange(100.0)
     values[77] = np.inf

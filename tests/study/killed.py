@@ -105,11 +105,13 @@ def erase_and_die(directory: Path, rng: random.Random) -> str:
         assert state is not None
         masks = sum(1 for _ in journal.incoming())
     assert (len(state.keys), masks) == ((0, 0) if state.erased else (2, 12)), "half erased"
+    assert Path(f"{path}.secret").exists() is not state.erased, "half erased"
     if state.erased:
         left = path.read_bytes()
         assert fixed("key 0") not in left, "a key survived"
         assert mask_frame("east", 3, 30_000).body[:64] not in left, "a mask survived"
-    path.unlink()
+    for file in directory.glob(f"{path.name}*"):
+        file.unlink()
     return "erased" if state.erased else "kept"
 
 

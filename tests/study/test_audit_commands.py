@@ -33,7 +33,7 @@ def signed(tmp_path: Path) -> Transcript:
         journal.sending(total_frame("east", 2, 60))
         journal.agree("12" * 32)
         transcript = from_journal(
-            journal, sums=[("tree", 4)], network=NetworkFacts(2, 2, 1), software="titan 0.1.0",
+            journal, sums=[("tree", 4, b"")], network=NetworkFacts(2, 2, 1), software="titan 0.1.0",
             certificate=identity("north").card.certificate, result={"params": {"age": -0.25}},
             result_sha256="34" * 32,
         )  # fmt: skip

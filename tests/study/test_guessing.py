@@ -34,7 +34,8 @@ from titan.study.differencing import Entry
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 from titan.study.ledger import Ledger
-from titan.study.transcript import Facts, NetworkFacts, from_journal
+from titan.study.transcript import NetworkFacts, from_journal
+from titan.study.verified import Facts
 
 NAMES = ("north", "east", "south", "west")
 NORTH, EAST, SOUTH, WEST = range(4)
@@ -100,7 +101,7 @@ def play(directory: Path, recovery: RecoveryName, delta: list[int]) -> World:
         frames = _drive(agents, journal)
         journal.agree(hashlib.sha256(plan.ring.to_bytes(agents[NORTH].total)).hexdigest())
         transcript = from_journal(
-            journal, sums=[(plan.scheme.name, plan.recovery_rounds)],
+            journal, sums=[(plan.scheme.name, plan.recovery_rounds, b"")],
             network=NetworkFacts(network.diameter, 3, 1), software="titan",
             certificate=certificate("north"),
             result={"total": RING.to_ints(agents[NORTH].total)}, result_sha256="00" * 32,
@@ -110,7 +111,8 @@ def play(directory: Path, recovery: RecoveryName, delta: list[int]) -> World:
         audit = of_journal(journal)
         texts += [repr(journal), repr(ledger), repr(transcript), str(Facts(transcript, "00"))]
         texts += [audit.summary(), repr(audit.rows()), repr(frames)]
-        (check_key,) = journal._one("SELECT check_key FROM journal")
+        assert journal._key is not None
+        check_key = journal._key.check
         digest = journal.keyed_digest([rows])
     to_others = [f for f in frames if f.receiver == EAST or f.kind is not Kind.MASK]
     emitted = {

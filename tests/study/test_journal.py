@@ -11,6 +11,7 @@ import pytest
 
 from tests.study.runs import PARTIES, STUDY, beginning, fixed, mask_frame, total_frame
 from titan.errors import (
+    DamagedError,
     DataError,
     FileError,
     InputError,
@@ -111,6 +112,33 @@ def test_the_same_data_have_another_digest_in_another_journal(tmp_path: Path) ->
         assert a.keyed_digest([b"rows"]) != b.keyed_digest([b"rows"])
 
 
+def test_other_data_have_other_masks(path: Path) -> None:
+    """So a journal put back to a time when nothing had left exposes nobody, whatever comes next."""
+    with Journal.open(path) as journal:
+        beginning(journal)
+        first = journal.mask_keys()
+        assert len(set(first)) == len(first) == 2
+        journal.replace_data(journal.keyed_digest([b"rows of south"]))
+        assert set(journal.mask_keys()).isdisjoint(first)
+        journal.replace_data(journal.keyed_digest([b"rows of north"]))
+        assert journal.mask_keys() == first
+
+
+def test_a_message_that_was_changed_or_is_missing_is_noticed(path: Path) -> None:
+    frames = [total_frame("east", at) for at in range(3)]
+    with Journal.open(path) as journal:
+        beginning(journal)
+        for frame in frames:
+            journal.record_incoming(frame)
+        journal.check_whole()
+        journal._do("UPDATE incoming SET round = 7 WHERE sequence = 1")
+        with pytest.raises(DamagedError, match="incoming east 1 is not what was written down"):
+            list(journal.incoming())
+        journal._do("DELETE FROM incoming WHERE sequence = 1")
+        with pytest.raises(DamagedError, match="incoming is not what"):
+            journal.check_whole()
+
+
 # -- the file ---------------------------------------------------------------------------------
 
 
@@ -122,7 +150,12 @@ def test_only_the_owner_can_read_it(path: Path) -> None:
             modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
     finally:
         os.umask(before)
-    assert modes == {"run.journal": 0o600, "run.journal-wal": 0o600}
+    names = ("run.journal", "run.journal-wal", "run.journal.secret")
+    assert modes == dict.fromkeys(names, 0o600)
+    (path.parent / "run.journal.secret").chmod(0o640)
+    with pytest.raises(FileError, match=r"key of the journal .* can be read by people"):
+        Journal.open(path)
+    (path.parent / "run.journal.secret").chmod(0o600)
     path.chmod(0o640)
     with pytest.raises(FileError, match="can be read by people other than its owner") as refused:
         Journal.open(path)
@@ -178,6 +211,18 @@ def test_another_database_is_refused(path: Path, tmp_path: Path) -> None:
         Journal.open(tmp_path)
     with pytest.raises(FileError, match="cannot be used: no such file"):
         Journal.open(tmp_path / "nowhere" / "run.journal")
+
+
+def test_a_journal_names_the_version_that_began_its_run(path: Path) -> None:
+    with Journal.open(path) as journal:
+        assert beginning(journal, software="0.7.1").software == "0.7.1"
+        assert beginning(journal, software="0.8.0").software == "0.7.1"
+        with pytest.raises(InputError, match="begun with 2 sums") as refused:
+            beginning(journal, keys=[fixed("one")])
+        assert "0.7.1" in refused.value.hint
+        journal._do(f"PRAGMA application_id = {Journal.identity + 5}")
+    with pytest.raises(FileError, match=r"was begun by titan 0.7.1: its format is 7, where 2"):
+        Journal.open(path)
 
 
 # -- frames -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 
 from tests.study.runs import beginning, everything_in, fixed, mask_frame, total_frame
 from titan.errors import FileError, InputError, MessageError, RecoveryError
-from titan.study import database
+from titan.study import database, run_key
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 
@@ -42,7 +42,8 @@ def test_no_secret_byte_is_left_in_the_files(tmp_path: Path) -> None:
     with Journal.open(path) as journal:
         state = beginning(journal)
         digest = journal.keyed_digest([b"rows of north"])
-        (check_key,) = journal._one("SELECT check_key FROM journal")
+        assert journal._key is not None
+        check_key = journal._key.check
     checks = []
     for some in range(4):
         with Journal.open(path) as journal:
@@ -51,10 +52,11 @@ def test_no_secret_byte_is_left_in_the_files(tmp_path: Path) -> None:
             for frame in sent:
                 journal.sending(frame)
             checks = [c for (c,) in journal._all("SELECT local_check FROM sent")]
-    secrets = [*state.keys, digest, check_key, *checks, *(bytes(m.body) for m in masks)]
+    never = [*state.keys, check_key, *(bytes(m.body) for m in masks)]
+    secrets = [*never, digest, *checks, journal.key_path.read_bytes()]
     found = everything_in(tmp_path)
-    assert all(piece in found for s in (*state.keys, digest, check_key, *checks) for piece in [s])
-    assert bytes(masks[0].body)[:PIECE] in found
+    assert all(piece in found for s in (digest, *checks, secrets[-1]) for piece in [s])
+    assert not any_of(never, tmp_path), "these are on the disk under the key alone, at any time"
 
     with Journal.open(path) as journal:
         journal.finish(b"an answer", b"transcript")
@@ -69,6 +71,7 @@ def test_not_even_while_the_journal_stays_open(tmp_path: Path) -> None:
     with Journal.open(tmp_path / "run.journal") as journal:
         beginning(journal)
         journal.record_incoming(mask_frame())
+        key, digest = journal.key_path.read_bytes()[:64], journal.keyed_digest([b"rows of north"])
 
         def count() -> str:
             code = (
@@ -76,7 +79,7 @@ def test_not_even_while_the_journal_stays_open(tmp_path: Path) -> None:
                 " pathlib.Path(sys.argv[1]).iterdir());"
                 " print(sum(bytes.fromhex(s) in d for s in sys.argv[2:]))"
             )
-            secrets = [fixed("key 0").hex(), bytes(mask_frame().body)[:64].hex()]
+            secrets = [key.hex(), digest.hex()]
             command = [sys.executable, "-I", "-S", "-c", code, str(tmp_path), *secrets]
             return subprocess.check_output(command, text=True)
 
@@ -153,14 +156,13 @@ def test_a_kind_nobody_called_public_is_erased_too(tmp_path: Path) -> None:
 def test_whoever_dies_while_erasing_is_finished_off_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    secrets = [fixed("key 0"), fixed("key 1"), bytes(mask_frame(size=50_000).body)]
-
     def die(_: Journal) -> None:
         raise KeyboardInterrupt
 
     with Journal.open(tmp_path / "j") as journal:
         beginning(journal)
         journal.record_incoming(mask_frame(size=50_000))
+        secrets = [journal.key_path.read_bytes(), journal.keyed_digest([b"rows of north"])]
         journal.finish(b"{}", b"")
         monkeypatch.setattr(Journal, "_scrub", die)
         with pytest.raises(KeyboardInterrupt):
@@ -176,7 +178,7 @@ def test_whoever_dies_while_erasing_is_finished_off_by_the_next(
 def _copy_aside(directory: Path) -> None:
     """By another process, so that the lock stays."""
     (directory / "aside").mkdir()
-    for name in ("j", "j-wal"):
+    for name in ("j", "j-wal", "j.secret"):
         subprocess.check_call(["cp", "-p", directory / name, directory / "aside" / name])
 
 
@@ -247,6 +249,116 @@ def test_whatever_fails_the_log_does_not_stay_open(
     with pytest.raises(FileError, match="it is closed"):
         journal.sync()
     assert not logs
+
+
+# -- the key ----------------------------------------------------------------------------------
+
+
+def test_the_key_is_overwritten_in_place_before_its_name_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second name of the same blocks shows them; a step undone by a power cut is a step less."""
+    steps: list[str] = []
+    with Journal.open(tmp_path / "j") as journal:
+        beginning(journal)
+        journal.finish(b"{}", b"")
+        blocks = tmp_path / "blocks"
+        os.link(journal.key_path, blocks)
+        inode, log = blocks.stat().st_ino, (tmp_path / "j-wal").stat().st_ino
+
+        def note(file: int) -> None:
+            found = os.fstat(file).st_ino
+            if found == log:
+                (flag,) = journal._one("SELECT erased FROM journal")
+                steps.append("the journal knows" if flag else "too early")
+            elif found == inode:
+                steps.append("gone" if not any(blocks.read_bytes()) else "still there")
+            elif not journal.key_path.exists():
+                steps.append("no name")
+
+        monkeypatch.setattr(os, "fsync", note)
+        journal.erase_secrets()
+    assert steps == ["the journal knows", "gone", "no name"]
+    assert blocks.read_bytes() == bytes(run_key.FILE_BYTES)
+
+
+def test_a_key_is_on_the_disk_before_anything_is_sealed_under_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    seal = run_key.RunKey.seal
+
+    def sealing(self: run_key.RunKey, content: bytes, place: bytes) -> bytes:
+        assert (tmp_path / "j.secret").stat().st_ino in synced
+        assert synced[-1] == tmp_path.stat().st_ino
+        return seal(self, content, place)
+
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    monkeypatch.setattr(run_key.RunKey, "seal", sealing)
+    (tmp_path / "j.secret").write_bytes(b"of a process that died before its journal was laid out")
+    with Journal.open(tmp_path / "j") as journal:
+        beginning(journal)
+
+
+@pytest.mark.parametrize("key", [None, b"", bytes(4096), b"x" * 100, b"x" * 4096])
+def test_without_its_key_a_run_cannot_go_on_but_a_finished_one_opens(
+    tmp_path: Path, key: bytes | None
+) -> None:
+    """No key, an empty one, an overwritten one, half of one, another's."""
+
+    def spoil() -> None:
+        (tmp_path / "j.secret").unlink()
+        if key is not None:
+            (tmp_path / "j.secret").write_bytes(key)
+            (tmp_path / "j.secret").chmod(0o600)
+
+    with Journal.open(tmp_path / "j") as journal:
+        beginning(journal)
+        journal.record_incoming(mask_frame())
+    good = (tmp_path / "j.secret").read_bytes()
+    spoil()
+    with Journal.open(tmp_path / "j") as journal:
+        assert len(journal.messages()) == 1, "it can be looked at"
+        with pytest.raises(FileError, match="is missing, damaged or that of another") as refused:
+            beginning(journal)
+        assert "run 2" in refused.value.hint
+    (tmp_path / "j.secret").write_bytes(good)
+    (tmp_path / "j.secret").chmod(0o600)
+    with Journal.open(tmp_path / "j") as journal:
+        assert beginning(journal).keys == (fixed("key 0"), fixed("key 1"))
+        assert list(journal.incoming()) == [mask_frame()]
+        journal.finish(b"an answer", b"transcript")
+    spoil()
+    for _ in range(2):
+        with Journal.open(tmp_path / "j") as journal:
+            assert journal.state is not None
+            assert journal.state.erased
+            assert journal.state.result == b"an answer"
+    assert not (tmp_path / "j.secret").exists()
+
+
+def test_a_record_opens_in_its_own_place_only(tmp_path: Path) -> None:
+    with Journal.open(tmp_path / "j") as journal:
+        beginning(journal)
+        journal._do("UPDATE sums SET key = (SELECT key FROM sums WHERE place = 0) WHERE place = 1")
+        with pytest.raises(FileError, match="is damaged: sum 1 is not what was written down"):
+            _ = journal.state
+    with Journal.open(tmp_path / "k") as journal:
+        beginning(journal)
+        journal._do("UPDATE journal SET run = 2")
+    with (
+        Journal.open(tmp_path / "k") as journal,
+        pytest.raises(FileError, match="is damaged"),
+    ):
+        _ = journal.state
+
+
+def test_two_records_of_the_same_content_have_nothing_in_common() -> None:
+    key = run_key.RunKey(b"x" * 4096)
+    one, two = key.seal(bytes(64), b"here"), key.seal(bytes(64), b"here")
+    assert {one[:12], one[12:28], one[28:44]}.isdisjoint({two[:12], two[12:28], two[28:44]})
+    assert key.open(one, b"here") == key.open(two, b"here") == bytes(64)
+    assert key.open(one, b"there") is key.open(one[:-1] + b"?", b"here") is None
 
 
 def test_a_log_that_cannot_be_opened_is_named(tmp_path: Path) -> None:

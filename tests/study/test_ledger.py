@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.study.digests import QUESTION, own_rows
-from titan.errors import FileError, InputError, ReleaseError
+from titan.errors import DamagedError, FileError, InputError, ReleaseError
 from titan.study.differencing import Conflict, Entry
 from titan.study.ledger import Ledger
 from titan.study.row_classes import (
@@ -399,6 +399,36 @@ def test_a_ledger_of_another_version_is_refused(tmp_path: Path, version: int) ->
     with pytest.raises(FileError, match=rf"of another version \({version}, where 4") as refused:
         Ledger.open(tmp_path / "l")
     assert "--ledger" in refused.value.hint
+
+
+def test_a_damaged_ledger_is_refused_in_words_of_ours(tmp_path: Path) -> None:
+    """Wherever it is hit; and where rows would seem to be others, it is noticed."""
+    path = tmp_path / "l"
+    with Ledger.open(path) as made:
+        made.record([entry(made)])
+    whole, rng, refused = path.read_bytes(), random.Random(0), list[FileError]()
+    for _ in range(60):
+        at, damaged = rng.randrange(len(whole)), bytearray(whole)
+        damaged[at : at + 16] = rng.randbytes(16)
+        path.write_bytes(damaged if rng.random() < 0.7 else whole[:at])
+        try:
+            with Ledger.open(path) as found:
+                found.recorded()
+                found.known_keys()
+                found.check([entry(found, study="cd" * 32)])
+        except FileError as error:
+            refused.append(error)
+        except ReleaseError:
+            pass
+    assert len(refused) > 10
+    for each in refused:
+        assert 'the ledger "' in each.message or "it is not a ledger" in each.message
+        assert "backup" in each.hint or "--ledger" in each.hint
+    path.write_bytes(whole)
+    with Ledger.open(path) as found:
+        found._do("UPDATE row_sets SET digests = zeroblob(length(digests))")
+        with pytest.raises(DamagedError, match="cannot be used: it is damaged"):
+            found.check([entry(found, study="cd" * 32)])
 
 
 # -- vetoes, and runs that never were ---------------------------------------------------------

@@ -152,8 +152,8 @@ def test_the_digest_is_known() -> None:
             "min_cell": 3, "min_cell_parties": 3, "min_residual_df": 0, "cells": "pooled",
                 "precision": 20,
         },
-        "bits": 128, "recovery": "auto", "masks": "sent", "k": None, "rounds": None,
-        "solver": None, "columns": {
+        "bits": 128, "recovery": "auto", "masks": "sent", "relays": "checked",
+        "k": None, "rounds": None, "solver": None, "columns": {
             "age": {"kind": "number", "range": ["0", "120"], "step": "1"},
             "y": {"kind": "number", "range": ["-10000", "10000"], "step": "1"},
         },
@@ -193,8 +193,8 @@ CHANGES: dict[str, Any] = {
     "questions": (regression("y ~ age"),), "min_rows_party": 11, "min_rows_total": 41,
     "rows_per_parameter": 2, "policy": "safe-outputs", "min_cell": 4, "min_cell_parties": 4,
     "min_residual_df": 5, "cells": "local", "precision": "exact", "bits": 64, "recovery": "flood",
-    "masks": "seeded",
-    "k": 1, "rounds": 9, "solver": "north",
+    "masks": "seeded", "relays": "trusted",
+    "k": 1, "rounds": 9, "solver": "north", "latency_ms": 20, "bandwidth_mbit": 100,
     "links": (*study().links[:-1], replace(study().links[-1], dial="pull")),
     "parties": (identity("north", again=1).card, *study().parties[1:]),
 }  # fmt: skip

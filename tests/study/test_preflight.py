@@ -18,7 +18,7 @@ from titan.joint.equations import Release
 from titan.joint.kinds import Question
 from titan.joint.together import together
 from titan.moments import open_source
-from titan.protocol import MaskMode, RecoveryName
+from titan.protocol import MaskMode, RecoveryName, checked
 from titan.release import Dictionary, Number
 from titan.study import Card, Link, Study
 from titan.study.preflight import Report, check
@@ -286,12 +286,24 @@ def warned(report: Report, words: str) -> bool:
 
 def test_it_says_whom_a_recovery_trusts() -> None:
     for recovery in ("tree", "topk"):
-        report = check(study(recovery=recovery), NOW)
+        report = check(study(recovery=recovery, relays="trusted"), NOW)
         assert warned(report, f"{recovery} trusts relays to compute")
+        found = check(study(recovery=recovery), NOW)
+        assert warned(found, f"with {recovery}, relays add up for others, and every sum is checked")
+        assert not warned(found, "trusts relays")
         assert not warned(report, "flood shows")
     report = check(study(recovery="flood"), NOW)
     assert warned(report, "masked vectors are signed by their origin")
     assert not warned(report, "trusts relays to compute")
+
+
+def test_it_says_where_vectors_are_too_large_to_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then a falsified sum is found out, and nobody is named."""
+    assert not warned(check(study(recovery="tree"), NOW), "nobody is named")
+    monkeypatch.setattr(checked, "MOST_OPENED", 1)
+    assert warned(check(study(recovery="tree"), NOW), "it is found out, but nobody is named")
+    for trusting in (study(recovery="tree", relays="trusted"), study(recovery="flood")):
+        assert not warned(check(trusting, NOW), "nobody is named")
 
 
 def test_it_says_that_two_parties_hide_nothing() -> None:

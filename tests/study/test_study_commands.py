@@ -93,6 +93,19 @@ def test_gather_and_check(cards: Path) -> None:
     assert "note: " in shown.stdout
 
 
+def test_lines_and_the_time_they_take(cards: Path) -> None:
+    lines = ("--latency-ms", 100, "--bandwidth-mbit", 50)
+    answer("study", "new", *CARDS, *lines, *REST, cwd=cards)
+    it = Study.load(cards / "study.toml")
+    assert (it.latency_ms, it.bandwidth_mbit) == (100, 50)
+    found = answer("study", "check", "study.toml", cwd=cards)
+    assert (found["latency_ms"], found["bandwidth_mbit"]) == (100, 50)
+    trips = 5 * it.network.diameter + 3
+    assert trips / 10 <= found["predicted_seconds"] < trips / 10 + 0.1
+    shown = titan("study", "check", "study.toml", cwd=cards).stdout
+    assert f"{found['predicted_seconds']:.3g} s from all connected to the answer" in shown
+
+
 def test_one_word_for_what_is_read_out(cards: Path) -> None:
     """A study's fingerprint as `titan keys` shows a party's; in JSON it is the digest."""
     made = titan("study", "new", *CARDS, *REST, cwd=cards).stdout

@@ -23,13 +23,8 @@ from titan.study import certificates, released
 from titan.study.audit import NOTHING_ELSE, audit
 from titan.study.frames import MASK, Frame, Message
 from titan.study.journal import Journal
-from titan.study.transcript import (
-    NetworkFacts,
-    Transcript,
-    decode,
-    from_journal,
-    verify,
-)
+from titan.study.transcript import NetworkFacts, Transcript, decode, from_journal
+from titan.study.verified import verify
 
 
 def pin(name: str) -> str:
@@ -55,7 +50,7 @@ def journal(tmp_path: Path) -> Any:
 def transcript(journal: Journal) -> Transcript:
     return from_journal(
         journal,
-        sums=[("tree", 4)],
+        sums=[("tree", 4, b"")],
         network=NetworkFacts(2, 2, 1),
         software="titan 0.1.0",
         certificate=certificate("north"),
@@ -190,6 +185,19 @@ def test_what_cannot_be_true_is_neither_signed_nor_accepted(
         change(transcript).signed(signer("north"))
 
 
+def test_after_the_planned_rounds_vectors_may_be_opened(transcript: Transcript) -> None:
+    """By whoever says that a sum was falsified, whether or not it was."""
+    late = Message("south", "north", 0, 5, "OPENED", 9, "ab" * 32)
+
+    def told(m: Message) -> Transcript:
+        record = transcript.sums[0]
+        return replace(transcript, sums=(replace(record, messages=(*record.messages, m)),))
+
+    assert told(late).signed(signer("north"))
+    with pytest.raises(ValueError, match="SUMMED in round 5 was never planned"):
+        told(replace(late, kind="SUMMED")).signed(signer("north"))
+
+
 def tampered(file: Path, change: Callable[[dict[str, Any]], object]) -> bytes:
     whole = json.loads(file.read_bytes())
     change(whole)
@@ -219,7 +227,7 @@ def tampered(file: Path, change: Callable[[dict[str, Any]], object]) -> bytes:
         (lambda w: w["body"].update(sums={}), "a list should be"),
         (lambda w: w["body"].update(nonces=[]), "fields should be"),
         (lambda w: w.update(signature="zz"), "hex digits"),
-        (lambda w: w.update(version=1), "version 2"),
+        (lambda w: w.update(version=2), "version 3"),
     ],
 )
 def test_a_strange_form_is_refused(
@@ -244,7 +252,7 @@ def test_a_run_without_agreement_has_no_transcript(tmp_path: Path) -> None:
         beginning(journal)
         with pytest.raises(InputError, match="has no transcript"):
             from_journal(
-                journal, sums=[("tree", 4)], network=NetworkFacts(2, 2, 1),
+                journal, sums=[("tree", 4, b"")], network=NetworkFacts(2, 2, 1),
                 software="titan", certificate=certificate("north"), result={},
                 result_sha256="00" * 32,
             )  # fmt: skip

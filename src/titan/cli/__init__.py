@@ -10,6 +10,7 @@ from titan.cli import (
     average,
     fit,
     join,
+    kept_runs,
     keys,
     ledger,
     moments,
@@ -17,16 +18,20 @@ from titan.cli import (
     rehearse,
     runs,
     solve,
+    status,
     study,
 )
 from titan.cli.added_commands import Commands
 from titan.cli.output import fail, speak_plainly
+from titan.cli.stopping import end_soon
+from titan.cli.terminal import outlive_terminal
 
 app = typer.Typer(
     name="titan",
     cls=Commands,
     help="Organisations that will not pool their data compute one answer together: "
     "exactly, privately, without a server.",
+    context_settings={"auto_envvar_prefix": "TITAN"},
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -40,16 +45,20 @@ app.command("moments")(moments.command)
 app.command("rehearse")(rehearse.command)
 app.command("show")(runs.show)
 app.command("solve")(solve.command)
+app.command("status")(status.command)
 app.command("verify")(runs.verify)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(network.app, name="network")
+app.add_typer(kept_runs.app, name="runs")
 app.add_typer(study.app, name="study")
 
 
 @app.callback(invoke_without_command=True)
 def _options(
-    version: bool = typer.Option(False, "--version", help="Print the version and leave."),
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and leave.", allow_from_autoenv=False
+    ),
 ) -> None:
     if version:
         from titan import __version__
@@ -61,17 +70,24 @@ def _options(
 def main() -> None:
     """Run a command; what goes wrong becomes two lines on stderr and its exit status."""
     from titan.errors import FileError, InputError, TitanError
+    from titan.files import advice
 
     speak_plainly()
     try:
-        app()
+        try:
+            app()
+        finally:
+            end_soon()
+            sys.stdout.flush()  # while there is somebody to say that it fails
     except TitanError as error:
         fail(error)
     except BrokenPipeError:  # the reader went away; nobody is left to tell
-        sys.stderr.close()
+        outlive_terminal()
         sys.exit(1)
     except OSError as error:
+        outlive_terminal()
         place = f"{error.filename}: " if error.filename else ""
-        fail(FileError(f"{place}{(error.strerror or 'cannot be used').lower()}"))
+        reason = (error.strerror or "cannot be used").lower()
+        fail(FileError(f"{place}{reason}", hint=advice(error)))
     except MemoryError:
         fail(InputError("this needs more memory than there is", hint="ask for something smaller"))

@@ -45,6 +45,20 @@ def known_keys(ledger: Path) -> Known:
         return opened.known_keys()
 
 
+def miss_ledger(key: Path, ledger: Path, *, ask: bool) -> None:
+    """A key that was used has a ledger. Where it is gone, nothing happens without a yes."""
+    from titan.study.key_use import ledger_gone
+
+    error = ledger_gone(key, ledger)
+    if error is None:
+        return
+    if not ask or not sys.stdin.isatty():
+        raise error
+    show_alarm(f"{error.message}. To mend it: {error.hint}")
+    if not typer.confirm("Begin a new ledger?"):
+        raise typer.Exit(1)
+
+
 def new_keys(study: Study, known: Known) -> dict[str, str]:
     """Parties that were known by other keys, each with the latest of those."""
     return {

@@ -38,13 +38,13 @@ def columns_like(
 
     source = open_source(file)
     plain = read_columns(levels=asked.levels or [], flags=asked.flag or [])
-    described = {*plain, *_names(asked.range_ or [])}
+    described = {*plain, *_names(asked.range or [])}
     for question in questions:
         source.check([c for c in columns_in_formula(question, plain) if c not in described])
     found = drafted(source, questions, plain)
     _refuse_many_levels(file, found)
     numbers = {name: column for name, column in found.items() if isinstance(column, Number)}
-    ranges, steps = list(asked.range_ or []), list(asked.step or [])
+    ranges, steps = list(asked.range or []), list(asked.step or [])
     given = _names(steps)
     for name, column in numbers.items():
         if name not in given and column.step is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Iterator
@@ -13,25 +14,39 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from titan.cli import options
-from titan.cli.agreeing import agrees, known_keys, new_keys
+from titan.cli import log, options, passphrases
+from titan.cli.agreeing import agrees, known_keys, miss_ledger, new_keys
 from titan.cli.checked_rows import files_given
-from titan.cli.output import check_save, give, refuse_failures, refuse_run, show_results
-from titan.errors import InputError, WaitError
+from titan.cli.log import tell
+from titan.cli.output import (
+    check_save,
+    give,
+    refuse_failures,
+    refuse_run,
+    show_results,
+    wrong_usage,
+)
+from titan.cli.stopping import ends_with_a_word
+from titan.cli.terminal import not_shown, outlive_terminal
+from titan.errors import FileError, InputError, WaitError
+from titan.party.notices import Notice
 
 if TYPE_CHECKING:
     from titan.party.engine import Watch
     from titan.party.own_rows import OwnRows
-    from titan.party.run import RunProgress
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
-    from titan.results import Results
     from titan.study import Report
 
 
+@ends_with_a_word()
 def command(
-    study: Annotated[Path, Argument(metavar="STUDY", help="The study's file.")],
-    as_: Annotated[str, Option("--as", help="Which of its parties this is.")],
+    study: Annotated[
+        Path, Argument(metavar="STUDY", envvar="TITAN_JOIN_STUDY", help="The study's file.")
+    ],
+    as_: Annotated[
+        str, Option("--as", envvar="TITAN_JOIN_AS", help="Which of its parties this is.")
+    ],
     data: Annotated[
         list[str],
         Option(
@@ -40,6 +55,7 @@ def command(
         ),
     ],
     key: Annotated[Path, Option(help="This party's private key.")],
+    passphrase_file: options.PassphraseFile = None,
     run: Annotated[int, Option(help="Which run of the study, from 1.", min=1, max=2**31)] = 1,
     wait: Annotated[
         float, Option(help="Give up after so many seconds without news.", min=0.1)
@@ -50,8 +66,22 @@ def command(
         Path | None, Option(help="Where runs are kept; else runs/ beside the study.")
     ] = None,
     ledger: Annotated[Path | None, Option(help="This party's ledger; else beside its key.")] = None,
+    new_ledger: Annotated[
+        bool, Option(help="Begin a new ledger though the one that this key was used with is gone.")
+    ] = False,
     listen: Annotated[
-        str | None, Option(help="host:port to listen at, if not as the study says.")
+        str | None,
+        Option(
+            help="host:port to listen at, if not the study's address; 0.0.0.0:port for all.",
+            metavar="HOST:PORT",
+        ),
+    ] = None,
+    proxy: Annotated[
+        str | None,
+        Option(
+            help="Dial through this HTTP proxy (CONNECT); else https_proxy or all_proxy says.",
+            metavar="http://HOST:PORT",
+        ),
     ] = None,
     allow_differencing: Annotated[
         bool, Option(help="Take part though an earlier study differs by very little.")
@@ -59,6 +89,10 @@ def command(
     keep_journal: Annotated[
         bool, Option(help="For rehearsals: do not erase masks when the run is over.")
     ] = False,
+    log_format: Annotated[
+        str | None,
+        Option(help="plain, text or json. [default: plain on a terminal, else text]"),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Take part in a study: connect, run the rounds, and end with everybody's answer.
@@ -68,73 +102,117 @@ def command(
     were missing, the same command goes on where it stopped. On a run that is over it asks nothing,
     shows the answer again and serves what others still need.
 
+    Ctrl-C, SIGTERM and SIGHUP stop it in good order, with status 75; under nohup it stays.
+
+    Options may come from variables: TITAN_JOIN_WAIT for --wait, TITAN_JOIN_AS for --as.
+
+    \b
+    Exit status:
+      0   the answer was shown or saved
+      1   there is none, and the same command will not find one unless a file is mended first
+      2   the command line is wrong
+      3   a rule of release refuses
+      75  try again later: the same command goes on
+
     \b
     Example:
       titan join study.toml --as north --data north.parquet --key north.key
     """
+    outlive_terminal()
+    chosen = log.use(log_format)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
+    from titan.party.core_dumps import no_core_dumps
     from titan.party.engine import Watch
+    from titan.party.proxies import Proxies
     from titan.party.taking_part import Choices, Party, run_folder
     from titan.study import Identity, Study
     from titan.study.identity import checked_address, on_loopback
 
-    check_save(save, [study, key, *(Path(text.rpartition("=")[2]) for text in data)])
-    if listen is not None:
-        listen = checked_address(listen)
+    no_core_dumps()
+    with wrong_usage():
+        Proxies.of(proxy, {})  # which is read before anything else is done
+        check_save(save, [study, key, *(Path(text.rpartition("=")[2]) for text in data)])
+        listen = None if listen is None else checked_address(listen)
     found = Study.load(study)
+    with wrong_usage():
+        card, rows = found.card(as_), files_given(found, data)
     addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
     if keep_journal and not all(map(on_loopback, addresses)):
         raise InputError(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
-    identity = Identity.load(key, found.card(as_))
+    passphrase = passphrases.opening(key, passphrase_file)
+    identity = Identity.load(key, card, passphrase=passphrase)
     party = Party(
         found,
         identity,
-        files_given(found, data),
+        rows,
         folder=run_folder(runs or study.parent / "runs", found, run, as_),
         ledger=ledger or key.with_suffix(".ledger"),
-        choices=Choices(run, wait, listen, keep_journal, allow_differencing),
-        watch=Watch(_tell),
+        choices=Choices(run, wait, listen, keep_journal, allow_differencing, proxy),
+        key=key,
+        watch=Watch(tell),
     )
+    if not new_ledger:
+        miss_ledger(key, party.ledger, ask=not yes)
     report = party.checked()
     known = known_keys(party.ledger)
     if yes:
         for name in new_keys(found, known):
-            _tell(f"warning: {name} has another key than in earlier studies")
+            text = f"warning: {name} has another key than in earlier studies"
+            tell(Notice(text, "warning", "key"))
     elif not party.over:  # what has left has left, and the answer is this party's
-        _tell("looking at the rows; nothing is sent")
+        tell("looking at the rows; nothing is sent")
         try:
             party, own = party.look()
             agreed = agrees(found, report, identity, known, own)
         except (KeyboardInterrupt, typer.Abort):  # Ctrl-C, or Ctrl-D: neither yes nor no
             print(file=sys.stderr)  # the prompt's line is not over
-            _tell("nothing was sent, and nobody was told: the same command asks again")
-            raise typer.Exit(WaitError.exit_status) from None
+            told = "nothing was sent, and nobody was told: the same command asks again"
+            raise KeyboardInterrupt(told) from None
         if not agreed:
             _decline(party, own)
             raise typer.Exit(1)
-    with _watching() as watch:
+    kept = "what was done is kept, and the same command continues from here"
+    with _watching(live=chosen == "plain") as watch:
         party = replace(party, watch=watch)
 
-        def show(results: Results) -> None:
+        def show(outcome: Outcome) -> None:
             """As soon as the answer is certain, though this party may stay for others."""
-            if not json and len(results.errors) < len(results):
-                show_results(results)
+            nonlocal kept
+            if len(outcome.results.errors) == len(outcome.results):
+                return
+            kept = f"the answer is in {outcome.folder}, and the same command serves who needs more"
+            try:
+                give(_as_dict(party, outcome, report), lambda: None, json=False, save=save)
+            except FileError as error:
+                text = f"warning: {error.message}; it is tried once more at the end"
+                tell(Notice(text, "warning", "save"))
+            if not json:
+                show_results(outcome.results)
                 print(f"\nAll parties have this answer; {as_} stays until they have all they need.")
 
         try:
             outcome = party.take_part(show)
-        except KeyboardInterrupt:
-            _tell("stopped; what was done is kept, and the same command continues from here")
-            raise typer.Exit(WaitError.exit_status) from None
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            raise KeyboardInterrupt(kept) from None
     refuse_run(outcome.results, outcome.refused)
-    give(_as_dict(party, outcome, report), lambda: None, json=json, save=save)
+    try:
+        give(_as_dict(party, outcome, report), lambda: None, json=json, save=save)
+    except KeyboardInterrupt:
+        kept = f"the answer is in {outcome.folder}: titan show prints it"
+        raise KeyboardInterrupt(kept) from None
     refuse_failures(outcome.results)
-    _tell(f"the run is in {outcome.folder}: titan show, audit and verify read it")
+    text = f"the run is in {outcome.folder}: titan show, audit and verify read it"
+    tell(Notice(text, event="answered"))
+    if save is None and (why := not_shown()):
+        text = f"the answer could not be written to standard output: {why}; titan show prints it"
+        tell(Notice(text, "error", "output"))
+        raise typer.Exit(WaitError.exit_status)
     for name in outcome.unconfirmed:
-        _tell(f"{name} has not confirmed everything; if it asks, run the same command again")
+        text = f"{name} has not confirmed everything; if it asks, run the same command again"
+        tell(Notice(text, "warning", "unconfirmed"))
 
 
 def _decline(party: Party, own: OwnRows) -> None:
@@ -150,29 +228,21 @@ def _decline(party: Party, own: OwnRows) -> None:
 
 
 @contextmanager
-def _watching() -> Iterator[Watch]:
+def _watching(*, live: bool = True) -> Iterator[Watch]:
     """A live line on a terminal; in a pipe, one line whenever something changes."""
     from titan.party.engine import Watch
 
-    if not sys.stderr.isatty():
-        last = ""
+    if not live or not sys.stderr.isatty():
+        from titan.cli.progress_lines import ProgressLines
 
-        def line(progress: RunProgress) -> None:
-            nonlocal last
-            if str(progress) != last:
-                last = str(progress)
-                _tell(last)
-
-        yield Watch(_tell, line)
+        yield Watch(tell, ProgressLines(tell))
         return
     from rich.console import Console
+    from rich.markup import escape
 
     with Console(stderr=True).status("connecting") as status:
-        yield Watch(_tell, lambda progress: status.update(str(progress)))
-
-
-def _tell(text: str) -> None:
-    print(f"titan: {text}", file=sys.stderr, flush=True)
+        # it takes stdout along, so that an answer would go to stderr; it ends before there is one
+        yield Watch(tell, lambda progress: status.update(escape(str(progress))), status.stop)
 
 
 def _as_dict(party: Party, outcome: Outcome, report: Report) -> dict[str, Any]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
-from titan.cli import options
+from titan.cli import options, passphrases
 from titan.cli.output import give, show_pairs
 from titan.listing import in_groups
 
 if TYPE_CHECKING:
     from titan.study import Card
 
-app = typer.Typer(help="Make a party's keys, look at a card.", no_args_is_help=True)
+app = typer.Typer(
+    help="Make a party's keys, change a passphrase, look at a card.", no_args_is_help=True
+)
 
 
 @app.command()
@@ -23,29 +25,73 @@ def new(
     name: Annotated[str, Option(help="What the party is called.")],
     address: Annotated[str, Option(help="Where it can be reached, host:port.")],
     out: Annotated[Path, Option(help="The folder to write to.")] = Path(),
+    dials_only: Annotated[
+        bool, Option("--dials-only", help="It can dial others, and nobody can dial it.")
+    ] = False,
     days: Annotated[int, Option(help="How long the certificate is good.")] = 730,
+    passphrase: Annotated[
+        bool, Option("--passphrase", help="Ask for a passphrase, under which the key is kept.")
+    ] = False,
+    passphrase_file: Annotated[
+        Path | None, Option(metavar="FILE", help="Take it from the first line of a file.")
+    ] = None,
     force: Annotated[bool, Option("--force", help="Replace keys that are there.")] = False,
     json: options.Json = False,
 ) -> None:
     """Make a private key, which stays here, and a card, which goes to the others.
 
+    With a passphrase the key is of no use to whoever gets hold of its file alone. titan join then
+    asks for it, or reads it from a file. Who has lost it makes new keys: nobody can do without.
+
     \b
     Example:
-      titan keys new --name north --address north.example.org:7443
+      titan keys new --name north --address north.example.org:7443 --passphrase
     """
     from datetime import UTC, datetime
 
     from titan.study import Identity
 
-    made = Identity.create(name, address, now=datetime.now(UTC), days=days)
-    key, card = made.save(out, force=force)
+    word = passphrases.chosen(passphrase_file) if passphrase or passphrase_file else None
+    made = Identity.create(name, address, now=datetime.now(UTC), days=days, dials_only=dials_only)
+    key, card = made.save(out, force=force, passphrase=word)
+    kept = "with a passphrase" if word else "without a passphrase"
     rows = [
-        ("private key", f"{key} (mode 600; it never leaves this machine)"),
+        ("private key", f"{key} ({kept}, mode 600; it never leaves this machine)"),
         ("card", f"{card} (hand it to whoever gathers the study)"),
         *_rows(made.card),
     ]
-    answer = {"key": str(key), "card": str(card), **_facts(made.card)}
+    answer = {"key": str(key), "card": str(card), **_facts(made.card), "encrypted": bool(word)}
     give(answer, lambda: show_pairs(rows), json=json)
+
+
+@app.command("passphrase")
+def change(
+    key: Annotated[Path, Argument(metavar="KEY", help="A party's private key.")],
+    remove: Annotated[bool, Option("--remove", help="Leave the key without one.")] = False,
+    passphrase_file: options.PassphraseFile = None,
+    new_passphrase_file: Annotated[
+        Path | None, Option(metavar="FILE", help="The new one, instead of asking for it.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Give a private key a passphrase, another one, or none.
+
+    It stays the same key, with the same card and fingerprint, and studies go on. Copies of the file
+    that were made before, backups among them, stay as they are.
+
+    \b
+    Example:
+      titan keys passphrase north.key
+    """
+    from titan import files
+    from titan.study import key_file
+
+    secret = key_file.read(key, passphrases.opening(key, passphrase_file))
+    word = None if remove else passphrases.chosen(new_passphrase_file)
+    files.write(key, key_file.encode(secret, word), mode=0o600, force=True)
+    says = "no passphrase" if remove else "another passphrase"
+    answer = {"key": str(key), "encrypted": not remove}
+    give(answer, lambda: print(f"{key} has {says} now; it is the same key."), json=json)
 
 
 @app.command()
@@ -65,10 +111,11 @@ def show(
     give(_facts(found), lambda: show_pairs(_rows(found)), json=json)
 
 
-def _facts(card: Card) -> dict[str, str]:
+def _facts(card: Card) -> dict[str, Any]:
     return {
         "name": card.name,
         "address": card.address,
+        "dials_only": card.dials_only,
         "fingerprint": card.fingerprint,
         "valid_until": card.not_after.isoformat(),
     }
@@ -76,5 +123,7 @@ def _facts(card: Card) -> dict[str, str]:
 
 def _rows(card: Card) -> list[tuple[str, str]]:
     facts = _facts(card)
+    if facts.pop("dials_only"):
+        facts["address"] = "none that can be dialled: it only dials out"
     until = facts.pop("valid_until")[:10]
     return [*facts.items(), ("to read out", in_groups(card.fingerprint)), ("good until", until)]

@@ -82,6 +82,10 @@ def design(
         str, Argument(metavar="PARTIES", help="How many, or their names with commas.")
     ],
     tau: Annotated[int, Option(help="How many curious parties must learn nothing.")],
+    dials_only: Annotated[
+        list[str] | None,
+        Option(help="Parties that nobody can dial, with commas; no two will be neighbours."),
+    ] = None,
     out: Annotated[Path | None, Option(help="Write the links to this CSV file.")] = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -91,12 +95,14 @@ def design(
     \b
     Example:
       titan network design north,east,south,west --tau 1 --out links.csv
+      titan network design north,east,south,west --tau 1 --dials-only north,east
     """
     from titan.network import Network
 
     if out is not None:
         refuse_overwriting(out, force)
-    net = Network.design(_parties(parties), tau)
+    apart = [name for text in dials_only or [] for name in options.names_in(text)]
+    net = Network.design(_parties(parties), tau, dials_only=apart)
     if out is not None:
         net.to_csv(out)
         print(f"{len(net.edges)} links written to {out}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,12 +43,17 @@ def among(name: str, parties: Sequence[str]) -> Network:
     return network
 
 
-def for_study(name: str, parties: Sequence[str], tau: int) -> Network:
-    """The network of a study: a family, a design for τ, or a file of links among its parties."""
+def for_study(
+    name: str, parties: Sequence[str], tau: int, dials_only: Collection[str] = ()
+) -> Network:
+    """The network of a study: a family, a design for τ, or a file of links among its parties.
+
+    In a design no two of `dials_only` are neighbours.
+    """
     from titan.network import Network
 
     if name == "design":
-        return Network.design(parties, tau)
+        return Network.design(parties, tau, dials_only=dials_only)
     if name in FAMILIES:
         return among(name, parties)
     if Path(name).suffix:

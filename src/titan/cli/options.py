@@ -51,6 +51,10 @@ Missing = Annotated[str, Option(help="refuse or drop rows with missing values.")
 Decimal = Annotated[
     bool, Option("--decimal", help="Read binary numbers in Parquet as their shortest decimals.")
 ]
+PassphraseFile = Annotated[
+    Path | None,
+    Option(metavar="FILE", help="The key's passphrase: its first line; else asked for if needed."),
+]
 Force = Annotated[bool, Option("--force", help="Write over an existing file.")]
 Save = Annotated[Path | None, Option(help="Write the JSON to this file.")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
@@ -105,6 +109,10 @@ class Sums:
     masks: Annotated[
         str | None, Option(help="sent, or seeded: 32 bytes for each. [default: sent]")
     ] = None
+    relays: Annotated[
+        str | None,
+        Option(help="trusted, or checked for altering sums. [default: checked in studies]"),
+    ] = None
 
     def given(self, **further: Any) -> dict[str, Any]:
         return given(**further, **vars(self))
@@ -150,8 +158,8 @@ class Asked:
     release: Annotated[
         str | None, Option(help="With --formula: solution or inference. [default: inference]")
     ] = None
-    range_: Annotated[
-        list[str] | None, Option("--range", help="age=0:120: values that may be; once per column.")
+    range: Annotated[
+        list[str] | None, Option(help="age=0:120: values that may be; once per column.")
     ] = None
     step: Annotated[
         list[str] | None, Option(help="age=1: its values are put on this grid; once per column.")
@@ -185,7 +193,7 @@ class Asked:
         from titan.study.asking import read_columns
 
         return read_columns(
-            ranges=self.range_ or [],
+            ranges=self.range or [],
             steps=self.step or [],
             levels=self.levels or [],
             flags=self.flag or [],

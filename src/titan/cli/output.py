@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from titan import files
 from titan.canonical import finite
+from titan.cli import log
 from titan.cli.advice import typed, typed_hint
-from titan.errors import FileError, InputError, ReleaseError
+from titan.cli.terminal import open_closed_streams
+from titan.errors import FileError, InputError, ReleaseError, UsageError
 from titan.listing import aligned
 
 if TYPE_CHECKING:
@@ -25,16 +27,15 @@ if TYPE_CHECKING:
 
 def speak_plainly() -> None:
     """Names may hold any character; a terminal that cannot show one gets its escape."""
+    open_closed_streams()
+    log.use("plain")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def show_error(error: TitanError) -> None:
-    print(f"titan: error: {typed(error.message)}", file=sys.stderr)
-    hint = typed_hint(error.hint)
-    if hint:
-        print(f"titan: hint: {hint}", file=sys.stderr)
+    log.tell_error(typed(error.message), typed_hint(error.hint))
 
 
 def fail(error: TitanError) -> NoReturn:
@@ -45,16 +46,29 @@ def fail(error: TitanError) -> NoReturn:
     sys.exit(error.exit_status)
 
 
+@contextmanager
+def wrong_usage() -> Iterator[None]:
+    """What was typed cannot be used; what is in files, or cannot be written, is another matter."""
+    try:
+        yield
+    except FileError:
+        raise
+    except InputError as error:
+        raise UsageError(error.message, hint=error.hint) from None
+
+
 def give(
     answer: Mapping[str, Any], as_text: Callable[[], None], *, json: bool, save: Path | None = None
 ) -> None:
-    """An answer as was asked: JSON or text, and JSON in a file."""
-    if json:
-        print(as_json(answer))
-    else:
-        as_text()
-    if save is not None:
-        files.write(save, f"{as_json(answer)}\n".encode(), force=True)
+    """An answer as was asked: JSON in a file first, then JSON or text, even if that failed."""
+    try:
+        if save is not None:
+            files.write(save, f"{as_json(answer)}\n".encode(), force=True)
+    finally:
+        if json:
+            print(as_json(answer))
+        else:
+            as_text()
 
 
 def as_json(answer: Mapping[str, Any]) -> str:

@@ -10,9 +10,11 @@ from typer import Argument, Option
 from titan.cli import options
 from titan.cli.output import give, refuse_failures, refuse_run, show_results, show_rows
 from titan.errors import FileError
+from titan.listing import one_of
+from titan.release.policy import counted
 
 if TYPE_CHECKING:
-    from titan.study.transcript import Facts
+    from titan.study.verified import Facts
 
 
 def show(
@@ -70,14 +72,19 @@ def audit(
 
 
 def verify(
-    transcript: Annotated[
-        Path, Argument(metavar="TRANSCRIPT", help="A transcript, or a run's folder.")
+    transcripts: Annotated[
+        list[Path],
+        Argument(metavar="TRANSCRIPT...", help="Transcripts, or runs' folders, of one run."),
     ],
     study: Annotated[
-        Path | None, Option(help="The study's file, whose card the signer must have.")
+        Path | None, Option(help="The study's file, whose card each signer must have.")
     ] = None,
     pin: Annotated[
-        str | None, Option(help="The fingerprint that the signer's certificate must have.")
+        list[str] | None,
+        Option(
+            help="The fingerprint that the signer's certificate must have; give it again for "
+            "each signer."
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -86,28 +93,56 @@ def verify(
     Who signed it is told by a certificate inside it. Whether that is the party's own is checked
     against the study's card with --study, or against a fingerprint known otherwise with --pin.
 
+    Several parties' transcripts of one run are held against each other, too: they must tell the
+    same of the run, its sums and its end, and of every message between two of them both ends must
+    tell the same size and digest. What two parties tell differently is shown, and the status is 1.
+
     \b
     Example:
       titan verify transcript.json --study study.toml
       titan verify runs/3f2a9c0d1e4b-run1-north --study study.toml --json
+      titan verify north.json east.json south.json --study study.toml
     """
     from titan.study.audit import transcript_in
-    from titan.study.transcript import verify
+    from titan.study.cross_check import cross_check
+    from titan.study.verified import verify
 
-    facts = verify(transcript_in(transcript))
-    if study is not None:
-        _check_study(transcript, facts, study)
-    if pin is not None and pin.lower() != facts.fingerprint:
+    found = [verify(transcript_in(path)) for path in transcripts]
+    pins = [each.lower() for each in pin or ()]
+    for path, facts in zip(transcripts, found, strict=True):
+        if study is not None:
+            _check_study(path, facts, study)
+        if pins and facts.fingerprint not in pins:
+            raise FileError(
+                f"{path} is signed with the certificate {facts.fingerprint}, not {one_of(pins)}",
+                hint="somebody else signed it; do not rely on it",
+            )
+    if len(found) == 1:
+        said = str(found[0]) + _who_signed(found, study, pins)
+        give(found[0].as_dict(), lambda: print(said), json=json)
+        return
+    checked = cross_check(found)
+    said = str(checked) + _who_signed(found, study, pins)
+    give(checked.as_dict(), lambda: print(said), json=json)
+    if checked.differences:
+        first = checked.differences[0]
         raise FileError(
-            f"{transcript} is signed with the certificate {facts.fingerprint}, not {pin.lower()}",
-            hint="somebody else signed it; do not rely on it",
+            f"the transcripts differ in {counted(len(checked.differences), 'thing')}, the first "
+            f"between {' and '.join(first.parties)}",
+            hint="ask them which is true; do not rely on what they tell differently",
         )
-    said = str(facts)
+
+
+def _who_signed(found: list[Facts], study: Path | None, pins: list[str]) -> str:
     if study is not None:
-        said += f"\nthat is the certificate of {facts.transcript.party} in {study}"
-    elif pin is None:
-        said += "\ncompare it with the study's card of that party: --study study.toml, or --pin"
-    give(facts.as_dict(), lambda: print(said), json=json)
+        names = ", ".join(facts.transcript.party for facts in found)
+        those = "that is the certificate" if len(found) == 1 else "those are the certificates"
+        return f"\n{those} of {names} in {study}"
+    if pins:
+        return ""
+    if len(found) == 1:
+        return "\ncompare it with the study's card of that party: --study study.toml, or --pin"
+    return "\ncompare these with the study's cards: --study study.toml, or --pin for each"
 
 
 def _check_study(path: Path, facts: Facts, file: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from titan.joint.explanations import Item
     from titan.network import Network
     from titan.party.own_rows import OwnRows
-    from titan.study import Link, Report, Study
+    from titan.study import Card, Link, Report, Study
 
 app = typer.Typer(help="Gather a study, check one before taking part.", no_args_is_help=True)
 
@@ -61,7 +61,17 @@ def new(
     pull: Annotated[
         list[str] | None, Option(help="from,to: on this link the receiver dials, not the sender.")
     ] = None,
+    dials_only: Annotated[
+        list[str] | None, Option(help="Parties that only dial out, with commas; else their cards.")
+    ] = None,
     sums: options.Sums,
+    latency_ms: Annotated[
+        int | None,
+        Option(help="Of all links, one way; for recovery auto and predictions. [default: 20]"),
+    ] = None,
+    bandwidth_mbit: Annotated[
+        int | None, Option(help="Of all links, in Mbit/s; likewise. [default: 100]")
+    ] = None,
     force: Annotated[bool, Option("--force", help="Replace the file.")] = False,
     json: options.Json = False,
 ) -> None:
@@ -78,6 +88,7 @@ def new(
     from titan.study import Card, Study
     from titan.study.asking import with_columns
     from titan.study.preflight import unread_columns
+    from titan.study.reachability import only_dialling
     from titan.study.title import title_of
 
     questions = asked.questions()
@@ -91,18 +102,19 @@ def new(
     else:
         names, said = drafting.columns_like(like, asked, questions)
     columns = Dictionary.of(said)
-    cards = tuple(Card.load(path) for path in card)
-    net = networks.for_study(network, [card.name for card in cards], tau)
+    cards = _cards([Card.load(path) for path in card], dials_only or [])
+    only = only_dialling(cards)
+    net = networks.for_study(network, [card.name for card in cards], tau, only)
     study = Study(
         title=title or "a study",
         tau=tau,
         parties=cards,
-        links=_links(net, pull or []),
+        links=_links(net, pull or [], only),
         columns=columns,
         questions=tuple(with_columns(question, names, columns) for question in questions),
         **options.given(min_rows_total=min_rows_total),
         **conditions.given(),
-        **sums.given(),
+        **sums.given(latency_ms=latency_ms, bandwidth_mbit=bandwidth_mbit),
     )
     if title is None:
         study = replace(study, title=title_of(study.questions, study.columns))
@@ -128,7 +140,9 @@ def check(
             "question.",
         ),
     ] = None,
-    as_: Annotated[str | None, Option("--as", help="Whose rows they are.")] = None,
+    as_: Annotated[
+        str | None, Option("--as", envvar="TITAN_STUDY_CHECK_AS", help="Whose rows they are.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Is it sound and private, what will it cost, and what will everybody learn?
@@ -236,15 +250,22 @@ def _refuse_problems(report: Report) -> None:
 # -- reading options --------------------------------------------------------------------------
 
 
-def _links(network: Network, pull: list[str]) -> tuple[Link, ...]:
-    from titan.study import Link
+def _cards(cards: Sequence[Card], dials_only: Sequence[str]) -> tuple[Card, ...]:
+    only = {name for text in dials_only for name in options.names_in(text)}
+    for name in sorted(only - {card.name for card in cards}):
+        raise InputError(f"--dials-only {name}: there is no card of this party")
+    return tuple(replace(c, dials_only=True) if c.name in only else c for c in cards)
+
+
+def _links(network: Network, pull: list[str], only: Collection[str]) -> tuple[Link, ...]:
+    from titan.study.reachability import dialled
 
     asked = {text: tuple(options.names_in(text)) for text in pull}
     for text, pair in asked.items():
         if pair not in network.edges:
             raise InputError(f"--pull {text}: there is no such link", hint="write it as from,to")
     pulled = set(asked.values())
-    return tuple(Link(a, b, "pull" if (a, b) in pulled else "push") for a, b in network.edges)
+    return tuple(dialled(edge, pulled, only) for edge in network.edges)
 
 
 # -- printing ---------------------------------------------------------------------------------
@@ -266,7 +287,8 @@ def _print(report: Report, shares: Sequence[Mapping[str, Any]]) -> None:
     print(facts["title"])
     show_pairs([(name, cell(value)) for name, value in _overview(facts).items()])
     for party in facts["parties"]:
-        print(f"{party['name']}, {party['address']}, good until {party['valid_until'][:10]}")
+        place = "only dials out" if party["dials_only"] else party["address"]
+        print(f"{party['name']}, {place}, good until {party['valid_until'][:10]}")
         linked = {key: ", ".join(party[key]) or "nobody" for key in _LINKED}
         fingerprint = in_groups(party["fingerprint"])
         show_pairs([("fingerprint", fingerprint), *_in_words(linked).items()])
@@ -347,12 +369,24 @@ def _overview(facts: Any) -> dict[str, Any]:
         **_in_words({key: facts[key] for key in _SHOWN}),
         **({} if of_cell is None else {"rows needed of a cell that occurs": of_cell}),
         **dict(rules(facts)),
+        "predicted time": _predicted(facts),
         "recovery of each sum": ", ".join(s["recovery"] for s in facts["sums"]) or None,
         "bits of each sum": ", ".join(str(s["bits"]) for s in facts["sums"]) or None,
         "masks": _MASKS[facts["masks"]],
         "missing values": _MISSING[facts["missing"]],
         "columns": "; ".join(starmap(in_words, facts["columns"].items())) or _NOT_DESCRIBED,
     }
+
+
+def _predicted(facts: Any) -> str | None:
+    if facts["predicted_seconds"] is None:
+        return None
+    apart = f" ({facts['lines_apart']} links: as they say)" if facts["lines_apart"] else ""
+    return (
+        f"{facts['predicted_seconds']:.3g} s from all connected to the answer, at "
+        f"{facts['latency_ms']} ms one way and {facts['bandwidth_mbit']} Mbit/s{apart}, without "
+        "computing"
+    )
 
 
 _NOT_DESCRIBED = "not described: any number may stand in a column"

@@ -22,7 +22,7 @@ from titan.protocol import (
     Plan,
     SystemMasks,
 )
-from titan.protocol.recovery.interface import Progress
+from titan.protocol.recovery.interface import NoSeals, Progress, Seals
 from titan.ring import Residues
 
 __all__ = ["Outcome", "Progress", "run"]
@@ -44,6 +44,7 @@ def run(
     *,
     binding: Binding = IN_ONE_PROCESS,
     source: Callable[[], MaskSource] = SystemMasks,
+    seals: Callable[[int], Seals] = lambda _: NoSeals(),
     record: bool = False,
     progress: Progress | None = None,
     shuffle: random.Random | None = None,
@@ -51,17 +52,18 @@ def run(
     """Run the plan on secrets of shape (limbs, m, d).
 
     Envelopes are delivered in the order sent, or in any order with `shuffle`: the result is the
-    same. With `record` they are kept, in order of delivery.
+    same. With `record` they are kept, in order of delivery. In a checked sum, party number i signs
+    with `seals(i)`.
     """
     plan.check_shape(secrets.shape, (plan.ring.limbs, len(plan.network), plan.dimension))
     agents = [
-        Agent(plan, party, secrets[:, party], source(), binding)
+        Agent(plan, party, secrets[:, party], source(), binding, seals(party))
         for party in range(len(plan.network))
     ]
     count = Count(plan.network)
     recorded: list[Envelope] = []
     for envelope in _deliver(agents, shuffle):
-        numbers = plan.numbers_in(envelope.kind, envelope.payload)
+        numbers = plan.numbers_in(envelope)
         if count.add(envelope, numbers) and progress is not None:
             progress(envelope.round, plan.cost.recovery_rounds)
         if record:

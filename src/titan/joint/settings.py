@@ -10,7 +10,7 @@ from titan.engines import EngineName, Progress, engine_named
 from titan.errors import NetworkError, PlanError
 from titan.joint.computation import Sum
 from titan.network import Network
-from titan.protocol import MaskMode, Plan, RecoveryName
+from titan.protocol import Lines, MaskMode, Plan, RecoveryName, RelayMode
 from titan.ring.whole import whole_number
 
 
@@ -23,6 +23,7 @@ class SumOptions(TypedDict, total=False):
     k: int | None
     rounds: int | None
     masks: MaskMode
+    relays: RelayMode
     engine: EngineName
     progress: Progress | None
     record: bool
@@ -39,11 +40,14 @@ class SumSettings:
     k: int | None = None
     rounds: int | None = None
     masks: MaskMode = "sent"
+    relays: RelayMode = "trusted"
     engine: EngineName = "local"
     progress: Progress | None = field(default=None, repr=False)
     record: bool = False
     at_most: int | None = None
     """A bound on the number of parties, where it is they who are counted."""
+    lines: Lines | None = field(default=None, repr=False)
+    """What is known of the links, where it is."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.network, Network):
@@ -59,7 +63,7 @@ class SumSettings:
     @classmethod
     def of(cls, network: Network, options: Mapping[str, Any]) -> SumSettings:
         """As a caller chose; a word that is none of the options is refused."""
-        known = {option.name for option in fields(cls)} - {"network", "at_most"}
+        known = {option.name for option in fields(cls)} - {"network", "at_most", "lines"}
         for name in options:
             if name not in known:
                 raise PlanError(f"there is no option {name!r}", hint=f"{', '.join(sorted(known))}")
@@ -75,8 +79,10 @@ class SumSettings:
             k=self.k,
             rounds=self.rounds,
             masks=self.masks,
+            relays=self.relays,
             tau=self.tau,
             at_most=self.at_most,
+            lines=self.lines,
         )
 
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from titan.errors import InputError
-from titan.leastsquares.balls import Ball, of_arb
+from titan.leastsquares.balls import Ball, fraction_of, of_arb
 from titan.leastsquares.bounds import Floats, raised
 from titan.leastsquares.certified import Certificate
 from titan.leastsquares.named import Quantity
@@ -25,8 +26,16 @@ if TYPE_CHECKING:
     from flint import arb
 
 PRECISION = 320
+_MOST_STEPS = 50
+_STEP_ENOUGH = 1e-15
+_MOST_LOG = 709.0  # of a double
 _TAIL_PRECISION = 128
 """Digits of a p-value nobody reads; the incomplete beta function is dear at more."""
+_LEAST_EXPONENT = 2048
+"""Below 2^-2048, next to nothing to a double, a p-value is in a ball around zero. Its own exponent
+grows with the rows: as a fraction it would have millions of digits."""
+_LEAST_TAIL = Ball(Fraction(0), Fraction(1, 1 << _LEAST_EXPONENT))
+_MANY = 1 << 10
 
 
 def residual_sum(certificate: Certificate) -> Ball:
@@ -126,29 +135,60 @@ def upper_tail(f: Quantity, first: int, second: int) -> Quantity:
 def _tail(low: Fraction, high: Fraction, first: int, second: int) -> Ball:
     """P(F > f) for f in [low, high]: it falls with f, so the ends enclose it."""
     above, below = _tail_at(low, first, second), _tail_at(high, first, second)
-    return Ball((above.upper + below.lower) / 2, (above.upper - below.lower) / 2)
+    if above is _LEAST_TAIL:
+        return above
+    least = max(below.lower, Fraction(0))
+    return Ball((above.upper + least) / 2, (above.upper - least) / 2)
 
 
 def _tail_at(f: Fraction, first: int, second: int) -> Ball:
-    """I_{b/(b+af)}(b/2, a/2), or one less the same from the other end where it is not small."""
+    """I_y(b/2, a/2) with y = b/(b+af), or one less I_{1−y}(a/2, b/2): what takes constant time.
+
+    The second loses the bits by which a tail is small, and is given so many more. It is used for
+    any tail of so many rows that the first would be slow, and for tails that are not small.
+    """
     import flint
 
+    bound = _tail_exponent(f, first, second)
+    if bound < -_LEAST_EXPONENT:
+        return _LEAST_TAIL
     a, b = flint.fmpq(first, 2), flint.fmpq(second, 2)
-    with working_precision(_TAIL_PRECISION):
-        at = Ball(f).arb(_TAIL_PRECISION)
-        if f < 1:
-            tail = 1 - (first * at / (second + first * at)).beta_lower(a, b, 1)
+    many = second > first * f * _MANY
+    precision = _TAIL_PRECISION - bound if many else _TAIL_PRECISION
+    with working_precision(precision):
+        at = first * Ball(f).arb(precision)
+        if many or f < 1:
+            tail = 1 - (at / (second + at)).beta_lower(a, b, 1)
         else:
-            tail = (second / (second + first * at)).beta_lower(b, a, 1)
-        return of_arb(tail) if tail.is_finite() else Ball(Fraction(1, 2), Fraction(1, 2))
+            tail = (second / (second + at)).beta_lower(b, a, 1)
+        known = tail.is_finite() and tail.rad() < 1
+        return of_arb(tail) if known else Ball(Fraction(1, 2), Fraction(1, 2))
+
+
+def _tail_exponent(f: Fraction, first: int, second: int) -> int:
+    """An e with P(F > f) ≤ 2^e; 0 where nothing better is simple.
+
+    With p = b/2, q = a/2, x = 1 − y, the density s^(p−1) (1−s)^(q−1) / B(p, q) of I_y(p, q) grows
+    up to y at a rate of r = (p−1)/y − max(q−1, 0)/x at least, so that its integral is at most
+    what it is at y, over r.
+    """
+    import flint
+
+    with working_precision(_TAIL_PRECISION):
+        at, p, q = first * Ball(f).arb(_TAIL_PRECISION), flint.arb(second) / 2, flint.arb(first) / 2
+        x, y = at / (second + at), second / (second + at)
+        rate = (p - 1) / y - max(first - 2, 0) / (2 * x) if f else flint.arb(0)
+        if not rate > 0:
+            return 0
+        beta = p.lgamma() + q.lgamma() - (p + q).lgamma()
+        log = (p - 1) * y.log() + (q - 1) * x.log() - beta - rate.log()
+        return min(0, math.ceil(fraction_of((log / flint.arb.const_log2()).upper())))
 
 
 def quantile(alpha: float, freedom: int) -> Ball:
-    """t with P(|T| > t) = alpha: SciPy's value, proven by looking on both sides of it."""
-    from scipy.special import stdtrit
-
-    limit = -float(stdtrit(freedom, alpha / 2))
-    if not math.isfinite(limit):  # SciPy finds none at some of the least levels
+    """t with P(|T| > t) = alpha: a double near it, proven by looking on both sides of it."""
+    limit = _near_quantile(alpha, freedom)
+    if not math.isfinite(limit):  # at some of the least levels
         raise InputError(f"alpha is {alpha}: no quantile is known for it", hint="as 0.05")
     guess = Fraction(limit)
     for exponent in (-45, -40, -30, -20):
@@ -157,3 +197,29 @@ def quantile(alpha: float, freedom: int) -> Ball:
         if above.upper < Fraction(alpha) < below.lower:
             return Ball(guess, near)
     return Ball(guess, guess)  # nothing proven: no digit is claimed
+
+
+def _near_quantile(alpha: float, freedom: int) -> float:
+    """Newton's steps for log P(|T| > t) as a function of log t, which is concave, from where the
+    normal distribution has it. (To load SciPy for it would take longer than all else here.)"""
+    t = -NormalDist().inv_cdf(alpha / 2)
+    scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    scale += math.log(2) - math.log(freedom * math.pi) / 2
+    for _ in range(_MOST_STEPS):
+        times = _tail_at(Fraction(t) ** 2, 1, freedom).mid / Fraction(alpha)
+        bend = (freedom + 1) * math.log(math.hypot(1, t / math.sqrt(freedom)))
+        tail = _log(times) + math.log(alpha)
+        step = _log(times) / (t * math.exp(scale - bend - tail))
+        if not math.isfinite(t * math.exp(min(step, _MOST_LOG))):
+            return math.inf
+        t *= math.exp(step)
+        if abs(step) < _STEP_ENOUGH:
+            break
+    return t
+
+
+def _log(number: Fraction) -> float:
+    """Also of what a double cannot hold, and to all digits near 1."""
+    if abs(number - 1) < Fraction(1, 2):
+        return math.log1p(float(number - 1))
+    return math.log(number.numerator) - math.log(number.denominator)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 78
 _CELL = 11
+_LEAST_DOUBLE = math.ulp(0.0)
 _ERRORS = {
     "nonrobust": "Standard errors assume that the covariance of the errors is correctly specified.",
     "HC0": "Standard errors are robust to heteroscedasticity (HC0).",
@@ -50,6 +51,8 @@ def significant(quantity: Quantity, digits: int) -> str:
     """General notation with at most `digits`, fewer where fewer are proven."""
     if not isinstance(quantity, Ball):
         return f"{quantity:.{digits}g}"
+    if 0 in quantity and quantity.error == _LEAST_DOUBLE:
+        return "0"  # as the double is, and as statsmodels prints it
     proven = min(digits, quantity.digits)
     return f"{float(quantity):.{proven}g}" if proven else "?"
 

@@ -164,18 +164,24 @@ class ParquetFile(ArrowSource):
     def record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         try:
             with self._open() as file:
-                yield from file.iter_batches(batch_size=size, columns=list(columns))
-        except (pa.ArrowInvalid, OSError):
+                for batch in file.iter_batches(batch_size=size, columns=list(columns)):
+                    batch.validate(full=True)  # text that is not UTF-8 would be found too late
+                    yield batch
+        except (pa.ArrowException, OSError, UnicodeError):
             raise self._damaged() from None
 
     def _open(self) -> Any:
-        try:
-            return parquet.ParquetFile(self.path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
-        except (pa.ArrowInvalid, OSError):
+        options = {"buffer_size": _BUFFER_BYTES, "pre_buffer": False}
+        try:  # checksums are compared where the file has some
+            return parquet.ParquetFile(self.path, page_checksum_verification=True, **options)
+        except (pa.ArrowException, OSError, UnicodeError):
             raise self._damaged() from None
 
     def _damaged(self) -> FileError:
-        return FileError(f"{self.label} is not a Parquet file, or is damaged")
+        return FileError(
+            f"{self.label} is not a Parquet file, or is damaged",
+            hint="copy it again from where it comes from, and compare the sizes",
+        )
 
 
 # -- matrices ---------------------------------------------------------------------------------

@@ -21,10 +21,12 @@ asked for it is the union of cycles again, since the backbone alone has diameter
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from titan.errors import NetworkError
 from titan.network import families, paths
+from titan.network.apart import apart
 from titan.network.connectivity import cut_below
 from titan.network.links import Links
 from titan.ring.whole import whole_number
@@ -33,7 +35,40 @@ _LARGE = 2_000
 _TRIES = 4
 
 
-def design(m: int, tau: int, degree: int | None, max_diameter: int | None) -> Links:
+def design(
+    m: int,
+    tau: int,
+    degree: int | None,
+    max_diameter: int | None,
+    only_dial: Sequence[int] = (),
+) -> Links:
+    """Links between m parties that tolerate τ; none between two of `only_dial`.
+
+    Where these are two or more, a network by the rule above is looked for first, and else one is
+    built of such a network and links to them, as `apart` says.
+    """
+    if len(only_dial) < 2:
+        return _designed(m, tau, degree, max_diameter)
+
+    def core(parties: int, longer: int) -> Links:
+        most = max_diameter and max(1, max_diameter - longer)
+        return _designed(parties, tau, degree, most)
+
+    ways = apart(m, tau, only_dial, core)
+    for make in ways if degree is None else ways[:1]:  # the other has no out-degree to be fixed
+        with suppress(NetworkError):  # the next may do
+            links = make()
+            short = max_diameter is None or paths.diameter(links) <= max_diameter
+            if short and paths.find_gap(links) is None and cut_below(links, tau + 1) is None:
+                return links
+    raise NetworkError(
+        f"no network found for {m} parties of whom {len(only_dial)} can only dial out, and τ = "
+        f"{tau}, with what is asked for besides",
+        hint="leave out degree= or max_diameter=, or allow more",
+    )
+
+
+def _designed(m: int, tau: int, degree: int | None, max_diameter: int | None) -> Links:
     """Links between m parties that tolerate τ, by the rule above.
 
     `degree` fixes the out-degree and `max_diameter` the diameter allowed; an error says what the

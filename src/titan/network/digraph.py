@@ -13,7 +13,7 @@ other parties, at least two, stay connected without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -163,6 +163,39 @@ class Network:
         """Steps from each party to party number i, shape (m,); -1 where there is no way."""
         return paths.distances_from(self._links.reversed, self._links.check(i))
 
+    def new_from(self, sender: int, receiver: int, *, once: bool) -> Mapping[int, tuple[int, ...]]:
+        """Of what all tell all, what one party brings another as soon as it can be there.
+
+        Steps r → parties that are r steps from the receiver and r - 1 from the sender. With
+        `once`, where several neighbours could bring a party's, one does: they take turns.
+        """
+        if (sender, receiver, once) not in self._new:
+            far, neighbours = self._steps_to(receiver), self.in_neighbours(receiver)
+            brings = np.stack([self._steps_to(each) + 1 == far for each in neighbours])
+            if once:
+                turn = np.arange(len(self)) % np.maximum(brings.sum(axis=0), 1)
+                brings &= brings.cumsum(axis=0) == turn + 1
+            for each, origins in zip(neighbours, brings, strict=True):
+                told: dict[int, list[int]] = {}
+                for origin in np.flatnonzero(origins).tolist():
+                    told.setdefault(int(far[origin]), []).append(origin)
+                found = {steps: tuple(who) for steps, who in told.items()}
+                self._new[each, receiver, once] = found
+        return self._new[sender, receiver, once]
+
+    @cached_property
+    def _new(self) -> dict[tuple[int, int, bool], dict[int, tuple[int, ...]]]:
+        return {}
+
+    def _steps_to(self, i: int) -> Distances:
+        if i not in self._steps:
+            self._steps[i] = self.distances_to(i)
+        return self._steps[i]
+
+    @cached_property
+    def _steps(self) -> dict[int, Distances]:
+        return {}
+
     def distances(self, block: int = 256) -> Iterator[Distances]:
         """Steps from party 0, 1, 2, … to each, in matrices of at most `block` rows; -1: no way."""
         for first in range(0, len(self), block):
@@ -282,15 +315,18 @@ class Network:
         *,
         degree: int | None = None,
         max_diameter: int | None = None,
+        dials_only: Collection[Party] = (),
     ) -> Self:
         """Few links and a small diameter, verified to tolerate τ.
 
         The smallest out-degree for which a network with a diameter of at most 2⌈log₂ m⌉ (or
         `max_diameter`) was found; `degree` fixes the out-degree instead. The rule and the
-        candidates: `titan.network.design`.
+        candidates: `titan.network.design`. No two of `dials_only`, which nobody can dial, are
+        neighbours.
         """
         tau = refusals.checked_tau(tau)
-        return cls._family(parties, lambda m: design.design(m, tau, degree, max_diameter))
+        apart = sorted({Names.of(parties).index(party) for party in dials_only})
+        return cls._family(parties, lambda m: design.design(m, tau, degree, max_diameter, apart))
 
     # -- in and out ---------------------------------------------------------------------------
 

@@ -35,6 +35,8 @@ class Links:
     senders: Indices
     receivers: Indices
     _out: dict[int, tuple[int, ...]] = field(default_factory=dict, repr=False)
+    steps: dict[int, Distances] = field(default_factory=dict, repr=False)
+    """Source → steps to each party, as far as they were asked for and links are few."""
 
     @classmethod
     def tidy(cls, parties: int, senders: npt.ArrayLike, receivers: npt.ArrayLike) -> Links:

@@ -24,7 +24,9 @@ _FEW_LINKS = 1 << 10
 def distances_from(links: Links, source: int) -> Distances:
     """The number of steps from `source` to each party; -1 where there is no way."""
     if len(links) <= _FEW_LINKS:
-        return _walked(links, source)
+        if source not in links.steps:
+            links.steps[source] = _walked(links, source)
+        return links.steps[source]
     from scipy.sparse.csgraph import breadth_first_order
 
     order, before = breadth_first_order(links.matrix, source)
@@ -49,6 +51,7 @@ def _walked(links: Links, source: int) -> Distances:
         steps.update(dict.fromkeys(new, steps[party] + 1))
         found += new
     depth[found] = list(steps.values())
+    depth.flags.writeable = False
     return depth
 
 

@@ -9,11 +9,13 @@ each confirmation costs both ends a message and this one a wait for the disk.
 #         ends the run.
 # Rule 3: what is made of rows is made in a thread; meanwhile messages are taken and confirmed.
 # Rule 4: messages are confirmed after a moment; at once when they are many bytes, or somebody's
-#         last.
+#         last. The disk is waited for in a thread: meanwhile further messages are taken.
 
 from __future__ import annotations
 
 import asyncio
+from asyncio import to_thread
+from collections.abc import Iterable
 
 from titan.party.durable_session import Arrival, DurableSession
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
@@ -35,7 +37,7 @@ class ArrivalQueue:
         self._arrivals: list[Arrival] = []
         self._unconfirmed = 0  # bytes
         self._timer: asyncio.TimerHandle | None = None
-        self._confirm_now = False
+        self._confirm_now = asyncio.Event()
         self._woken = asyncio.Event()
         self._work_is_due = asyncio.Event()
 
@@ -44,29 +46,35 @@ class ArrivalQueue:
         self._woken.set()
 
     async def run(self) -> None:
-        """Hand over to the durable session whatever has arrived, and confirm what it took."""
+        """Hand over to the durable session whatever has arrived."""
         while True:
             await self._woken.wait()
             self._woken.clear()
-            if self._arrivals:
-                arrivals, self._arrivals = self._arrivals, []
-                self._hand_over(arrivals)
-                del arrivals
-            if self._confirm_now:
-                self.confirm()
+            arrivals, self._arrivals = self._arrivals, []
+            self._hand_over(arrivals)
+            del arrivals
+
+    async def confirm_in_turn(self) -> None:
+        """Confirm what was taken, whenever it is time to."""
+        while True:
+            await self._confirm_now.wait()
+            accepted = self._durable.accepted
+            self._reset()
+            await to_thread(self._durable.journal.sync)
+            self._acknowledge(self._durable.on_disk(accepted))
 
     async def work(self) -> None:
         """Make of the rows what the session needs, whenever it needs something."""
         while True:
-            await self._work_is_due.wait()
             self._work_is_due.clear()
             while (work := self._durable.work) is not None:
-                thread = asyncio.ensure_future(asyncio.to_thread(work))
+                thread = asyncio.ensure_future(to_thread(work))
                 while not (await asyncio.wait({thread}, timeout=_BREATH))[0]:
                     self._events.more_is_coming()  # others may wait for this party, not it for them
                 self._durable.proceed(thread.result())
                 self.wake_senders()
                 self._events.progressed()
+            await self._work_is_due.wait()
 
     def _hand_over(self, arrivals: list[Arrival]) -> None:
         before = self._durable.accepted
@@ -75,7 +83,7 @@ class ArrivalQueue:
             self._work_is_due.set()
         for refused in refusals:
             self._events.tell_once(
-                refused.peer, f"message {refused.number} refused: {refused.reason}"
+                refused.peer, f"message {refused.number} refused: {refused.reason}", "message"
             )
             self._from[refused.peer].break_off(refused.reason)
         if self._durable.accepted == before:  # what is refused again and again is not progress
@@ -84,20 +92,23 @@ class ArrivalQueue:
         self._events.progressed()
         self._unconfirmed += sum(len(arrival.message) for arrival in arrivals)
         if self._unconfirmed > _MOST_UNCONFIRMED or any(map(self._durable.heard_all, self._from)):
-            self._confirm_now = True
+            self._confirm_now.set()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_MOMENT, self._time_is_up)
-
-    def _time_is_up(self) -> None:
-        self._confirm_now = True
-        self._woken.set()
+            self._timer = asyncio.get_running_loop().call_later(_MOMENT, self._confirm_now.set)
 
     def confirm(self) -> None:
-        """Acknowledge everything taken so far."""
+        """Acknowledge everything taken so far, before anything else happens."""
+        self._reset()
+        self._acknowledge(self._durable.confirm())
+
+    def _reset(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer, self._confirm_now, self._unconfirmed = None, False, 0
-        for peer in self._durable.confirm():
+        self._timer, self._unconfirmed = None, 0
+        self._confirm_now.clear()
+
+    def _acknowledge(self, peers: Iterable[str]) -> None:
+        for peer in peers:
             self._from[peer].wake.set()
 
     def wake_senders(self) -> None:

@@ -25,6 +25,8 @@ from functools import partial
 
 from titan.errors import AbsentError, MessageError, PeerError, TitanError
 from titan.party import wire
+from titan.party.notices import quoted
+from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import CONNECTING, DOES_NOT_TAKE_PART, RunProgress
 from titan.party.run_events import LinkStatuses, RunEvents, link_statuses
 from titan.party.streams import CLOSING_SECONDS, Dialler, Listener, Stream, StreamEndedError
@@ -88,7 +90,7 @@ class Attendance:
         self.events.last_words = wire.encode(chunk)
         self.events.fail(
             AbsentError(
-                f'{name} {DOES_NOT_TAKE_PART}: "{chunk.reason}"',
+                f"{name} {DOES_NOT_TAKE_PART}: {quoted(chunk.reason)}",
                 hint=f"talk to {name}; if it comes after all, the same command takes part again",
             )
         )
@@ -139,8 +141,16 @@ def told_as(reason: Reason) -> Iterator[None]:
 class Absentee:
     """One party that stays away from a run, while it says so."""
 
-    def __init__(self, study: Study, identity: Identity, run: int, reason: Reason) -> None:
+    def __init__(
+        self,
+        study: Study,
+        identity: Identity,
+        run: int,
+        reason: Reason,
+        proxies: Proxies = DIRECTLY,
+    ) -> None:
         self._study = study
+        self._proxies = proxies
         self._identity = identity
         self._chunk = wire.encode(absence(study, identity, run, reason))
         self._links = list(link_statuses(study, identity.name).values())
@@ -176,7 +186,7 @@ class Absentee:
             raise
 
     async def _dial(self, peer: str) -> None:
-        dialler = Dialler(self._identity, self._study.card(peer))
+        dialler = Dialler(self._identity, self._study.card(peer), self._proxies)
         try:
             while peer in self._untold:
                 with suppress(grpc.aio.AioRpcError):  # nobody answers there yet

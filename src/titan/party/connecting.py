@@ -18,25 +18,32 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from titan.errors import MessageError
+from titan.errors import MessageError, PeerError
 from titan.party import wire
+from titan.party.addresses import TRIES, TRY_AGAIN
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.conversation import BrokenError, Conversation, refused_by
 from titan.party.durable_session import DurableSession
+from titan.party.link_troubles import explained
+from titan.party.lost_journals import LostJournals
+from titan.party.messages import NONCE, Told
+from titan.party.notices import clipped
+from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import ANOTHER_STUDY, Run
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
+from titan.party.signed_broadcast import signed_data
 from titan.party.streams import (
     CLOSING_SECONDS,
     Dialler,
     Listener,
     Stream,
     StreamEndedError,
-    explained,
 )
 from titan.party.tls import grpc
-from titan.party.wire import Absence, Hello, Refusal, Role
+from titan.party.wire import NO_PROOF, Absence, Hello, Refusal, Role
 from titan.study import Card, Identity, Study
+from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.journal import Journal, lost_journal
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
@@ -75,13 +82,28 @@ class Handshake:
         if hello.plan != self.plan:
             return Refusal(
                 f"the two parties would make different sums, here ({self.plan}) and there "
-                f"({hello.plan}); use one version of titan"
+                f"({clipped(hello.plan)}); use one version of titan"
             )
         state = journal.state
         known = state.nonces.get(peer, hello.nonce) if state else hello.nonce
         if known != hello.nonce:
-            return Refusal(lost_journal(peer, run.number).message, final=True)
+            reason = lost_journal(peer, run.number).message
+            return Refusal(reason, final=True, proof=self._proof(peer, journal))
         return None
+
+    def _proof(self, peer: str, journal: Journal) -> bytes:
+        """The nonce that `peer` told before, under its signature."""
+        origin = self.run.network.index(peer)
+        several = (Told.decode_all(NONCE, frame.body) for frame in journal.incoming(NONCE))
+        told = (t for each in several for t in each if t.origin == origin)
+        return next((t.signature + t.content for t in told), NO_PROOF)
+
+    def began_before(self, card: Card, proof: bytes) -> PeerError | None:
+        """Where this party, whose card it is, has told another nonce for this run before."""
+        signature, nonce = proof[:SIGNATURE_BYTES], proof[SIGNATURE_BYTES:]
+        data = signed_data(NONCE, self.run.context, self.run.party, nonce)
+        proven = nonce != self.run.nonce and card.verify(signature, data)
+        return lost_journal(self.run.name, self.run.number) if proven else None
 
 
 @dataclass
@@ -96,18 +118,36 @@ class Connections:
     queue: ArrivalQueue
     events: RunEvents
     attendance: Attendance
+    lost: LostJournals
+    proxies: Proxies = DIRECTLY
     _diallers: dict[str, Dialler] = field(default_factory=dict)
     _listener: Listener | None = None
+
+    async def _listening(self, cards: list[Card], address: str) -> Listener:
+        """A port may be taken for a moment yet by the run that just ended here."""
+        for _ in range(TRIES - 1):
+            try:
+                return self._listener_at(cards, address)
+            except PeerError:
+                await asyncio.sleep(TRY_AGAIN)
+        return self._listener_at(cards, address)
+
+    def _listener_at(self, cards: list[Card], address: str) -> Listener:
+        heard = self._accept, self._note_turned_away, self._note_crowd
+        return Listener(self.identity, cards, address, *heard)
 
     async def listen(self, address: str) -> None:
         """Wait for those who dial this party, if there are any."""
         names = {link.peer for link in self.links.values() if not link.dials}
         if names:
             cards = [self.study.card(name) for name in sorted(names)]
-            self._listener = Listener(
-                self.identity, cards, address, self._accept, self._note_turned_away
-            )
+            self._listener = await self._listening(cards, address)
             await self._listener.start()
+            if self._listener.places != [address]:
+                places = " and ".join(self._listener.places)
+                self.events.tell_once(
+                    self.identity.name, f"listening at {places}", "listening", level="info"
+                )
 
     async def close(self) -> None:
         if self._listener is not None:
@@ -120,8 +160,7 @@ class Connections:
     async def dial(self, link: LinkStatus) -> None:
         """Keep a stream open, opening it again with growing pauses."""
         if link.peer not in self._diallers:
-            card = self.study.card(link.peer)
-            self._diallers[link.peer] = Dialler(self.identity, card)
+            self._diallers[link.peer] = self._dialler(self.study.card(link.peer))
         pause = _FIRST_PAUSE
         while not link.over:
             link.up = False
@@ -135,6 +174,18 @@ class Connections:
             if not link.over:
                 await asyncio.sleep(min(pause, longest))
                 pause = min(2 * pause, longest)
+
+    def _dialler(self, card: Card) -> Dialler:
+        dialler, warning = (
+            Dialler(self.identity, card, self.proxies),
+            self.proxies.warning(card.address),
+        )
+        if dialler.proxy is not None:
+            text = f"dialled through the proxy {dialler.proxy}"
+            self.events.tell_once(card.name, text, "proxy", level="info")
+        elif warning:
+            self.events.tell_once(card.name, f"dialled directly: {warning}", "proxy")
+        return dialler
 
     def _moved(self, link: LinkStatus) -> int:
         """How many messages a link has carried; one that is refused again and again is not."""
@@ -151,11 +202,12 @@ class Connections:
                 await _turn_away(stream, refusal)
             await self._converse(link, stream, hello)
 
-        link.conversation = asyncio.ensure_future(self._diallers[link.peer].stream(converse))
+        dialler = self._diallers[link.peer]
+        link.conversation = asyncio.ensure_future(dialler.stream(converse))
         try:
             await link.conversation
         except grpc.aio.AioRpcError as error:
-            self._note(link, explained(error))
+            self._note(link, explained(error, dialler.proxy))
         except (MessageError, BrokenError, StreamEndedError, TimeoutError) as error:
             self.durable.refused += isinstance(error, MessageError)
             self._note(link, str(error) or "it did not say hello")
@@ -186,7 +238,8 @@ class Connections:
                 await self._replace(link, stream, hello)
         except (MessageError, BrokenError, TimeoutError) as error:
             self.durable.refused += isinstance(error, MessageError)
-            self.events.tell_once(card.name, str(error) or "it did not say hello")
+            text = str(error) or "it did not say hello"
+            self.events.tell_once(card.name, text, "stream", address=stream.address)
         except (grpc.aio.AioRpcError, StreamEndedError):
             pass  # it went away; it will dial again
         except Exception as error:  # gRPC would only log it, and the run would wait in vain
@@ -194,7 +247,7 @@ class Connections:
 
     async def _refuse(self, peer: str, stream: Stream, refusal: Refusal) -> None:
         text = f"refused: {refusal.reason}"
-        self.events.tell_once(peer, text)
+        self.events.tell_once(peer, text, "refused", address=stream.address)
         for link in self.links.values():
             if link.peer == peer and not link.up:
                 link.note(text)
@@ -206,7 +259,11 @@ class Connections:
         for link in missing:
             link.trouble = link.trouble or _TURNED_AWAY
         names = " or ".join(sorted({link.peer for link in missing}))
-        self.events.tell_once(names or "nobody who is awaited", _TURNED_AWAY)
+        self.events.tell_once(names or "nobody who is awaited", _TURNED_AWAY, "stranger")
+
+    def _note_crowd(self, address: str) -> None:
+        text = "has many connections open that say nothing: some are ended"
+        self.events.tell_once(address, text, "stranger", address=address)
 
     def _dialled_link(self, card: Card, hello: Hello) -> LinkStatus | None:
         """The link that a dialler speaks of, if it is that party's to dial."""
@@ -242,7 +299,8 @@ class Connections:
 
     def _hello(self, link: LinkStatus) -> Hello:
         if link.role is Role.SENDER:
-            return self.handshake.hello(link.role, link.peer)
+            confirmed = self.durable.outgoing[link.peer].first
+            return self.handshake.hello(link.role, link.peer, confirmed)
         incoming = self.durable.incoming[link.peer]
         incoming.restart()
         return self.handshake.hello(link.role, link.peer, incoming.expected)
@@ -255,7 +313,7 @@ class Connections:
             raise BrokenError("it went away at once")
         chunk = wire.decode(data)
         if isinstance(chunk, Refusal):
-            refused_by(peer, chunk, self.events)
+            refused_by(chunk, self.events, self.lost)
         if isinstance(chunk, Absence):
             self.attendance.take(chunk)
             raise BrokenError("it does not take part")
@@ -265,10 +323,15 @@ class Connections:
 
     def _refusal(self, peer: str, hello: Hello, link: LinkStatus | None) -> Refusal | None:
         role = link.role if link is not None else hello.role  # which no link has at both ends
-        return self.handshake.refusal(hello, peer, role, self.durable.journal)
+        refusal = self.handshake.refusal(hello, peer, role, self.durable.journal)
+        if refusal is None or not refusal.final:
+            return refusal
+        self.events.tell_once(peer, f"refused: {refusal.reason}", "refused")
+        self.lost.refuse(peer, refusal)
+        return None  # it is told so, and nothing but words is exchanged
 
     async def _converse(self, link: LinkStatus, stream: Stream, hello: Hello) -> None:
-        parts = self.durable, self.queue, self.events, self.attendance
+        parts = self.durable, self.queue, self.events, self.attendance, self.lost
         await Conversation(link, stream, *parts).run(hello)
 
 

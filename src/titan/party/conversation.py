@@ -12,28 +12,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from titan.errors import MessageError, PeerError
+from titan.errors import MessageError
 from titan.party import wire
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.durable_session import Arrival, DurableSession
+from titan.party.lost_journals import LostJournals
+from titan.party.notices import quoted
 from titan.party.run_events import LinkStatus, RunEvents
 from titan.party.streams import CLOSING_SECONDS, Stream
-from titan.party.wire import Absence, Ack, Chunk, Hello, Here, Piece, Refusal, Role
+from titan.party.wire import Absence, Ack, Chunk, Hello, Here, Lost, Piece, Refusal, Role, Word
+
+_LOOK = 0.2  # seconds between two looks for new words
 
 
 class BrokenError(Exception):
     """This stream is of no more use; the link will get another."""
 
 
-def refused_by(peer: str, refusal: Refusal, events: RunEvents) -> NoReturn:
-    """The other end wants no such stream, or, where that is final, no such run."""
-    if refusal.final:
-        events.fail(PeerError(f"{peer} refuses this party: {refusal.reason}"))
-    raise BrokenError(f"it refuses this party: {refusal.reason}")
+def refused_by(refusal: Refusal, events: RunEvents, lost: LostJournals) -> NoReturn:
+    """The other end wants no such stream. No run, where it proves that this party began another."""
+    if refusal.final and (error := events.began_before(refusal.proof)) is not None:
+        lost.give_up(error.message)
+    raise BrokenError(f"it refuses this party: {quoted(refusal.reason)}")
 
 
 @dataclass
@@ -46,14 +51,17 @@ class Conversation:
     queue: ArrivalQueue
     events: RunEvents
     attendance: Attendance
+    lost: LostJournals
 
     def __post_init__(self) -> None:
         self._peer = self.link.peer
         self._told = {self._peer}  # who has come
+        self._both_know = False  # that one of them cannot go on
 
     async def run(self, hello: Hello) -> None:
         """Until either end closes; `hello` is what the other end said."""
-        halves = self._halves(hello)
+        words = self.lost.concerns(self.link, hello)
+        halves = (self._send_words(), self._take_words()) if words else self._halves(hello)
         self.link.opened()
         self.events.is_well(self._peer)
         self.attendance.came([self._peer])
@@ -68,7 +76,8 @@ class Conversation:
             for half in (reading, writing):
                 if half.done():
                     half.result()
-            self._note_closing()
+            if not words:
+                self._note_closing()
         finally:
             writing.cancel()
             reading.cancel()
@@ -93,15 +102,64 @@ class Conversation:
         """What either end may say at any time."""
         match chunk:
             case Refusal():
-                refused_by(self._peer, chunk, self.events)
+                refused_by(chunk, self.events, self.lost)
             case Here() | Absence():
                 self.attendance.take(chunk)
+            case Word():
+                self.lost.hear_stop(self._peer, chunk)
+            case Lost(yours):
+                if not yours:  # else it is for this end to find out, by numbers or by a proof
+                    self.lost.hear_of(self._peer)
+                raise BrokenError("one end cannot go on")
             case _:
                 raise MessageError(f"something else than {expected}")
 
     async def _write(self, chunk: bytes) -> None:
         await self.stream.write(chunk)
         self.link.bytes_written += len(chunk)
+
+    # -- where one end cannot go on -----------------------------------------------------------
+
+    async def _send_words(self) -> None:
+        """What was said to all, as far as it is known; the numbered messages are over."""
+        said: set[Chunk] = set()
+        if (refusal := self.lost.refusals.get(self._peer)) is not None:
+            await self._write(wire.encode(refusal))
+        while True:
+            self.link.wake.clear()
+            known: list[Chunk] = [*self.lost.words(self._peer)]
+            unsaid = [c for c in [*known, Lost(yours=self.lost.here is None)] if c not in said]
+            for chunk in unsaid:  # the last of them: that was all so far
+                said.add(chunk)
+                await self._write(wire.encode(chunk))
+            if unsaid:
+                continue  # more may have come meanwhile, and nobody leaves before it is said
+            self._close_if_settled()
+            if await self._leaves():
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.link.wake.wait(), _LOOK)
+
+    def _close_if_settled(self) -> None:
+        if self._both_know and self.lost.settled and not self.link.closed:
+            self.link.closed = True
+            self.events.changed()
+
+    async def _take_words(self) -> None:
+        while (data := await self.stream.read()) is not None:
+            match wire.decode(data):
+                case Word() as word:
+                    self.lost.take(self._peer, word)
+                case Lost(yours):
+                    if yours and self.lost.here is None:
+                        raise BrokenError("both ends say that the other cannot go on")
+                    self._both_know = True
+                    self.lost.reported(self._peer)
+                    self.link.wake.set()
+                case Refusal() as refusal if self.lost.here is None:
+                    refused_by(refusal, self.events, self.lost)
+                case _:
+                    pass  # said before both ends knew
 
     # -- at the end that sends ----------------------------------------------------------------
 

@@ -10,19 +10,21 @@ anything leaves of which the session says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Protocol
 
-from titan.errors import MessageError, TitanError
+from titan.errors import DamagedError, MessageError, PeerError, TitanError
 from titan.party import messages
 from titan.party.links import Incoming, Outgoing
-from titan.party.messages import END, Received
+from titan.party.messages import AGREED, END, Received, Told
 from titan.party.private_sums import Work
 from titan.party.run import NOTHING, Ready, Run, RunProgress
 from titan.protocol import Plan
 from titan.ring import Residues
-from titan.study.frames import MASK, Frame
+from titan.study.frames import MASK, STOP, WORK, Frame
 from titan.study.journal import Journal
 
 
@@ -39,7 +41,25 @@ class Receiver(Protocol):
     @property
     def work(self) -> Work | None: ...
 
+    def defer(self) -> None: ...
+
     def proceed(self, secret: Residues | TitanError) -> Ready: ...
+
+    def stop(self, error: TitanError) -> Ready: ...
+
+    def halt(self, error: TitanError) -> None: ...
+
+    @property
+    def announced(self) -> bool: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def stopped(self) -> TitanError | None: ...
+
+    @property
+    def told(self) -> list[tuple[str, Told]]: ...
 
     @property
     def nonces(self) -> dict[str, bytes]: ...
@@ -67,36 +87,67 @@ class Refused:
 
 
 class DurableSession:
-    """Takes messages in, writes them down, and releases what follows from them."""
+    """Takes messages in, writes them down, and releases what follows from them.
 
-    def __init__(self, session: Receiver, journal: Journal) -> None:
+    What is made of rows it makes at once, unless it is `deferred`: then whoever drives this does.
+    """
+
+    def __init__(self, session: Receiver, journal: Journal, *, deferred: bool = False) -> None:
         run, most = session.run, session.run.largest_message(session.plans)
         erased = journal.state is not None and journal.state.erased  # what was confirmed is gone
         first = {name: journal.acknowledged_by(name) + 1 if erased else 0 for name in run.receivers}
         self.session = session
         self.journal = journal
+        self.deferred = deferred
+        session.defer()  # where it proceeds is noted, so that a replay does in the same place
         self.outgoing = {name: Outgoing(number) for name, number in first.items()}
         self.incoming = {name: Incoming(most, journal.received_from(name)) for name in run.senders}
         self.refused = 0
+        self.lost: set[str] = set()
+        """Neighbours that cannot go on: nobody waits for them, and nothing is kept for them."""
+        self.put_back: PeerError | None = None
+        """Why this party itself cannot go on."""
         self._known: set[str] = set()
         self._ended: set[str] = set()  # to whom the last message was released
         self._ended_by: set[str] = set()  # and by whom
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
         self._must_sync = False  # before they leave
         self._written_to: set[str] = set()  # for whom something was released
-        with journal.batch():
-            self.write_down(session.start())
-            for frame in journal.incoming():
-                self._receive(Received(frame), again=True)
-            self._note_nonces()
+        lost = None if journal.state is None else journal.state.put_back
+        try:
+            self._replay()
+        except DamagedError as error:
+            self._due.clear()
+            lost = lost or error.message
+        if lost is not None:
+            self.give_up(lost)
         self.release()
         for peer, link in self.outgoing.items():
-            link.acknowledged(journal.acknowledged_by(peer) + 1)
+            if self.put_back is None:  # else it may not even know what it has sent
+                link.acknowledged(journal.acknowledged_by(peer) + 1)
         self.accepted = {peer: source.expected for peer, source in self.incoming.items()}
         """Peer → all messages from it below this number are written down."""
         journal.sync()  # an earlier process may not have
         self.confirmed = dict(self.accepted)
         """Peer → all messages from it below this number are on disk, and may be acknowledged."""
+
+    def _replay(self) -> None:
+        self.journal.check_whole()
+        with self.journal.batch():
+            self.write_down(self.session.start())
+            for frame in self.journal.incoming():
+                self._receive(Received(frame), again=True)
+            self._work_at_once()
+            self._note_nonces()
+
+    def _work_at_once(self) -> None:
+        while not self.deferred and (work := self.session.work) is not None:
+            self._proceed(work())
+
+    def _proceed(self, secret: Residues | TitanError) -> None:
+        if self.session.work is not None:  # else the sum before it was opened meanwhile
+            self.journal.record_incoming(self.journal.beside(self.session.run.name, WORK, b""))
+            self.write_down(self.session.proceed(secret))
 
     def accept(self, arrivals: Iterable[Arrival]) -> list[Refused]:
         """Take messages in, in one transaction; what is returned was refused and changed nothing.
@@ -130,23 +181,62 @@ class DurableSession:
     def proceed(self, secret: Residues | TitanError) -> None:
         """Go on with what `work` made: written down, then released."""
         with self.journal.batch():
-            self.write_down(self.session.proceed(secret))
+            self._proceed(secret)
         self.release()
 
     def _receive(self, received: Received, *, again: bool = False) -> None:
-        due = self.session.receive(received)
+        if received.frame.kind == WORK:
+            work = self.session.work
+            self.write_down(NOTHING if work is None else self.session.proceed(work()))
+            return
+        if received.frame.kind == STOP:
+            message, named, hint = json.loads(bytes(received.frame.body))
+            due = self.session.stop(PeerError(message, named=named, hint=hint))
+        else:
+            due = self.session.receive(received)
         if not again:
             self.journal.record_incoming(received.frame)
         self.write_down(due)
         if received.frame.kind == END:
             self._ended_by.add(received.frame.peer)
+        if not again:
+            self._work_at_once()
+
+    # -- beside the numbered messages ---------------------------------------------------------
+
+    def hear(self, peer: str, kind: str, told: Told) -> None:
+        """What somebody said to all, passed on by `peer`, who cannot go on."""
+        self._take_beside(self.journal.beside(peer, kind, told.encode(kind)))
+
+    def stop(self, peer: str, error: PeerError) -> None:
+        """End the run because of what `peer` said; so does every restart, at the same place."""
+        text = json.dumps([error.message, error.named, error.hint])
+        self._take_beside(self.journal.beside(peer, STOP, text.encode()))
+
+    def _take_beside(self, frame: Frame) -> None:
+        with self.journal.batch():
+            self._receive(Received(frame))
+        self._must_sync = True
+        self.release()
+
+    def give_up(self, how: str) -> None:
+        """This party's journal is lost, or an earlier state of itself: nothing more is sent."""
+        hint = f"agree with the others on run {self.session.run.number + 1}"
+        self.put_back = PeerError(how, hint=hint)
+        self.journal.note_put_back(how)
+        self.session.halt(self.put_back)
 
     def confirm(self) -> set[str]:
         """Wait for the disk; from whom messages are confirmed now that were not before."""
-        new = {p for p, number in self.accepted.items() if number > self.confirmed[p]}
-        if new:
+        accepted = self.accepted
+        if accepted != self.confirmed:
             self.journal.sync()
-            self.confirmed = dict(self.accepted)
+        return self.on_disk(accepted)
+
+    def on_disk(self, accepted: Mapping[str, int]) -> set[str]:
+        """The same for who has waited: what was `accepted` when a `sync` of the journal began."""
+        new = {p for p, number in accepted.items() if number > self.confirmed[p]}
+        self.confirmed = {p: max(number, self.confirmed[p]) for p, number in accepted.items()}
         return new
 
     def said_all(self, peer: str) -> bool:
@@ -196,8 +286,15 @@ class DurableSession:
                 self.acknowledged(peer, masks[-1] + 1)
 
     def unacknowledged(self) -> list[Frame]:
-        """Own messages not acknowledged yet."""
-        return [frame for link in self.outgoing.values() for frame in link.waiting]
+        """Own messages not acknowledged yet, but for parties that cannot go on."""
+        if self.put_back is not None:
+            return []
+        return [
+            frame
+            for peer, link in self.outgoing.items()
+            if peer not in self.lost
+            for frame in link.waiting
+        ]
 
     def needed(self) -> list[Frame]:
         """Those of them that somebody may be waiting for.
@@ -231,12 +328,27 @@ class FinishedRun:
         self._ended: set[str] = set()
         state = journal.state
         self.nonces = {} if state is None else dict(state.nonces)
+        told = (Told.decode_all(AGREED, frame.body) for frame in journal.incoming(AGREED))
+        self.told = [(AGREED, each) for each in dict.fromkeys(chain.from_iterable(told))]
+        agreed = state is not None and state.agreed is not None
+        self.complete = agreed or len(self.told) == len(run.network) - 1
+        self.stopped = None if self.complete else PeerError("this run ended without an answer")
 
     @property
     def progress(self) -> RunProgress:
         return RunProgress("over", sorted({frame.peer for frame in self._served}))
 
     work: Work | None = None
+    announced = True
+
+    def defer(self) -> None:
+        pass
+
+    def stop(self, error: TitanError) -> Ready:
+        return NOTHING
+
+    def halt(self, error: TitanError) -> None:
+        pass
 
     def start(self) -> Ready:
         return Ready(self._served)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from titan.errors import FileError, WaitError
@@ -26,6 +27,8 @@ from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections, Handshake
 from titan.party.durable_session import DurableSession
+from titan.party.lost_journals import LostJournals
+from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import RunProgress
 from titan.party.run_events import RunEvents, Watch, link_statuses
 from titan.party.streams import CLOSING_SECONDS
@@ -38,7 +41,13 @@ class Engine:
     """Runs one party's links until told to stop; an asynchronous context manager."""
 
     def __init__(
-        self, study: Study, identity: Identity, durable: DurableSession, listen: str, watch: Watch
+        self,
+        study: Study,
+        identity: Identity,
+        durable: DurableSession,
+        listen: str,
+        watch: Watch,
+        proxies: Proxies = DIRECTLY,
     ) -> None:
         session = durable.session
         run, links = session.run, link_statuses(study, identity.name)
@@ -51,9 +60,12 @@ class Engine:
             study, run.number, run.name, links, self._events, lambda: session.nonces
         )
         handshake = Handshake(run, described(session.plans))
-        self._connections = Connections(
-            study, identity, handshake, links, durable, self._queue, self._events, self._attendance
-        )
+        self._events.addresses = {card.name: card.address for card in study.parties}
+        self._events.began_before = partial(handshake.began_before, identity.card)
+        wake = self._queue.wake_senders
+        self.lost = LostJournals(study, identity, durable, links, self._events, wake)
+        parts = durable, self._queue, self._events, self._attendance, self.lost
+        self._connections = Connections(study, identity, handshake, links, *parts, proxies)
         self._tasks: list[asyncio.Task[None]] = []
 
     # -- life ---------------------------------------------------------------------------------
@@ -61,6 +73,7 @@ class Engine:
     async def __aenter__(self) -> Engine:
         await self._connections.listen(self._listen)
         self._spawn(self._queue.run())
+        self._spawn(self._queue.confirm_in_turn())
         self._spawn(self._queue.work())
         for link in self._links:
             if link.dials:
@@ -69,18 +82,21 @@ class Engine:
         return self
 
     async def __aexit__(self, failed: object, *_: object) -> None:
-        if not failed and self._events.failure is None:
-            with suppress(FileError):  # what is not confirmed, others will send again
-                self._queue.confirm()
-        for link in self._links:
-            link.leave()
-        conversations = [link.conversation for link in self._links if link.conversation]
-        if conversations and (self._events.failure is None or self._events.last_words):
-            await asyncio.wait(conversations, timeout=2 * CLOSING_SECONDS)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._connections.close()
+        try:
+            if not failed and self._events.failure is None:
+                with suppress(FileError):  # what is not confirmed, others will send again
+                    self._queue.confirm()
+            for link in self._links:
+                link.leave()
+            conversations = [link.conversation for link in self._links if link.conversation]
+            if conversations and (self._events.failure is None or self._events.last_words):
+                await asyncio.wait(conversations, timeout=2 * CLOSING_SECONDS)
+        finally:  # gRPC waits for ever where a listener is forgotten that was not closed
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._connections.close()
+            self._events.tell_left_out()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -128,6 +144,7 @@ class Engine:
             hint = f"compare fingerprints with {listing(others)}: titan study check shows the "
             hint += "study's, which must be the same at all parties; with the right file at each, "
             hint += "the same command goes on"
+        hint = self.lost.hint or hint
         return WaitError(
             f"nothing came for {wait:g} seconds ({progress})"
             + (f"; {'; '.join(troubles)}" if troubles else ""),

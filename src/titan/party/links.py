@@ -95,6 +95,9 @@ class Incoming:
         return self._put(piece)
 
     def _put(self, piece: Piece) -> memoryview | None:
+        if len(piece.content) == piece.size:  # all of it: it need not be put together
+            self.expected += 1
+            return memoryview(piece.content).toreadonly()
         if self._partial is None:
             self._partial = bytearray(piece.size)
         end = piece.offset + len(piece.content)

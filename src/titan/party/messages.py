@@ -6,9 +6,11 @@
     16 NONCE         told to all: a party's random number for this run
     17 AGREED        told to all: its digest of the pooled sums
     18 ANSWER        told to all by the one who solves, where the study says that one does
-    19 END           nothing more will come along this link
+    19 END           nothing more will come along this link; without an answer, told by whoever
+                     ended the run, to all
 
-Outside the sums `sum` is 255. What is told to all has the body origin u32 · signature · content.
+Outside the sums `sum` is 255. What is told to all has the body origin u32 · signature · content;
+several nonces or digests, which are of 32 bytes, stand one behind the other.
 """
 
 # Rule: a message is decoded once, when it arrives; whoever needs its content gets what was found.
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
+from itertools import chain
 
 from titan.errors import MessageError
 from titan.protocol.messages import HEADER_BYTES, Envelope, Kind, Payload
@@ -29,12 +32,13 @@ _KINDS = {int(kind): kind.name for kind in Kind} | _CONTROL
 _NUMBERS = {name: number for number, name in _KINDS.items()}
 _OUTSIDE = 255
 _ORIGIN = struct.Struct("<I")
+_ITEM_BYTES = _ORIGIN.size + SIGNATURE_BYTES + 32
 HEAD_BYTES = 2
 MOST_SUMS = _OUTSIDE
 
 
 LAST = bytes([_NUMBERS[END], _OUTSIDE])
-"""The last message along a link says nothing but that."""
+"""The last message along a link, of a party that has an answer: it says nothing but that."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,10 @@ class Told:
     signature: bytes = field(repr=False)
     content: bytes = field(repr=False)
 
-    def encode(self, kind: str) -> bytes:
-        """The whole message."""
-        head = bytes([_NUMBERS[kind], _OUTSIDE]) + _ORIGIN.pack(self.origin)
-        return head + self.signature + self.content
+    def encode(self, kind: str, *more: Told) -> bytes:
+        """The whole message, with what others tell behind."""
+        items = ((_ORIGIN.pack(it.origin), it.signature, it.content) for it in (self, *more))
+        return b"".join((bytes([_NUMBERS[kind], _OUTSIDE]), *chain.from_iterable(items)))
 
     @classmethod
     def decode(cls, message: Payload) -> Told:
@@ -85,20 +89,30 @@ class Told:
         (origin,) = _ORIGIN.unpack_from(body)
         return cls(origin, bytes(body[_ORIGIN.size : start]), bytes(body[start:]))
 
+    @classmethod
+    def decode_all(cls, kind: str, message: Payload) -> list[Told]:
+        """The same of one or several."""
+        size = len(message) - HEAD_BYTES
+        if kind in (ANSWER, END) or size % _ITEM_BYTES or not size:
+            return [cls.decode(message)]
+        head, starts = message[:HEAD_BYTES], range(HEAD_BYTES, len(message), _ITEM_BYTES)
+        return [cls.decode(b"".join((head, message[at : at + _ITEM_BYTES]))) for at in starts]
+
 
 @dataclass
 class Received:
     """A message as the journal keeps it, and what it says."""
 
     frame: Frame
-    _found: Enclosed | Told | None = None
+    _found: Enclosed | list[Told] | None = None
 
     @property
-    def content(self) -> Enclosed | Told | None:
-        """Found when it is asked for; None for the last message, which says nothing."""
-        if self._found is None and self.frame.kind != END:
-            what = Told if self.frame.sum is None else Enclosed
-            self._found = what.decode(self.frame.body)
+    def content(self) -> Enclosed | list[Told] | None:
+        """Found when it is asked for; None for a last message that says nothing."""
+        kind, body = self.frame.kind, self.frame.body
+        if self._found is None and len(body) > HEAD_BYTES:
+            outside = self.frame.sum is None
+            self._found = Told.decode_all(kind, body) if outside else Enclosed.decode(body)
         return self._found
 
 
@@ -112,10 +126,11 @@ def decode(peer: str, number: int, message: Payload) -> Received:
     if (kind in _CONTROL.values()) != (place == _OUTSIDE):
         where = "outside the sums" if place == _OUTSIDE else "inside a sum"
         raise MessageError(f"a message of kind {kind} {where}")
-    if kind == END and len(message) > HEAD_BYTES:
-        raise MessageError("a last message that says something")
+    if kind in (NONCE, AGREED, ANSWER) and len(message) == HEAD_BYTES:
+        raise MessageError(f"{kind} that says nothing")
     if place == _OUTSIDE:
-        return Received(Frame(peer, number, kind, message))
+        told = [Told.decode(message)] if kind == END and len(message) > HEAD_BYTES else None
+        return Received(Frame(peer, number, kind, message), told)
     enclosed = Enclosed.decode(message)
     if enclosed.envelope.kind.name != kind:
         raise MessageError(f"a message of kind {kind} with an envelope of another")

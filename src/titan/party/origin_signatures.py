@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from titan.errors import MessageError, RecoveryError
+from titan.errors import CheckError, MessageError
 from titan.network import Network
 from titan.party.messages import Enclosed
 from titan.party.signed_broadcast import Signer
@@ -49,7 +49,7 @@ class OriginSignatures:
         self._known[origin] = digest, self.signer.sign(self._data(origin, digest))
 
     def check(self, enclosed: Enclosed, content: Any) -> None:
-        """Refuse vectors that their origins did not sign: RecoveryError names the relay.
+        """Refuse vectors that their origins did not sign: CheckError names the relay.
 
         `content` is what `read` found in the envelope.
         """
@@ -67,12 +67,15 @@ class OriginSignatures:
             return
         name, by = self.network.parties[origin], self.network.parties[relay]
         if not self.signer.signed_by(origin, signature, self._data(origin, digest)):
-            raise RecoveryError(
+            raise CheckError(
                 f"{by} passed on a vector of {name} that {name} did not sign",
+                named=[by],
                 hint=f"the answer would be wrong; ask {by} why, then start a new run",
             )
         if known is not None and known[0] != digest:
-            raise RecoveryError(f"{name} signed two different vectors", hint="start a new run")
+            raise CheckError(
+                f"{name} signed two different vectors", named=[name], hint="start a new run"
+            )
         self._known[origin] = digest, signature
 
     def _data(self, origin: int, digest: bytes) -> bytes:

@@ -198,6 +198,12 @@ def rows_for(study: Study, data: Any) -> Source | dict[str, Source]:
     return {name: opened[_which(rows)] for name, rows in data.items()}
 
 
+def are_there(data: Any) -> bool:
+    """Whether all files that the rows are in exist: a name that is mistyped is mended at once."""
+    several = data.values() if isinstance(data, Mapping) else [data]
+    return all(Path(each).exists() for each in several if isinstance(each, str | PathLike))
+
+
 def _which(rows: Any) -> Any:
     return Path(rows).resolve() if isinstance(rows, str | PathLike) else id(rows)
 

@@ -13,13 +13,14 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from titan.errors import MessageError, RecoveryError, ReleaseError, TitanError
+from titan.errors import CheckError, MessageError, RecoveryError, ReleaseError, TitanError
 from titan.joint import Fold, Task
 from titan.joint.task import described
 from titan.party.messages import Enclosed
 from titan.party.origin_signatures import OriginSignatures, read
 from titan.party.run import Run
 from titan.party.signed_broadcast import Signer
+from titan.party.sum_seals import SumSeals
 from titan.protocol import Agent, Binding, Envelope, Plan
 from titan.protocol.masking import JournaledMasks, noise
 from titan.protocol.messages import Kind
@@ -41,6 +42,8 @@ class PrivateSums:
 
     def __init__(self, run: Run, task: Task, keys: Sequence[bytes], signer: Signer) -> None:
         self.totals: list[Residues] = []
+        self.challenges: list[bytes] = []
+        """Of the checked ones, what the check hung on; empty for the others."""
         self.agent: Agent | None = None
         self.stopped: TitanError | None = None
         """Why there will be no further total."""
@@ -58,11 +61,30 @@ class PrivateSums:
         """Leave the secrets to whoever drives this."""
         self._due = False  # the secret of the next sum
         self._taken: set[tuple[int, Kind, int, int]] = set()  # sum, kind, sender, round
+        self._passed: Agent | None = None  # that of the last sum, if it was a checked one
+        self._reopened: tuple[Residues, bytes] | None = None  # its total, and what it hung on
+        self._given_up = False
+        self.settled = False
+        """All have agreed on the totals, so none of them is opened any more."""
+        self.by_total = False
+        """It stopped because of a total, as all do who have it."""
+        self.masked = False
+        """A sum was falsified after all parties had its masks."""
 
     @property
     def done(self) -> bool:
         """An answer may come before the last sum."""
         return self._fold.over
+
+    @property
+    def checking(self) -> bool:
+        """A sum was recovered, and all tell each other what shows whether it is right."""
+        return self.agent is not None and bool(self.agent.unheard)
+
+    @property
+    def opening(self) -> bool:
+        """A sum was found falsified, and all show what they sent."""
+        return self.agent is not None and self.agent.round > self.agent.plan.recovery_rounds
 
     @property
     def refusal(self) -> ReleaseError | None:
@@ -87,7 +109,8 @@ class PrivateSums:
     def take(self, sender: int, enclosed: Enclosed) -> list[Enclosed]:
         """An envelope for this sum, a later one, or one that is over here but not there."""
         number, envelope, current = enclosed.number, enclosed.envelope, len(self.totals)
-        if number >= (current if self.done else len(self._plans)):
+        over = self.done and self._reopened is None
+        if number >= (current if over else len(self._plans)):
             raise MessageError(f"an envelope for sum {number + 1}, which will not come")
         if envelope.sender != sender:
             name = self._run.network.parties[sender]
@@ -97,7 +120,10 @@ class PrivateSums:
         if place in self._taken:
             raise MessageError(f"{envelope!r} came twice")
         found = _Read(enclosed, read(self._plans[number], envelope, enclosed.signatures))
+        if envelope.kind is Kind.OPENED and not self._given_up:
+            self._reopen(number)
         out: list[Enclosed] = []
+        current = len(self.totals)
         if number == current and self.agent is not None:
             out = self._feed(found)
         elif number >= current:
@@ -105,8 +131,31 @@ class PrivateSums:
         self._taken.add(place)
         return out
 
+    def _reopen(self, number: int) -> None:
+        """Some party finds a sum falsified that seemed all right here: back to it, as long as the
+        next one was not found right by all."""
+        if number == len(self.totals) - 1 and self._passed is not None:
+            if self.settled:
+                return
+            self.agent, self._passed, self._due = self._passed, None, False
+            self._reopened = self.totals.pop(), self.challenges.pop()
+            self._signatures = self._signatures_of(number)
+        elif number != len(self.totals) or self.agent is None:
+            raise MessageError(f"what was sent in sum {number + 1} is opened out of its time")
+
+    def settle(self) -> None:
+        """All have agreed on the totals: none of them is opened any more, nor was any rightly."""
+        self.settled = True
+        if self._reopened is not None:
+            total, challenge = self._reopened
+            self.totals.append(total)
+            self.challenges.append(challenge)
+            self.agent = self._signatures = self._reopened = None
+
     def give_up(self) -> None:
         """No sum goes on; what still comes is judged as before, and leads to nothing."""
+        self._given_up = True
+        self._due = False
         self.agent = self._signatures = None
 
     def digest(self) -> bytes:
@@ -138,21 +187,32 @@ class PrivateSums:
             return error
 
     def proceed(self, secret: Residues | TitanError) -> list[Enclosed]:
-        """Begin the sum with what `work` made."""
+        """Begin the sum with what `work` made; not where meanwhile the sum before it was opened."""
+        if not self._due:
+            return []
         self._due = False
         if isinstance(secret, TitanError):
             self.stopped = secret
             return []
         number, run = len(self.totals), self._run
         plan, key = self._plans[number], self._keys[number]
-        context = self._identity + bytes([number])
-        self._signatures = OriginSignatures(run.network, plan, run.party, self._signer, context)
+        self._signatures = self._signatures_of(number)
         masks = JournaledMasks(key, self._binding.chain)
-        self.agent = Agent(plan, run.party, secret, masks, self._binding)
+        seals = SumSeals(run.party, self._signer, self._context(number))
+        self.agent = Agent(plan, run.party, secret, masks, self._binding, seals)
         out = self._enclose(self.agent.start())
         for found in self._waiting.pop(number, []):
             out += self._feed_kept(found)
         return out
+
+    def _context(self, number: int) -> bytes:
+        """What everything that is signed in a sum is signed for."""
+        return self._identity + bytes([number])
+
+    def _signatures_of(self, number: int) -> OriginSignatures:
+        run, plan = self._run, self._plans[number]
+        context = self._context(number)
+        return OriginSignatures(run.network, plan, run.party, self._signer, context)
 
     def _feed_kept(self, found: _Read) -> list[Enclosed]:
         """What came before its sum began was taken then; it is too late to refuse it alone."""
@@ -163,29 +223,40 @@ class PrivateSums:
         except MessageError as error:
             name = self._run.network.parties[found.enclosed.envelope.sender]
             raise RecoveryError(
-                f"{name} sent early what does not fit: {error.message}", hint="start a new run"
+                f"{name} sent early what does not fit: {error.message}",
+                named=[name],
+                hint="start a new run",
             ) from None
 
     def _feed(self, found: _Read) -> list[Enclosed]:
         assert self.agent is not None  # noqa: S101 - the sum is running
         assert self._signatures is not None  # noqa: S101
         self._signatures.check(found.enclosed, found.content)
-        out = self._enclose(self.agent.take(found.enclosed.envelope, found.content))
+        try:
+            out = self._enclose(self.agent.take(found.enclosed.envelope, found.content))
+        except CheckError as error:  # somebody is named; the others learn that this party stops
+            self.stopped = error
+            self.give_up()
+            return []
         if not self.agent.done:
             return out
         try:
             total = self.agent.total
         except RecoveryError as error:  # all parties see the same
-            self.stopped = error
+            self.stopped, self.by_total = error, not isinstance(error, CheckError)
+            self.masked = bool(self.agent.challenge)
             self.give_up()
             return out
         self.totals.append(total)
+        self.challenges.append(self.agent.challenge)
+        self._passed = self.agent if self.agent.challenge else None
         self._binding = self._binding.after(self.agent.plan.ring, total)
-        self.give_up()
+        self.agent = self._signatures = None
         try:
             self._fold.learn(total)
         except TitanError as error:  # the others see the same total, and stop here too
-            self.stopped = error
+            self.stopped, self.by_total = error, True
+            self.give_up()
             return out
         return out + self._next()
 
@@ -197,10 +268,11 @@ class PrivateSums:
     def _check_planned(self, plan: Plan, envelope: Envelope) -> None:
         """Whether the plan has this sender send something of this kind here in this round."""
         kind, sender, receiver, round_, _ = envelope
-        if receiver != self._run.party or round_ > plan.recovery_rounds:
+        if receiver != self._run.party or round_ > plan.scheme.most_rounds:
             raise MessageError(f"{envelope!r} is for somebody else or for no round")
         if (sender, kind) not in plan.senders(self._run.party, round_):
             raise MessageError(f"{envelope!r} is not planned")
+        plan.scheme.check_addressed(envelope)
 
 
 def first_binding(identity: bytes, plans: Sequence[Plan]) -> Binding:

@@ -100,6 +100,9 @@ def _started(words: Sequence[str]) -> subprocess.Popen[bytes]:
 def _environment() -> dict[str, str]:
     """Several processes share the processors: each has one thread for its arithmetic."""
     found = dict.fromkeys(_ONE_THREAD, "1") | os.environ
+    for name in [name for name in found if name.startswith("TITAN_")]:  # meant for real runs
+        del found[name]
+    found["TITAN_JOIN_LOG_FORMAT"] = "plain"  # as it is read here
     if "PYTHONPATH" in found:  # which may be relative to another place than this one by now
         here = Path(__file__).resolve().parents[2]
         found["PYTHONPATH"] = os.pathsep.join([str(here), found["PYTHONPATH"]])

@@ -20,6 +20,8 @@ from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.frames import Frame
 
 CONNECTING = "connecting"
+MAIN_TASK = "titan join"
+"""The task that takes part; to cancel it ends the run here in good order."""
 DOES_NOT_TAKE_PART = "does not take part"
 ANOTHER_STUDY = "another study, or another version of this study"
 OTHERS_WAIT = "; the others wait for you"
@@ -64,7 +66,7 @@ class Run:
         planned = Counter(
             self.network.parties[sender]
             for plan in plans
-            for round_ in range(plan.recovery_rounds + 1)
+            for round_ in range(plan.scheme.most_rounds + 1)
             for sender, _ in plan.senders(self.party, round_)
         )
         told = 2 * len(self.network) + 2
@@ -72,10 +74,8 @@ class Run:
 
     def largest_message(self, plans: Sequence[Plan]) -> int:
         """No message of this run is longer, in bytes."""
-        sizes = [MOST_ANSWER if self.solver is not None else 0]
-        for plan in plans:
-            recovery = int(plan.scheme.traffic().payload_bytes.max())
-            sizes.append(max(plan.mask_bytes, recovery) + HEADER_BYTES)
+        sizes = [max(p.mask_bytes, p.scheme.largest_payload) + HEADER_BYTES for p in plans]
+        sizes.append(MOST_ANSWER if self.solver is not None else 0)
         return max(sizes) + len(self.network) * SIGNATURE_BYTES + _OVERHEAD
 
 
@@ -90,14 +90,14 @@ class RunProgress:
 
     phase: str
     waiting: Sequence[str] = ()
+    sum: int = 0
+    """Which of `sums` it is, from 1; none of them, if these are 0."""
+    sums: int = 0
 
     @classmethod
-    def in_sum(
-        cls, number: int, sums: int, round_: int, rounds: int, waiting: Sequence[str]
-    ) -> RunProgress:
-        step = "masks" if round_ == 0 else f"recovery, round {round_} of {rounds}"
+    def in_sum(cls, number: int, sums: int, step: str, waiting: Sequence[str]) -> RunProgress:
         which = f"sum {number + 1} of {sums}: " if sums > 1 else ""
-        return cls(which + step, waiting)
+        return cls(which + step, waiting, number + 1, sums)
 
     def __str__(self) -> str:
         waiting = f", waiting for {listing(self.waiting, _NAMED)}" if self.waiting else ""

@@ -6,16 +6,20 @@ carried is in `links`, and survives a restart; what is here does not.
 
 # Rule 1: the clock is the machine's monotonic one, and all it decides is when to give up waiting.
 # Rule 2: of several failures the first is the one that is raised.
-# Rule 3: whoever does the same again and again is told of once.
+# Rule 3: whoever does the same again and again is told of once; whoever does something else each
+#         time, now and then.
 # Rule 4: a link has one conversation at a time; whoever cancels it need not know what it does.
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
+from titan.errors import PeerError
+from titan.party.notices import Notice, RateLimit
 from titan.party.run import ANOTHER_STUDY, RunProgress
 from titan.party.wire import Role
 from titan.study import Study
@@ -25,8 +29,13 @@ from titan.study import Study
 class Watch:
     """Whom to tell what happens: `progress` often, `tell` when something is worth a line."""
 
-    tell: Callable[[str], None] = lambda _: None
+    tell: Callable[[Notice], None] = lambda _: None
     progress: Callable[[RunProgress], None] | None = None
+    answered: Callable[[], None] = lambda: None
+    """The answer is certain and kept; this party may stay for others."""
+
+
+_LINES, _SECONDS = 10, 60.0  # told of one peer and kind at once, and then for each further one
 
 
 class RunEvents:
@@ -36,12 +45,17 @@ class RunEvents:
         self.failure: Exception | None = None
         self.last_words = b""
         """A chunk that goes out on every stream before this party leaves."""
+        self.began_before: Callable[[bytes], PeerError | None] = lambda proof: None
+        """The error that this party began this run before, where its own signature proves it."""
         self._watch = watch
         self._progress = progress
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._heard = time.monotonic()
+        self.addresses: Mapping[str, str] = {}
+        """Of the other parties, as the study has them."""
         self._told: dict[str, str] = {}  # what was said last of whom
+        self._limit = RateLimit(_LINES, _SECONDS)
 
     async def until(self, condition: Callable[[], bool], wait: float) -> bool:
         """Wait until something holds; False after `wait` seconds without news."""
@@ -87,11 +101,34 @@ class RunEvents:
             self.failure = error
         self._changed.set()
 
-    def tell_once(self, peer: str, text: str) -> None:
-        """Whoever tries again every few seconds is not worth a line each time."""
-        if self._told.get(peer) != text:
-            self._told[peer] = text
-            self._watch.tell(f"{peer}: {text}")
+    def tell_once(
+        self,
+        peer: str,
+        text: str,
+        event: str = "link",
+        *,
+        level: Literal["info", "warning"] = "warning",
+        address: str = "",
+    ) -> None:
+        """Whoever tries again every few seconds is not worth a line each time.
+
+        `address` is where it dialled from. Strangers, who may come from many, count as one.
+        """
+        if self._told.get(peer) == text:
+            return
+        self._told[peer] = text
+        of = peer if peer in self.addresses else ""
+        skipped = self._limit.passes((of, event), time.monotonic())
+        if skipped is not None:
+            more = f" ({skipped} others of this kind were left out before it)" if skipped else ""
+            address = address or self.addresses.get(peer, "")
+            self._watch.tell(Notice(text + more, level, event, peer, address))
+
+    def tell_left_out(self) -> None:
+        """At the end: how many lines there would have been."""
+        for (peer, event), skipped in self._limit.left_out():
+            text = f"{skipped} more of this kind were left out"
+            self._watch.tell(Notice(text, "warning", event, peer, self.addresses.get(peer, "")))
 
     def is_well(self, peer: str) -> None:
         """What is wrong with it next is worth a line, even if it is the same again."""

@@ -1,6 +1,7 @@
 """One run at one party, from the first connection to the answer, and until nobody needs it more."""
 
-# Rule 1: the answer is shown once, when everybody's digest of the sums is here and equal.
+# Rule 1: the answer is shown once, when everybody's digest of the sums is here and equal, and
+#         secrets are erased. Whoever is slow to read it keeps nobody else waiting.
 # Rule 2: once it is shown, nothing that happens to others turns success into failure.
 # Rule 3: a run that stops without an answer is closed like any other; then its error is raised.
 
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import titan
 from titan import files
 from titan.canonical import finite
-from titan.errors import PeerError, ReleaseError, TitanError, VetoError
+from titan.errors import CheckError, PeerError, ReleaseError, TitanError, VetoError
 from titan.joint import Task
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
@@ -34,13 +35,13 @@ from titan.results import Results, decode, encode
 from titan.study import Identity, Report, Study
 from titan.study.journal import Journal, RunState
 from titan.study.ledger import Ledger
-from titan.study.transcript import NetworkFacts, from_journal
+from titan.study.transcript import NetworkFacts, Stopped, from_journal
 from titan.study.vetoes import SAME_COLUMNS, Vetoes
 
 if TYPE_CHECKING:
     from titan.party.taking_part import Party
 
-Show = Callable[[Results], None]
+OTHERS_HAVE_IT = "the others have the answer of this run: ask one of them for result.json"
 _NOT_AGAIN = (
     "these columns are not asked again on these rows, nor on the other parties': agree on other "
     "columns, or all use other rows"
@@ -66,6 +67,10 @@ class Outcome:
     """Where a run that is over here was refused: what this party's people were told."""
 
 
+Show = Callable[[Outcome], None]
+"""Called with what is known when the answer is certain, in a thread: it may wait for a reader."""
+
+
 @dataclass
 class RunToAnswer:
     """One run, from the first connection on."""
@@ -86,9 +91,8 @@ class RunToAnswer:
         self._disbelieved: PeerError | None = None
         self._wait = self.party.choices.wait
         self._run = self.party.run(state)
-        self._session = Session(self._run, self.task, state.keys, signatures)
-        self._durable = DurableSession(self._session, self.journal)
-        self._session.sums.deferred = True  # from now on: nobody waits while a journal is replayed
+        self._session = Session(self._run, self.task, self.journal.mask_keys(), signatures)
+        self._durable = DurableSession(self._session, self.journal, deferred=True)
 
     async def run(self, show: Show) -> Outcome:
         session, durable = self._session, self._durable
@@ -98,25 +102,33 @@ class RunToAnswer:
                 self._finish(results)
                 engine.wake_senders()
                 self._milestone("answered")
-                show(results)
+                self._note_over()
                 self._forget()
+                self.party.watch.answered()
+                outcome = self._outcome(results, engine.bytes_written)
+                showing = asyncio.ensure_future(asyncio.to_thread(show, outcome))
                 late = await stay(engine, durable, self._wait)
             else:
                 self._count_veto()  # before anything else: who dies now has seen it
                 await stay(engine, durable, min(self._wait, _STOPPED))
+                if durable.put_back is not None and engine.lost.verdict:
+                    durable.put_back.hint = OTHERS_HAVE_IT
         if results is None:  # why not is raised when this party has left in good order
             stopped = session.stopped or self._disbelieved
             assert stopped is not None  # noqa: S101
             self._end_without_answer(stopped)
             raise self._at_home(stopped)
+        await showing
+        return replace(outcome, unconfirmed=late, bytes_written=engine.bytes_written)
+
+    def _outcome(self, results: Results, bytes_written: int) -> Outcome:
         return Outcome(
             results,
             self.party.folder,
             self._times,
             self.started,
             max(getattr(part, "dropped", 0) for part in self.task.part.values()),
-            late,
-            engine.bytes_written,
+            bytes_written=bytes_written,
         )
 
     async def _answered(self, engine: Engine) -> Results | None:
@@ -151,8 +163,17 @@ class RunToAnswer:
         refused = self._at_home(error)
         self._write_evidence(refused if isinstance(refused, ReleaseError) else None)
         kept = self._encoded(dict.fromkeys(self._names, error))
-        self.party.write_files(self.journal.finish(kept, b""))
+        signed = self._transcript({}, kept, error) if isinstance(error, CheckError) else b""
+        self.party.write_files(self.journal.finish(kept, signed))
+        self._note_over()
         self._forget()
+
+    def _note_over(self) -> None:
+        """Outside of the journal, too: it may be put back to a time when this was not so."""
+        self.journal.sync()
+        if self.party.ledger.exists():
+            with Ledger.open(self.party.ledger) as ledger:
+                ledger.note_over(self.party.study.digest, self.party.choices.run)
 
     def _count_veto(self) -> None:
         study, run = self.party.study, self.party.choices.run
@@ -244,29 +265,41 @@ class RunToAnswer:
             self.journal.agree(self._session.agreed)
             if self._run.solver == self._run.party:
                 self._durable.write_down(self._session.tell_answer(kept))
-            state = self.journal.finish(kept, self._transcript(results, kept))
+            told = finite(results.to_dict())
+            state = self.journal.finish(kept, self._transcript(told, kept))
         self.journal.sync()
         self._durable.release()
         self._write_evidence()
         self.party.write_files(state)  # the first ones, after a restart
 
-    def _transcript(self, results: Results, kept: bytes) -> bytes:
-        study, identity = self.party.study, self.party.identity
+    def _transcript(
+        self, result: Mapping[str, Any], kept: bytes, stopped: CheckError | None = None
+    ) -> bytes:
+        """What happened, signed; also where a sum was falsified, and by whom."""
+        study, identity, checks = (
+            self.party.study,
+            self.party.identity,
+            self._session.sums.challenges,
+        )
         connectivity = self.report.facts["weak_connectivity"] or study.tau + 1
-        made = self.task.plans[: len(self._session.totals)]
+        made = self.task.plans[: len(checks) + (stopped is not None)]
         return from_journal(
             self.journal,
-            sums=[(plan.scheme.name, plan.recovery_rounds) for plan in made],
+            sums=[
+                (plan.scheme.name, plan.recovery_rounds, check)
+                for plan, check in zip(made, [*checks, b""], strict=False)
+            ],
             network=NetworkFacts(study.network.diameter, connectivity, study.tau),
             software=f"titan {titan.__version__}",
             certificate=identity.card.certificate,
-            result=finite(results.to_dict()),
+            result=result,
             result_sha256=hashlib.sha256(kept).hexdigest(),
+            stopped=None if stopped is None else Stopped(stopped.message, stopped.named),
         ).signed(identity.sign)
 
     def _forget(self) -> None:
         """Erase what is secret, unless somebody may still need a mask."""
-        if self._session.agreed is not None:
+        if self._session.agreed is not None or self._session.sums.masked:
             self._durable.masks_arrived()
         to_serve = self._durable.unacknowledged()
         needed = any(frame.secret for frame in to_serve)
@@ -294,7 +327,8 @@ async def stay(
     """Stay until the others have all they need; who has not, when the waiting is over."""
     try:
         await engine.until(lambda: not durable.needed(), wait)
-        await engine.until(lambda: engine.closed, min(wait, grace))
+        last = grace if durable.put_back is None else _STOPPED
+        await engine.until(lambda: engine.closed, min(wait, last))
     except TitanError:
         pass
     return tuple(sorted({frame.peer for frame in durable.needed()}))

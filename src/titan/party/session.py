@@ -20,14 +20,17 @@ not even their order matters: along each link it sends the same messages in the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
-from titan.errors import MessageError, PeerError, RecoveryError, TitanError
+from titan.errors import CheckError, MessageError, PeerError, RecoveryError, TitanError
 from titan.joint import Task
+from titan.listing import listing
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed, Received, Told
 from titan.party.private_sums import PrivateSums, Work
 from titan.party.run import CONNECTING, MOST_ANSWER, NOTHING, Ready, Run, RunProgress, run_identity
 from titan.party.signed_broadcast import Passed, SignedBroadcast, Signer
+from titan.party.stops import Stop
 from titan.protocol.masking import SEED_BYTES
 from titan.ring import Residues
 from titan.study.frames import Frame
@@ -50,12 +53,13 @@ class Session:
         two_nonces = partial(lost_journal, run=run.number)
         self._nonces = self._broadcast(NONCE, run.context, SEED_BYTES, two_nonces)
         self._digests: SignedBroadcast | None = None
-        self._held: list[Passed] = []  # digests that came before the own one
         self._answers: SignedBroadcast | None = None
         self._own_digest = b""
         self._summing = False  # something of a sum has been said
         self.agreed: str | None = None
-        self._ended: set[int] = set()
+        self._identity = b""
+        self._ended: dict[int, Told | None] = {}  # with what they said of the run's end
+        self._end_of_all: Told | None = None  # what this party passes on of it
 
     # -- what can be asked --------------------------------------------------------------------
 
@@ -103,16 +107,16 @@ class Session:
     def progress(self) -> RunProgress:
         """How far it is, and for whom it waits."""
         if self.complete or self.stopped is not None:
-            missing = set(self._network.in_neighbours(self.run.party)) - self._ended
+            missing = set(self._network.in_neighbours(self.run.party)) - self._ended.keys()
             return RunProgress("end", self._names(missing))
         if self._digests is None:
             return RunProgress(CONNECTING, self._names(self._nonces.missing))
         if (agent := self.sums.agent) is not None:
-            where = (agent.round, agent.plan.recovery_rounds)
-            sums, waiting = len(self.plans), self._names(agent.awaited)
-            return RunProgress.in_sum(len(self.totals), sums, *where, waiting)
+            step = agent.plan.scheme.step(agent.round) if agent.round else "masks"
+            sums, waiting = len(self.plans), self._names(agent.unheard or agent.awaited)
+            return RunProgress.in_sum(len(self.totals), sums, step, waiting)
         if self.work is not None:
-            return RunProgress.in_sum(len(self.totals), len(self.plans), 0, 0, ())
+            return RunProgress.in_sum(len(self.totals), len(self.plans), "masks", ())
         if self._digests.missing or self.run.solver is None:
             return RunProgress("agreement", self._names(self._digests.missing))
         return RunProgress("answer", self._names([self.run.solver]))
@@ -132,16 +136,56 @@ class Session:
         if sender in self._ended:
             raise MessageError(f"{received.frame.peer} said more after its last message")
         over = self.stopped is not None
-        out = self._take(sender, received)
+        out = self._unless_wrong(lambda: self._take(sender, received))
         return NOTHING if over else out + self._last_if_stopped()
 
     def _take(self, sender: int, received: Received) -> Ready:
         match received.content:
             case Enclosed() as enclosed:
                 return self._summed(self.sums.take(sender, enclosed))
-            case Told() as told:
+            case list() as told if received.frame.kind != END:
                 return self._hear(sender, received.frame.kind, told)
-        return self._end(sender)
+            case ended:
+                return self._end(sender, ended)
+
+    def _unless_wrong(self, step: Callable[[], Ready]) -> Ready:
+        """What another party did wrong ends the run of all, who hear of it; not a message alone."""
+        try:
+            return step()
+        except MessageError:
+            raise
+        except PeerError as error:
+            if self._nonces.missing:  # no last message is due yet
+                raise
+            self.halt(error)
+            return NOTHING
+
+    def stop(self, error: TitanError) -> Ready:
+        """End the run here; whoever drives this notes it among the messages, where it happens."""
+        if self.complete or self.stopped is not None:
+            return NOTHING
+        self.halt(error)
+        return NOTHING if self._nonces.missing else self._last_messages()
+
+    def halt(self, error: TitanError) -> None:
+        """Go no further, and say nothing."""
+        self._stopped = error
+        self.sums.give_up()
+
+    @property
+    def announced(self) -> bool:
+        """Whether others may have the answer: without this party's digest nobody has."""
+        return bool(self._own_digest)
+
+    @property
+    def told(self) -> list[tuple[str, Told]]:
+        """What was said to all of the sums, and heard here."""
+        digests = self._digests.heard if self._digests is not None and self.announced else {}
+        answers = self._answers.heard if self._answers is not None else {}
+        return [
+            *((AGREED, told) for told in digests.values()),
+            *((ANSWER, told) for told in answers.values()),
+        ]
 
     def tell_answer(self, answer: bytes) -> Ready:
         """At the one who solves: what it found."""
@@ -154,28 +198,31 @@ class Session:
         self, kind: str, context: bytes, most: int, contradiction: Callable[[str], TitanError]
     ) -> SignedBroadcast:
         network, party = self._network, self.run.party
-        return SignedBroadcast(kind, network, party, self._signer, context, most, contradiction)
+        only = self.run.solver if kind == ANSWER else None
+        return SignedBroadcast(
+            kind, network, party, self._signer, context, most, contradiction, only
+        )
 
-    def _hear(self, sender: int, kind: str, told: Told) -> Ready:
+    def _hear(self, sender: int, kind: str, told: Sequence[Told]) -> Ready:
         if kind == NONCE:
-            return self._hear_nonce(sender, told)
-        if kind == ANSWER and told.origin != self.run.solver:
-            raise MessageError(f"an answer of party {told.origin}, who is not to solve")
+            return self._hear_nonces(sender, told)
+        if kind == ANSWER and told[0].origin != self.run.solver:
+            raise MessageError(f"an answer of party {told[0].origin}, who is not to solve")
         if kind == ANSWER and not self._own_digest:
             raise MessageError("an answer before this party could have agreed")
+        if kind == AGREED and any(len(each.content) != _DIGEST_BYTES for each in told):
+            raise MessageError("a digest that is too short or too long")
         broadcast = self._digests if kind == AGREED else self._answers
         if broadcast is None:  # its context is not known yet, so it cannot be checked
             raise MessageError(f"{kind} before the nonces of all are here")
-        complete, passed = self.complete, broadcast.receive(sender, told)
-        if kind == AGREED and not self._own_digest:
-            self._held += passed
-            return NOTHING
-        out = self._pass_on(kind, passed)
+        complete = self.complete
+        out = self._pass_on(kind, broadcast.receive(sender, told))
         return out + (self._compare() if kind == AGREED else self._last_if_new(complete))
 
-    def _hear_nonce(self, sender: int, told: Told) -> Ready:
-        if len(told.content) != SEED_BYTES:
-            raise MessageError(f"a nonce of {len(told.content)} bytes")
+    def _hear_nonces(self, sender: int, told: Sequence[Told]) -> Ready:
+        for each in told:
+            if len(each.content) != SEED_BYTES:
+                raise MessageError(f"a nonce of {len(each.content)} bytes")
         complete = not self._nonces.missing
         out = self._pass_on(NONCE, self._nonces.receive(sender, told))
         if not complete and not self._nonces.missing:
@@ -184,7 +231,7 @@ class Session:
 
     def _pass_on(self, kind: str, passed: Iterable[Passed]) -> Ready:
         """What is told to all is told once, and must be on the disk with what it follows from."""
-        frames = [self._frame(receiver, kind, told.encode(kind)) for receiver, told in passed]
+        frames = [self._frame(to, kind, first.encode(kind, *more)) for to, (first, *more) in passed]
         return Ready(frames, must_sync=bool(frames))
 
     # -- sums ---------------------------------------------------------------------------------
@@ -194,44 +241,55 @@ class Session:
         """What is to be made of the rows before the next sum begins: for `proceed`."""
         return self.sums.work
 
+    def defer(self) -> None:
+        """Leave what is made of rows to whoever drives this."""
+        self.sums.deferred = True
+
     def proceed(self, secret: Residues | TitanError) -> Ready:
         """Begin the sum. Who ended meanwhile, and is needed in it, is missed now."""
-        return self._summed(self.sums.proceed(secret)) + self._last_if_stopped()
+        out = self._unless_wrong(lambda: self._summed(self.sums.proceed(secret)))
+        return out + self._last_if_stopped()
 
     def _begin(self) -> Ready:
         """All nonces are here: this is the run, and its first sum begins."""
         heard = self._nonces.heard
         nonces = [heard[party].content for party in range(len(self._network))]
-        self._refuse_repeated(nonces)
-        identity = run_identity(self.run.context, nonces)
+        identity = self._identity = run_identity(self.run.context, nonces)
         self._digests = self._broadcast(AGREED, identity, _DIGEST_BYTES, _TWO_DIGESTS)
         self._answers = self._broadcast(ANSWER, identity, MOST_ANSWER, _TWO_ANSWERS)
+        if (error := self._repeated(nonces)) is not None:
+            self.halt(error)
+            return NOTHING
         return self._summed(self.sums.begin(identity))
 
-    def _refuse_repeated(self, nonces: Sequence[bytes]) -> None:
+    def _repeated(self, nonces: Sequence[bytes]) -> PeerError | None:
         """A nonce is a party's own; who says another's after it wants something, or is ill."""
         same = [
             name
             for name, nonce in zip(self._network.parties, nonces, strict=True)
             if nonces.count(nonce) > 1
         ]
-        if same:
-            raise PeerError(
-                f"the nonces of {' and '.join(same)} are not all different",
-                hint=f"ask them why, then agree on run {self.run.number + 1}",
-            )
+        if not same:
+            return None
+        return PeerError(
+            f"the nonces of {' and '.join(same)} are not all different",
+            named=same,
+            hint=f"ask them why, then agree on run {self.run.number + 1}",
+        )
 
     def _summed(self, enclosed: Iterable[Enclosed]) -> Ready:
         """What the sums have to say needs no sync: from other sums so far follow other masks.
 
         But for the first of it, which must be on the disk: without it there a journal proves that
-        nothing made of the rows has left, so that they may be replaced.
+        nothing made of the rows has left, so that they may be replaced. And what a party commits
+        itself to it must never say differently.
         """
-        frames = []
+        frames, binds = [], not self._summing
         for each in enclosed:
             kind, _, receiver, round_, _ = each.envelope
+            binds = binds or self.plans[each.number].scheme.binds(kind, round_)
             frames.append(self._frame(receiver, kind.name, each.encode(), each.number, round_))
-        out = Ready(frames, must_sync=bool(frames) and not self._summing)
+        out = Ready(frames, must_sync=bool(frames) and binds)
         self._summing |= bool(frames)
         return out + self._announce() if self.pooled and not self._own_digest else out
 
@@ -241,8 +299,7 @@ class Session:
         """All sums are here: tell everybody their digest."""
         assert self._digests is not None  # noqa: S101 - all nonces are here
         self._own_digest = self.sums.digest()
-        passed = [*self._digests.tell(self._own_digest), *self._held]
-        return self._pass_on(AGREED, passed) + self._compare()
+        return self._pass_on(AGREED, self._digests.tell(self._own_digest)) + self._compare()
 
     def _compare(self) -> Ready:
         """Once all digests are here: are they equal?"""
@@ -258,6 +315,7 @@ class Session:
             )
             return NOTHING
         self.agreed = self._own_digest.hex()
+        self.sums.settle()
         return self._last_if_new(False)
 
     def _last_if_new(self, before: bool) -> Ready:
@@ -267,34 +325,60 @@ class Session:
         return self._last_messages()
 
     def _last_messages(self) -> Ready:
-        """Who says its last has everything, also after a power cut."""
-        return Ready([self._frame(receiver, END, LAST) for receiver in self._sequences], True)
+        """Who says its last has everything, also after a power cut; or says who ended the run."""
+        body = LAST
+        if self.stopped is not None:
+            own = Stop.because_of(self.stopped, self.run.party, self._network.parties)
+            own = replace(own, cause=None) if self.sums.by_total else own
+            told = self._end_of_all or own.told(self._signer, self._identity)
+            body = told.encode(END)
+        return Ready([self._frame(receiver, END, body) for receiver in self._sequences], True)
 
-    def _end(self, sender: int) -> Ready:
+    def _end(self, sender: int, told: Sequence[Told] | None) -> Ready:
         if self._nonces.missing:
             name = self._network.parties[sender]
             raise MessageError(f"{name} ended before everybody was there")
-        self._ended.add(sender)
+        stop = None if told is None else told[0]
+        if stop is not None:
+            self._read(stop)
+        self._ended[sender] = stop
         return NOTHING
+
+    def _read(self, told: Told) -> Stop:
+        return Stop.heard(told, self._signer, self._identity, len(self._network))
 
     # -- a run that ends without an answer ----------------------------------------------------
 
     def _last_if_stopped(self) -> Ready:
         """A stop is closed like an answer: one last message along every link, and none after."""
-        if self.stopped is None and (left := self._ended & self._needed()):
-            names = " and ".join(self._names(left))
-            self._stopped = PeerError(
-                f"{names} ended the run before there was an answer",
-                hint=f"ask there why; then agree on run {self.run.number + 1}",
-            )
-            self.sums.give_up()
+        if self.stopped is None and (left := self._ended.keys() & self._needed()):
+            told = self._end_of_all = self._ended[min(left)]
+            stop = Stop(min(left), min(left)) if told is None else self._read(told)
+            self.halt(self._left(stop))
         return NOTHING if self.stopped is None else self._last_messages()
+
+    def _left(self, stop: Stop) -> PeerError:
+        """It is said of all alike, so that everybody asks the same party."""
+        names, which = self._network.parties, len(self.totals) + 1
+        named, who = stop.named(names), stop.words(names)
+        hint = f"ask {listing(named)} why; then agree on run {self.run.number + 1}"
+        if not self.sums.checking:
+            return PeerError(f"{who} before there was an answer", named=named, hint=hint)
+        self.sums.masked = True
+        how = f"sum {which} could not be checked: {who} before everybody had told what it knew"
+        if self.sums.opening:
+            how = f"sum {which} was falsified, and {who} before all had shown what they sent"
+        if stop.cause is None:  # nobody who has that total could do otherwise
+            named = []
+        return CheckError(how, named=named, hint=hint)
 
     def _needed(self) -> frozenset[int]:
         """Without whom this party does not get on; who has everything leaves nobody without it."""
+        if self.complete:
+            return frozenset()
         if self.sums.agent is not None:
             return self.sums.agent.awaited
-        if self.complete or not self._own_digest:
+        if not self._own_digest:
             return frozenset()
         return frozenset(self._network.in_neighbours(self.run.party))
 
@@ -307,7 +391,7 @@ class Session:
 
 
 def _contradiction(what: str) -> Callable[[str], TitanError]:
-    return lambda name: RecoveryError(f"{name} {what}", hint="start a new run")
+    return lambda name: RecoveryError(f"{name} {what}", named=[name], hint="start a new run")
 
 
 _TWO_DIGESTS = _contradiction("signed two different digests of the sum")

@@ -1,12 +1,19 @@
-"""What every party tells all others: passed on by each the first time it is heard, signed.
+"""What every party tells all others, signed: passed on by each in as few messages as steps.
+
+A party tells its neighbours first what is its own, then what came from one step away, from two, …:
+each step's in one message, when all of it is here. So all have everything after as many steps as
+the network's diameter; what is in which message, and in what order, is known beforehand; and from
+a neighbour that has said its last, everybody's was heard.
 
 A relay can keep quiet, but it can neither alter nor invent what another party tells.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from titan.errors import MessageError, TitanError
@@ -22,8 +29,14 @@ class Signer(Protocol):
     def signed_by(self, party: int, signature: bytes, data: bytes) -> bool: ...
 
 
-Passed = tuple[int, Told]
-"""A neighbour, and what is to be passed on to it."""
+def signed_data(kind: str, context: bytes, origin: int, content: bytes) -> bytes:
+    """What the origin signs."""
+    head = b"titan " + kind.encode() + b"\n" + context
+    return head + origin.to_bytes(4, "little") + content
+
+
+Passed = tuple[int, Sequence[Told]]
+"""A neighbour, and what is to be passed on to it in one message."""
 
 
 @dataclass
@@ -39,6 +52,8 @@ class SignedBroadcast:
     """Bytes of what is told."""
     contradiction: Callable[[str], TitanError]
     """The error for a party that tells two different things."""
+    only: int | None = None
+    """Who alone tells something; else all do."""
     heard: dict[int, Told] = field(default_factory=dict)
     _told_by: set[tuple[int, int]] = field(default_factory=set)  # neighbour, origin
 
@@ -51,22 +66,23 @@ class SignedBroadcast:
         signature = self.signer.sign(self._data(self.party, content))
         told = Told(self.party, signature, content)
         self.heard[self.party] = told
-        return self._passed(told, {self.party})
+        return self._due()
 
-    def receive(self, sender: int, told: Told) -> list[Passed]:
-        """Keep the first copy and pass it on, not back. A neighbour passes each on once."""
-        known, way = self.heard.get(told.origin), (sender, told.origin)
-        if known == told:
-            if way in self._told_by:
+    def receive(self, sender: int, several: Sequence[Told]) -> list[Passed]:
+        """Keep the first copy of each, and pass on. A neighbour tells each once."""
+        fresh: dict[int, Told] = {}
+        for told in several:
+            known = self.heard.get(told.origin)
+            if told.origin in fresh or (known == told and (sender, told.origin) in self._told_by):
                 raise MessageError(f"a {self.kind} of {self._name(told)} came twice")
-            self._told_by.add(way)
-            return []
-        self._check(told)
-        if known is not None:
-            raise self.contradiction(self._name(told))
-        self._told_by.add(way)
-        self.heard[told.origin] = told
-        return self._passed(told, {told.origin, sender})
+            if known != told:
+                self._check(told)
+            if known not in (None, told):
+                raise self.contradiction(self._name(told))
+            fresh[told.origin] = told
+        self._told_by.update((sender, origin) for origin in fresh)
+        self.heard.update(fresh)
+        return self._due()
 
     def _check(self, told: Told) -> None:
         if told.origin >= len(self.network):
@@ -81,9 +97,30 @@ class SignedBroadcast:
         return self.network.parties[told.origin]
 
     def _data(self, origin: int, content: bytes) -> bytes:
-        head = b"titan " + self.kind.encode() + b"\n" + self.context
-        return head + origin.to_bytes(4, "little") + content
+        return signed_data(self.kind, self.context, origin, content)
 
-    def _passed(self, told: Told, but: set[int]) -> list[Passed]:
-        receivers = self.network.out_neighbours(self.party)
-        return [(receiver, told) for receiver in receivers if receiver not in but]
+    # -- passing on ---------------------------------------------------------------------------
+
+    def _due(self) -> list[Passed]:
+        """The messages that are complete, and have not been sent."""
+        out: list[Passed] = []
+        for receiver, steps in self._unsent.items():
+            while steps and all(origin in self.heard for origin in steps[0]):
+                out.append((receiver, [self.heard[origin] for origin in steps.popleft()]))
+        return out
+
+    @cached_property
+    def _unsent(self) -> dict[int, deque[list[int]]]:
+        """Neighbour → the origins of each further message to it."""
+        origins = range(len(self.network)) if self.only is None else (self.only,)
+        distances, steps = self.network.distances_to(self.party), dict[int, list[int]]()
+        for origin in origins:
+            steps.setdefault(int(distances[origin]), []).append(origin)
+        return {
+            receiver: deque(
+                others
+                for step in sorted(steps)
+                if (others := [origin for origin in steps[step] if origin != receiver])
+            )
+            for receiver in self.network.out_neighbours(self.party)
+        }

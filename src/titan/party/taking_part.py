@@ -12,23 +12,29 @@ ledger and journal begun or found again ─► links ─► sums ─► agreemen
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import titan
 from titan import files
 from titan.errors import DataError, FileError, InputError, ReleaseError, TitanError
 from titan.joint import Task
 from titan.joint.meeting import Parts
+from titan.party.addresses import check_port
 from titan.party.attendance import Absentee, Reason, told_as
 from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
+from titan.party.notices import Notice
 from titan.party.own_rows import OwnRows, look
 from titan.party.preparing import (
     Prepared,
+    are_there,
     asked_columns,
     check_columns,
     mend,
@@ -36,14 +42,17 @@ from titan.party.preparing import (
     rounding_notes,
     rows_for,
 )
-from titan.party.run import Run
+from titan.party.proxies import Proxies
+from titan.party.run import MAIN_TASK, Run
 from titan.party.run_to_answer import Outcome, RunToAnswer, Show, stay, stored
+from titan.party.status_file import StatusFile
 from titan.protocol.masking import fresh_key
 from titan.release.evidence import refusal_in
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.audit import JOURNAL, TRANSCRIPT
 from titan.study.journal import Journal, RunState
+from titan.study.key_use import note_use
 from titan.study.ledger import Ledger
 from titan.study.vetoes import Vetoes
 
@@ -60,6 +69,8 @@ class Choices:
     listen: str | None = None
     keep_journal: bool = False
     allow_differencing: bool = False
+    proxy: str | None = field(default=None, repr=False)
+    """As a URL, which may hold a password; without one the environment may name a proxy."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +85,19 @@ class Party:
     ledger: Path
     choices: Choices = Choices()
     watch: Watch = field(default_factory=Watch)
+    key: Path | None = None
+    """Where its key lies, if in a file: that it was used is noted beside it."""
     prepared: Prepared | None = field(default=None, repr=False)
     """What `look` has made of the rows."""
 
     def take_part(self, show: Show) -> Outcome:
         """Take part to the end; `show` is called with the answer as soon as it is certain."""
-        return asyncio.run(self.join(show))
+
+        async def work() -> Outcome:
+            asyncio.current_task().set_name(MAIN_TASK)  # type: ignore[union-attr]
+            return await self.join(show)
+
+        return asyncio.run(work())
 
     async def join(self, show: Show) -> Outcome:
         """The same, inside an event loop."""
@@ -87,7 +105,8 @@ class Party:
         try:
             with told_as(Reason.STUDY):
                 report = checked(self.study)
-            with told_as(Reason.FILE):
+            # of a name that is mistyped nothing is told: the others wait, and it is typed again
+            with told_as(Reason.FILE) if are_there(self.rows) else nullcontext():
                 rows = rows_for(self.study, self.rows)
                 check_columns(self.study, rows)
             return await replace(self, rows=rows)._join(report, show, started)
@@ -97,16 +116,29 @@ class Party:
             raise
 
     async def _join(self, report: Report, show: Show, started: float) -> Outcome:
+        if not self._begun_as(lambda state: state.erased):
+            await self._check_port()  # where it cannot listen, nothing is begun
         with files.attempt("made", self.folder):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.folder.chmod(0o700)
-        with Journal.open(self.folder / JOURNAL) as journal:
-            state = journal.state
-            if state is not None and state.erased:
-                return await self._serve(journal, state, show, started)
-            task, state, vetoes = self._begin(journal)
-            work = RunToAnswer(self, report, journal, state, task, vetoes, started)
-            return await work.run(show)
+        named = self.study.digest, self.choices.run, self.identity.name
+        with Journal.open(self.folder / JOURNAL) as journal, StatusFile(self.folder, *named) as it:
+            party = replace(self, watch=it.watched(self.watch))
+            outcome = await party._with(journal, report, show, started)
+            it.ended(outcome.results)
+            return outcome
+
+    async def _with(self, journal: Journal, report: Report, show: Show, started: float) -> Outcome:
+        state = journal.state
+        if state is not None and state.erased:
+            return await self._serve(journal, state, show, started)
+        task, state, vetoes = self._begin(journal)
+        work = RunToAnswer(self, report, journal, state, task, vetoes, started)
+        return await work.run(show)
+
+    async def _check_port(self) -> None:
+        if any(link.listener == self.identity.name for link in self.study.links):
+            await check_port(self.listen)
 
     @property
     def over(self) -> bool:
@@ -154,8 +186,9 @@ class Party:
         """
         if self._begun_as(lambda state: True):
             return False
-        self.watch.tell(f"telling the others that {self.identity.name} does not take part")
-        await Absentee(self.study, self.identity, self.choices.run, reason).tell(self.listen)
+        self._tell(f"telling the others that {self.identity.name} does not take part")
+        absentee = Absentee(self.study, self.identity, self.choices.run, reason, self.proxies)
+        await absentee.tell(self.listen)
         return True
 
     def _begun_as(self, wanted: Callable[[RunState], bool], *, if_busy: bool = True) -> bool:
@@ -169,6 +202,9 @@ class Party:
         except FileError:
             return if_busy
 
+    def _tell(self, message: str) -> None:
+        self.watch.tell(Notice(message))
+
     # -- before anything leaves ---------------------------------------------------------------
 
     def _begin(self, journal: Journal) -> tuple[Task, RunState, Vetoes]:
@@ -177,14 +213,14 @@ class Party:
         prepared = self._prepared()
         task, entries, key = prepared.task(study), prepared.entries, prepared.key
         if prepared.refusal is not None:
-            self.watch.tell(f"this party refuses: {prepared.refusal.message}")
+            self._tell(f"this party refuses: {prepared.refusal.message}")
         for note in rounding_notes(study, prepared.parts or {}):
-            self.watch.tell(note)
+            self._tell(note)
         digests = [d for each in entries for d in (each.rows.encoded, b"%d" % each.own.finer)]
         data_digest, unsent = journal.keyed_digest(digests), journal.nothing_left()
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             if unsent and journal.replace_data(data_digest):
-                self.watch.tell("other rows than before: nothing had been sent, so these count now")
+                self._tell("other rows than before: nothing had been sent, so these count now")
             state = journal.begin(
                 study=study.digest,
                 run=run,
@@ -193,8 +229,18 @@ class Party:
                 nonce=fresh_key(),
                 keys=[fresh_key() for _ in task.plans],
                 data_digest=data_digest,
+                software=titan.__version__,
             )
-            if unsent:
+            if state.software != titan.__version__:
+                self.watch.tell(
+                    Notice(
+                        f"begun by titan {state.software}; this is {titan.__version__}", "warning"
+                    )
+                )
+            if ledger.is_over(study.digest, run) and not state.finished:
+                how = f"run {run} is over at {self.identity.name}, as its ledger knows, and the "
+                journal.note_put_back(how + "journal is lost, or was put back to an earlier state")
+            elif unsent:
                 ledger.forget_other_rows(study.digest, run, state.nonce, entries)
             with told_as(Reason.LEDGER):
                 if not entries:  # rows that cannot be used at all are in no sum
@@ -206,8 +252,10 @@ class Party:
                         nonce=state.nonce,
                         date=datetime.now(UTC).date().isoformat(),
                     )
+        if self.key is not None:
+            note_use(self.key, self.ledger)
         if prepared.refusal is not None:  # where the ledger refuses, it is told who stays away
-            self.watch.tell("the others will learn only that some party does")
+            self._tell("the others will learn only that some party does")
         return task, state, vetoes
 
     def _prepared(self) -> Prepared:
@@ -231,12 +279,12 @@ class Party:
 
     @property
     def listen(self) -> str:
-        """Where to listen: a card's host may be a name that others know this machine by."""
-        if self.choices.listen is not None:
-            return self.choices.listen
-        host, _, port = self.identity.card.address.rpartition(":")
-        literal = host.startswith("[") or host.replace(".", "").isdecimal()
-        return f"{host if literal else '0.0.0.0'}:{port}"  # noqa: S104 - to be reached is its task
+        """Where to listen: as the study says, unless this party does."""
+        return self.choices.listen or self.identity.card.address
+
+    @property
+    def proxies(self) -> Proxies:
+        return Proxies.of(self.choices.proxy, os.environ)
 
     def run(self, state: RunState) -> Run:
         study, network = self.study, self.study.network
@@ -250,24 +298,37 @@ class Party:
         )
 
     def engine(self, durable: DurableSession) -> Engine:
-        return Engine(self.study, self.identity, durable, self.listen, self.watch)
+        parts = self.study, self.identity, durable, self.listen, self.watch
+        return Engine(*parts, self.proxies)
 
     async def _serve(
         self, journal: Journal, state: RunState, show: Show, started: float
     ) -> Outcome:
         """The run is over here: show its answer again, and give the others what they miss."""
+        if state.result is None:
+            await self._tell_given_up(journal, state)
         self._refuse_other_rows()
-        results = stored(state)
         self.write_files(state)
-        show(results)
+        outcome = Outcome(stored(state), self.folder, {}, started, refused=refusal_in(self.folder))
+        self.watch.answered()
+        showing = asyncio.ensure_future(asyncio.to_thread(show, outcome))
         rest = FinishedRun(self.run(state), self.study.plans, journal)
         durable = DurableSession(rest, journal)
-        late: tuple[str, ...] = ()
-        if durable.needed():
+        if durable.needed() or durable.unacknowledged() or durable.put_back is not None:
             async with self.engine(durable) as engine:
                 late = await stay(engine, durable, self.choices.wait)
-        refused = refusal_in(self.folder)
-        return Outcome(results, self.folder, {}, started, 0, late, refused=refused)
+            outcome = replace(outcome, unconfirmed=late)
+        await showing
+        return outcome
+
+    async def _tell_given_up(self, journal: Journal, state: RunState) -> NoReturn:
+        """This party does not go on with the run; those who wait for it are told so."""
+        durable = DurableSession(FinishedRun(self.run(state), self.study.plans, journal), journal)
+        assert durable.put_back is not None  # noqa: S101 - it was given up
+        self.watch.tell(Notice(durable.put_back.message, "error", "put back"))
+        async with self.engine(durable) as engine:
+            await stay(engine, durable, self.choices.wait)
+        raise durable.put_back
 
     def _refuse_other_rows(self) -> None:
         """The answer of a run that is over is not that of other rows.
@@ -280,7 +341,7 @@ class Party:
             with Ledger.open(self.ledger) as ledger:
                 same = self._has_rows_of_then(ledger)
         if same is None:
-            self.watch.tell("the ledger does not know this run: its rows may have been others")
+            self._tell("the ledger does not know this run: its rows may have been others")
         elif not same:
             raise InputError(
                 f"run {run} of this study is over, and its rows were different ones",

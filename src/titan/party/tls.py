@@ -21,6 +21,11 @@ _VARIABLE = "GRPC_SSL_CIPHER_SUITES"
 _SUITES = "ECDHE-RSA-AES128-GCM-SHA256"
 _too_late = "grpc" in sys.modules and os.environ.get(_VARIABLE) != _SUITES
 os.environ[_VARIABLE] = _SUITES
+# Names mean what they mean to every other program here: gRPC's own resolver knows only DNS.
+os.environ.setdefault("GRPC_DNS_RESOLVER", "native")
+# Which connections go through a proxy is decided in `proxies`, exceptions included. With this set,
+# gRPC does not look at no_proxy; and it stands for no machine.
+os.environ["no_grpc_proxy"] = "none.invalid"  # noqa: SIM112 - it is spelt so
 
 import grpc  # noqa: E402
 import grpc.aio  # noqa: E402

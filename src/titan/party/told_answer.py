@@ -9,19 +9,20 @@ logarithms, and with many columns those of the coefficients, never by more than 
 """
 
 # Rule 1: nothing that was told is shown or kept; it is another party's word.
-# Rule 2: whole numbers, texts, and coefficients of few columns are equal, or the answer is another.
+# Rule 2: as every message, an answer has one form: what is taken is written as results are.
+# Rule 3: whole numbers, texts, and coefficients of few columns are equal, or the answer is another.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from titan import canonical
-from titan.errors import PeerError, TitanError
+from titan.errors import PeerError
 from titan.leastsquares.certified import FAST_FROM
 from titan.party.run import MOST_ANSWER
 from titan.results import Results, encode
+from titan.results.result_file import sealed
 
 _NEAR = 2.0**-40
 _COEFFICIENTS = {"params", "x"}
@@ -45,10 +46,12 @@ def _difference(data: bytes, known: Mapping[str, Any]) -> str | None:
     try:
         told = canonical.parsed(data, MOST_ANSWER)
         found = [canonical.mapping(entry) for entry in canonical.listed(told.get("results"))]
-    except (ValueError, TitanError):
+        if sealed(told) != data or told.keys() != known.keys():
+            return "is not written as an answer is"
+    except (ValueError, RecursionError):
         return "cannot be read"
     for key in ("format", "study", "run", "parties", "cost"):
-        if key not in told or told[key] != known[key]:
+        if told[key] != known[key]:
             return f"is that of another {key}"
     own = known["results"]
     if [entry.get("name") for entry in found] != [entry["name"] for entry in own]:
@@ -69,27 +72,12 @@ def _same_entry(told: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
         exact |= set() if many else {"summary"}
     if any(told[key] != own[key] for key in exact) or numbers.keys() != expected.keys():
         return False
-    return all(_near(numbers[key], expected[key], _tolerance(key, many=many)) for key in expected)
+    return all(
+        canonical.near(numbers[key], expected[key], _tolerance(key, many=many)) for key in expected
+    )
 
 
 def _tolerance(key: str, *, many: bool) -> float:
     if key in _ESTIMATES:
         return 0.5 if many else 0.0
     return _NEAR if many or key not in _COEFFICIENTS else 0.0
-
-
-def _near(told: Any, own: Any, tolerance: float) -> bool:
-    """The same but for the last digits of floats."""
-    if isinstance(told, float) and isinstance(own, float):
-        return math.isclose(told, own, rel_tol=tolerance)
-    if type(told) is not type(own):
-        return False
-    if isinstance(own, dict):
-        return told.keys() == own.keys() and all(
-            _near(told[key], own[key], tolerance) for key in own
-        )
-    if isinstance(own, list):
-        return len(told) == len(own) and all(
-            _near(a, b, tolerance) for a, b in zip(told, own, strict=True)
-        )
-    return bool(told == own)

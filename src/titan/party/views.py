@@ -142,7 +142,7 @@ class _Frames:
                 received += [
                     (party, frame)
                     for frame in journal.incoming()
-                    if party in inside or frame.peer in inside
+                    if (party in inside or frame.peer in inside) and frame.kind != frames.WORK
                 ]
         return cls(received, _unheard(balance), identity)
 

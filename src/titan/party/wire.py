@@ -6,9 +6,11 @@ A chunk is the protobuf message of titan.proto, whose content is one of
                  name, peer, plan: each u16 length and UTF-8
     PIECE    02  number u32 · size u32 · offset u32 · bytes
     ACK      03  next u32
-    REFUSAL  04  final u8 · UTF-8
+    REFUSAL  04  0 · UTF-8, or 1 · signature 64 bytes · nonce 32 bytes · UTF-8
     ABSENCE  05  party u32 · signature 64 bytes · UTF-8
     HERE     06  party u32, once or more
+    LOST     10  yours u8
+    WORD     11  what u8 · party u32 · signature 64 bytes · bytes
 
 Numbers are little-endian; texts must print, for they end on terminals. A message of `size` bytes
 travels as pieces in order, each full but the last. Decoding is strict: whatever `decode` accepts,
@@ -31,6 +33,7 @@ MOST_CHUNK = 1 << 20  # bytes of content
 MOST_TEXT = 4096
 MOST_REASON = 200  # bytes of why a party does not come
 MOST_SIZE = (1 << 32) - 1
+NO_PROOF = bytes(64 + 32)
 
 _HELLO = struct.Struct("<BBB32sI32sI")
 _PIECE = struct.Struct("<BIII")
@@ -38,9 +41,12 @@ _ACK = struct.Struct("<BI")
 _ABSENCE = struct.Struct("<BI64s")
 _LENGTH = struct.Struct("<H")
 _PARTY = struct.Struct("<I")
-_TAGS = range(1, 7)
-_HELLO_TAG, _PIECE_TAG, _ACK_TAG, _REFUSAL_TAG, _ABSENCE_TAG, _HERE_TAG = _TAGS
+_WORD = struct.Struct("<BBI64s")
+_TAGS = (*range(1, 7), 0x10, 0x11)
+_HELLO_TAG, _PIECE_TAG, _ACK_TAG, _REFUSAL_TAG = _TAGS[:4]
+_ABSENCE_TAG, _HERE_TAG, _LOST_TAG, _WORD_TAG = _TAGS[4:]
 PIECE_BYTES = MOST_CHUNK - _PIECE.size
+MOST_WORD = MOST_CHUNK - _WORD.size
 
 Bytes = bytes | bytearray | memoryview
 
@@ -56,8 +62,9 @@ class Role(IntEnum):
 class Hello:
     """The first chunk from either end: who, in which run of which study, and from where on.
 
-    `expects` is the number of the message that a receiver wants next; a sender says 0. `plan` says
-    in words how the sums will be made: two parties must have come to the same.
+    `expects` is the number of the message that a receiver wants next; at a sender, that below which
+    the receiver has confirmed all. `plan` says in words how the sums will be made: two parties must
+    have come to the same.
     """
 
     role: Role
@@ -89,10 +96,15 @@ class Ack:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why this stream is not wanted, for the other's log; if `final`, it never will be."""
+    """Why this stream is not wanted, for the other's log.
+
+    `final` says that it never will be, since whoever is refused has begun the run before, with
+    another nonce. That counts with its `proof`: this nonce under that party's own signature.
+    """
 
     reason: str
     final: bool = False
+    proof: bytes = field(default=NO_PROOF, repr=False)
 
 
 @dataclass(frozen=True)
@@ -111,7 +123,35 @@ class Here:
     parties: tuple[int, ...]
 
 
-Chunk = Hello | Piece | Ack | Refusal | Absence | Here
+@dataclass(frozen=True)
+class Lost:
+    """Who says this cannot go on with the run: its journal is lost, or an earlier state of itself.
+
+    Or, with `yours`, whoever hears it.
+    """
+
+    yours: bool
+
+
+class What(IntEnum):
+    """What a party has said to all."""
+
+    AGREED = 1
+    ANSWER = 2
+    STOPPED = 3
+
+
+@dataclass(frozen=True)
+class Word:
+    """Something that `party` has said to all, on its way through one that cannot go on."""
+
+    what: What
+    party: int
+    signature: bytes = field(repr=False)
+    content: bytes = field(repr=False)
+
+
+Chunk = Hello | Piece | Ack | Refusal | Absence | Here | Lost | Word
 
 
 def pieces(number: int, message: Bytes) -> Iterator[bytes]:
@@ -136,12 +176,16 @@ def encode(chunk: Chunk) -> bytes:
             head = _HELLO.pack(_HELLO_TAG, VERSION, role, study, run, nonce, expects)
             texts = [_text(text) for text in (name, peer, plan)]
             content = head + b"".join(_LENGTH.pack(len(text)) + text for text in texts)
-        case Refusal(reason, final):
-            content = bytes([_REFUSAL_TAG, final]) + _text(reason)
+        case Refusal(reason, final, proof):
+            content = bytes([_REFUSAL_TAG, final]) + (proof if final else b"") + _text(reason)
         case Absence(party, signature, reason):
             content = _ABSENCE.pack(_ABSENCE_TAG, party, signature) + _text(reason, MOST_REASON)
         case Here(parties):
             content = bytes([_HERE_TAG]) + b"".join(map(_PARTY.pack, parties))
+        case Lost(yours):
+            content = bytes([_LOST_TAG, yours])
+        case Word(what, party, signature, said):
+            content = _WORD.pack(_WORD_TAG, what, party, signature) + said
     return _prefix(len(content)) + content
 
 
@@ -204,7 +248,12 @@ def _ack(content: memoryview) -> Ack:
 def _refusal(content: memoryview) -> Refusal:
     if len(content) < 2 or content[1] > 1:
         raise MessageError("a refusal that is neither final nor not")
-    return Refusal(_read_text(content[2:]), bool(content[1]))
+    if not content[1]:
+        return Refusal(_read_text(content[2:]))
+    start = 2 + len(NO_PROOF)
+    if len(content) < start:
+        raise MessageError("a final refusal without its proof")
+    return Refusal(_read_text(content[start:]), final=True, proof=bytes(content[2:start]))
 
 
 def _absence(content: memoryview) -> Absence:
@@ -221,6 +270,19 @@ def _here(content: memoryview) -> Here:
     if not parties or list(parties) != sorted(set(parties)):
         raise MessageError("a list of parties that is empty or out of order")
     return Here(parties)
+
+
+def _lost(content: memoryview) -> Lost:
+    if len(content) != 2 or content[1] > 1:
+        raise MessageError("a lost journal that is neither here nor there")
+    return Lost(bool(content[1]))
+
+
+def _word(content: memoryview) -> Word:
+    if len(content) <= _WORD.size or content[1] not in set(What):
+        raise MessageError("a word that is too short, or of no known kind")
+    _, what, party, signature = _WORD.unpack_from(content)
+    return Word(What(what), party, signature, bytes(content[_WORD.size :]))
 
 
 def _hello(content: memoryview) -> Hello:
@@ -257,5 +319,5 @@ def _read_text(content: memoryview, most: int = MOST_TEXT) -> str:
 
 
 _DECODERS: dict[int, Callable[[memoryview], Chunk]] = dict(
-    zip(_TAGS, (_hello, _piece, _ack, _refusal, _absence, _here), strict=True)
+    zip(_TAGS, (_hello, _piece, _ack, _refusal, _absence, _here, _lost, _word), strict=True)
 )

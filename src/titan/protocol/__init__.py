@@ -3,9 +3,10 @@
 from titan.protocol.agent import Agent
 from titan.protocol.binding import IN_ONE_PROCESS, Binding
 from titan.protocol.cost import Cost, PerParty
+from titan.protocol.lines import Lines
 from titan.protocol.masking import MaskSource, SystemBytes, SystemMasks
 from titan.protocol.messages import Envelope, Kind
-from titan.protocol.plan import MaskMode, Plan
+from titan.protocol.plan import MaskMode, Plan, RelayMode
 from titan.protocol.recovery import RecoveryName
 
 __all__ = [
@@ -15,11 +16,13 @@ __all__ = [
     "Cost",
     "Envelope",
     "Kind",
+    "Lines",
     "MaskMode",
     "MaskSource",
     "PerParty",
     "Plan",
     "RecoveryName",
+    "RelayMode",
     "SystemBytes",
     "SystemMasks",
 ]

@@ -15,6 +15,7 @@ once, in any order, drives it, and the paper's synchronous rounds need no synchr
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from titan.protocol.binding import Binding, SentMask
 from titan.protocol.masking import MaskSource, mask
 from titan.protocol.messages import Envelope, Kind
 from titan.protocol.plan import Plan
-from titan.protocol.recovery.interface import Key, Recovery
+from titan.protocol.recovery.interface import Key, Means, NoSeals, Recovery, Seals
 from titan.ring import Residues
 
 
@@ -35,7 +36,13 @@ class Agent:
     """
 
     def __init__(
-        self, plan: Plan, party: int, secret: Residues, masks: MaskSource, binding: Binding
+        self,
+        plan: Plan,
+        party: int,
+        secret: Residues,
+        masks: MaskSource,
+        binding: Binding,
+        seals: Seals = NoSeals(),  # noqa: B008 - it has no state
     ) -> None:
         self.plan = plan
         self.party = party
@@ -47,9 +54,10 @@ class Agent:
         self._hidden = np.append(secret, one, axis=1)  # step by step
         self._masks = masks
         self._binding = binding
+        self._seals = seals
         self._recovery: Recovery | None = None
         self._senders = frozenset(plan.network.in_neighbours(party))
-        self._last_round = plan.recovery_rounds
+        self._last_round = plan.scheme.most_rounds
         self._missing: set[Key] = set()
         self._inbox: defaultdict[int, dict[Key, Any]] = defaultdict(dict)
 
@@ -75,6 +83,7 @@ class Agent:
         key = sender, kind
         if self._failed:
             raise _failure()
+        out = self._open() if kind is Kind.OPENED else []
         if self.done or (self._recovery is not None and self._recovery.needs_no_more):
             return []
         awaited = round_ == self.round and key in self._missing
@@ -84,9 +93,23 @@ class Agent:
             )
         self._inbox[round_][key] = content
         if not awaited:
-            return []
+            return out
         self._missing.remove(key)
-        return [] if self._missing else self._advance([])
+        return out if self._missing else self._advance(out)
+
+    def _open(self) -> list[Envelope]:
+        """Another party finds a checked sum falsified: this one shows what it sent, too, even if
+        all seemed well. Who opens has heard everybody's sums over subsets, this party's among them.
+        """
+        if not self.challenge:
+            raise MessageError("what was sent is opened before its time")
+        recovery: Any = self._recovery
+        recovery.open()
+        out: list[Envelope] = []
+        if self.done:
+            self.done = False
+            self._enter(self.round + 1, recovery, out)
+        return out
 
     @property
     def total(self) -> Residues:
@@ -104,9 +127,20 @@ class Agent:
         return self.plan.ring.to_ints(self._recovery.total()[:, -1:])[0]
 
     @property
+    def challenge(self) -> bytes:
+        """Of a checked sum, once it is over: the same at all parties, it stands for what all told
+        and for the total. Empty where nothing is checked."""
+        return getattr(self._recovery, "challenge", b"")
+
+    @property
     def awaited(self) -> frozenset[int]:
         """Whose envelopes it needs before it can leave this round."""
         return frozenset(sender for sender, _ in self._missing)
+
+    @property
+    def unheard(self) -> frozenset[int]:
+        """Whose word is missing in the check of a recovered sum; empty where none goes on."""
+        return getattr(self._recovery, "unheard", frozenset())
 
     @property
     def numbers_held(self) -> int:
@@ -125,12 +159,13 @@ class Agent:
     def _take_in(self, arrived: dict[Key, Any]) -> Recovery:
         """All that was awaited in this round; if it contradicts itself, the sum is lost."""
         if self._recovery is None:
-            received = (
-                self._made(sent, sender, self.party) for (sender, _), sent in arrived.items()
-            )
-            masked = mask(self.plan.ring, self._hidden, received=received, sent=())
+            for (sender, _), sent in arrived.items():
+                for block, made in self._made(sent, sender, self.party):
+                    mask(self.plan.ring, self._hidden[:, block], received=[made], sent=())
+            masked = self._hidden
             self._hidden = self.plan.ring.zeros(0)  # it is the recovery's from now on
-            self._recovery = self.plan.scheme.begin(self.party, masked)
+            means = Means(self._masks.seed, self._binding.context, self._seals)
+            self._recovery = self.plan.scheme.begin(self.party, masked, means)
             return self._recovery
         try:
             for sender, kind in sorted(arrived):
@@ -152,12 +187,13 @@ class Agent:
 
     def _mask_for(self, receiver: int) -> Envelope:
         sent = self.plan.draw(self._masks)
-        made = self._made(sent, self.party, receiver)
-        mask(self.plan.ring, self._hidden, received=(), sent=[made])
+        for block, made in self._made(sent, self.party, receiver):
+            mask(self.plan.ring, self._hidden[:, block], received=(), sent=[made])
         return Envelope(Kind.MASK, self.party, receiver, 0, self.plan.write(sent))
 
-    def _made(self, sent: SentMask, sender: int, receiver: int) -> Residues:
-        return self._binding.mask(sent, (sender, receiver), self.plan.ring, self.plan.entries)
+    def _made(self, sent: SentMask, sender: int, receiver: int) -> Iterator[tuple[slice, Residues]]:
+        edge, plan = (sender, receiver), self.plan
+        return self._binding.mask_blocks(sent, edge, plan.ring, plan.entries)
 
     # -- refusals -----------------------------------------------------------------------------
 
@@ -170,6 +206,7 @@ class Agent:
             raise MessageError(f"{envelope!r} came along a link that does not exist")
         if round_ > self._last_round:
             raise MessageError(f"{envelope!r} is for a round that will not come")
+        self.plan.scheme.check_addressed(envelope)
         return self.plan.read(kind, sender, round_, payload)
 
     def _comes_early(self, key: Key, round_: int) -> bool:

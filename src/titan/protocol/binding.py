@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from titan.protocol.masking import SEED_BYTES, KeyStream
@@ -50,16 +51,34 @@ class Binding:
             raise ValueError(f"a run is told by digests of {SEED_BYTES} bytes")
         return cls(hashlib.sha256(_BEGIN + b"".join(which)).digest())
 
+    @property
+    def context(self) -> bytes:
+        """What stands for sum n and all that led to it."""
+        return self.chain + struct.pack("<I", self.number)
+
     def after(self, ring: Ring, total: Residues) -> Binding:
         """c_{n+1}, once this sum's total is known."""
-        told = ring.to_bytes(total)
-        head = self.chain + struct.pack("<IQ", self.number, len(told))
-        return Binding(hashlib.sha256(_NEXT + head + told).digest(), self.number + 1)
+        told = ring.to_buffers(total)
+        length = struct.pack("<IQ", self.number, sum(part.nbytes for part in told))
+        chain = hashlib.sha256(_NEXT + self.chain + length)
+        for part in told:
+            chain.update(part)
+        return Binding(chain.digest(), self.number + 1)
 
     def mask(self, sent: SentMask, edge: tuple[int, int], ring: Ring, entries: int) -> Residues:
         """The mask of edge (sender, receiver), the same at both ends if their c_n is."""
-        drawn = ring.uniform(entries, KeyStream(self._key(sent.key, edge)).words)
-        return drawn if sent.drawn is None else ring.add_into(drawn, sent.drawn)
+        made = ring.zeros(entries)
+        for block, residues in self.mask_blocks(sent, edge, ring, entries):
+            made[:, block] = residues
+        return made
+
+    def mask_blocks(
+        self, sent: SentMask, edge: tuple[int, int], ring: Ring, entries: int
+    ) -> Iterator[tuple[slice, Residues]]:
+        """The same, some entries at a time: a whole mask is nowhere needed."""
+        words = KeyStream(self._key(sent.key, edge)).words
+        for block, made in ring.uniform_blocks(entries, words):
+            yield block, made if sent.drawn is None else ring.add_into(made, sent.drawn[:, block])
 
     def _key(self, key: bytes, edge: tuple[int, int]) -> bytes:
         from cryptography.hazmat.primitives.hashes import SHA256

@@ -21,11 +21,15 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Iterable
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from titan.ring import Residues, Ring
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers import CipherContext
 
 SEED_BYTES = 32
 _WORDS, _SEEDS = b"titan words of masks v1", b"titan seeds of masks v1"
@@ -52,9 +56,14 @@ class KeyStream:
     """AES-256-CTR under a key that is used for nothing else."""
 
     def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    @cached_property
+    def _encryptor(self) -> CipherContext:
+        """Made when it is used: the noise of a veto, say, hardly ever is."""
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-        self._encryptor = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+        return Cipher(algorithms.AES256(self._key), modes.CTR(bytes(16))).encryptor()
 
     def words(self, count: int) -> Residues:
         out = np.empty(count, np.uint64)

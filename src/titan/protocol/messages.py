@@ -33,6 +33,10 @@ class Kind(IntEnum):
     PARTIAL = 4  # tree, towards the root: a chunk of a partial sum
     TOTAL = 5  # tree, away from the root: a chunk of the total
     RESULT = 6  # a broadcast: what one party tells all others
+    COMMITTED = 7  # checked sums, told to all: digests of the vector and of a nonce
+    REVEALED = 8  # … : the digest of the total, and the nonce
+    SUMMED = 9  # … : sums over random subsets of the vector's entries
+    OPENED = 10  # … where they do not add up: the vector, and who signed what on its way
 
 
 class Envelope(NamedTuple):

@@ -13,7 +13,9 @@ from typing import Any, Literal, get_args
 from titan.errors import MessageError, PlanError, RecoveryError
 from titan.network import Network
 from titan.protocol.binding import Binding, SentMask
+from titan.protocol.checked import Checked
 from titan.protocol.cost import Cost, predict
+from titan.protocol.lines import NANOSECONDS, Lines
 from titan.protocol.masking import SEED_BYTES, MaskSource
 from titan.protocol.messages import MOST_ROUNDS, Envelope, Kind, Payload
 from titan.protocol.recovery import RECOVERIES, RecoveryName, recovery_names
@@ -23,6 +25,7 @@ from titan.ring import Residues, Ring
 from titan.ring.whole import whole_number
 
 MaskMode = Literal["sent", "seeded"]
+RelayMode = Literal["trusted", "checked"]
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,16 @@ class Plan:
         tau: int | None = None,
         at_most: int | None = None,
         round_bytes: int = BYTES_PER_ROUND,
+        lines: Lines | None = None,
+        relays: RelayMode = "trusted",
     ) -> Plan:
         """Check all choices and fill in those left open.
 
         `rounds` is the paper's T, any upper bound on the diameter; `tau` the number of curious
         parties to be safe from; `at_most` a bound on m, for counting the parties themselves;
-        `round_bytes` how many bytes could be sent in the time that a round costs.
+        `round_bytes` how many bytes could be sent in the time that a round costs; `lines` what is
+        known of the links, for `auto`. Relays that are "checked" are found out if they alter what
+        they pass on.
         """
         _choice("recovery", recovery, recovery_names())
         _choice("masks", masks, get_args(MaskMode))
@@ -72,10 +79,11 @@ class Plan:
         if dimension < 0:
             raise PlanError(f"a vector cannot have {dimension} entries", hint="0 or more")
         choices = Choices(network, ring, dimension + 1, k, rounds, at_most, round_bytes)
-        scheme = _scheme(recovery, choices)
-        if scheme.rounds > MOST_ROUNDS:
+        _choice("relays", relays, get_args(RelayMode))
+        scheme = _scheme(recovery, choices, lines, relays)
+        if scheme.most_rounds > MOST_ROUNDS:
             raise PlanError(
-                f"{scheme.rounds} rounds would be needed; {MOST_ROUNDS} can be counted",
+                f"{scheme.most_rounds} rounds would be needed; {MOST_ROUNDS} can be counted",
                 hint="lower rounds, or raise k",
             )
         return cls(network, ring, dimension, masks, scheme, counting=at_most is not None)
@@ -116,7 +124,9 @@ class Plan:
         )
 
     def write(self, sent: SentMask) -> bytes:
-        return sent.key + (b"" if sent.drawn is None else self.ring.to_bytes(sent.drawn))
+        return b"".join(
+            [sent.key] if sent.drawn is None else [sent.key, *self.ring.to_buffers(sent.drawn)]
+        )
 
     def _read_mask(self, payload: Payload) -> SentMask:
         if len(payload) != self.mask_bytes:
@@ -166,14 +176,15 @@ class Plan:
             made = binding.mask(content, (sender, receiver), self.ring, self.entries)
             return Shown(kind, sender, receiver, range(self.entries), made, NO_ORIGINS)
         entries = self.scheme.entries_of(kind, sender, round_)
-        return Shown(kind, sender, receiver, entries, *self.scheme.numbers_of(content))
+        numbers, told = self.scheme.numbers_of(content), self.scheme.told_in(content)
+        return Shown(kind, sender, receiver, entries, *numbers, told)
 
-    def numbers_in(self, kind: Kind, payload: Payload) -> int:
+    def numbers_in(self, envelope: Envelope) -> int:
         """What a payload counts in the paper's units."""
-        return self.mask_numbers if kind is Kind.MASK else self.scheme.numbers_in(payload)
+        return self.mask_numbers if envelope.kind is Kind.MASK else self.scheme.count(envelope)
 
 
-def _scheme(recovery: str, choices: Choices) -> Scheme:
+def _scheme(recovery: str, choices: Choices, lines: Lines | None, relays: RelayMode) -> Scheme:
     """The one that is named, or the quickest that `auto` may take.
 
     Top-k sends more than the others in as many rounds; it is there when asked for by name or by k.
@@ -185,20 +196,24 @@ def _scheme(recovery: str, choices: Choices) -> Scheme:
             raise PlanError(
                 f"k={choices.k} has no meaning for {recovery}", hint=f"only {takers} takes a k"
             )
-        return named.of(choices)
-
-    def predicted_time(scheme: Scheme) -> float:
-        """In rounds: those waited for, and the time the busiest party needs to send its bytes."""
-        cost = predict(choices.network, scheme, 0, 0)
-        return cost.recovery_rounds + cost.bytes_sent.largest / choices.round_bytes
-
+        return _checked(named.of(choices), relays)
     candidates = [
-        scheme.of(choices)
+        _checked(scheme.of(choices), relays)
         for scheme in reversed(RECOVERIES.values())
         if scheme.takes_k == (choices.k is not None)
         and len(choices.network) <= scheme.weighed_up_to
     ]
-    return min(candidates, key=predicted_time)
+    if len(candidates) == 1:
+        return candidates[0]
+    if lines is None:
+        lines = Lines.alike(choices.network, NANOSECONDS, choices.round_bytes)
+    return min(candidates, key=lines.recovery)
+
+
+def _checked(scheme: Scheme, relays: RelayMode) -> Scheme:
+    """Where origins sign their vectors there is nothing to be checked."""
+    needed = relays == "checked" and not scheme.signed_by_origin
+    return Checked.around(scheme) if needed else scheme
 
 
 def _choice(what: str, given: str, allowed: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cache, reduce
 from hashlib import sha256
 from itertools import combinations_with_replacement
-from math import gcd, prod
+from math import gcd, lcm, prod
 from operator import mul
 from typing import NamedTuple
 
@@ -121,9 +121,14 @@ def _sample(name: str, column: Column) -> exact.Column:
     digests = [sha256(f"{k}:{name}".encode()).digest() for k in range(POINTS)]
     order = sorted(range(POINTS), key=digests.__getitem__)
     shift = [int.from_bytes(digest[:4], "big") for digest in digests]
-    at = [((k << 32) + shift[k]) * points(column) // (POINTS << 32) for k in order]
-    low, step = (column.low, column.step) if isinstance(column, Number) else (0, 1)
-    return exact.Column.of_fractions([low + n * Fraction(step or 1) for n in at])[0]
+    count = points(column)
+    at = [((k << 32) + shift[k]) * count // (POINTS << 32) for k in order]
+    ends = (column.low, column.step or 1) if isinstance(column, Number) else (0, 1)
+    low, step = map(Fraction, ends)
+    common = lcm(low.denominator, step.denominator)
+    first, by = int(low * common), int(step * common)
+    unit = exact.Column.of_fractions([Fraction(1, common)])[0]
+    return exact.Column.of_integers([first + n * by for n in at], unit.two, unit.five)
 
 
 def _plain(column: exact.Column) -> Values:

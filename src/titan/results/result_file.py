@@ -73,10 +73,10 @@ def encode(results: Result | Results) -> bytes:
         "parties": None if results.parties is None else list(results.parties),
         "cost": _cost(results.cost),
     }
-    return _sealed(whole)
+    return sealed(whole)
 
 
-def _sealed(whole: dict[str, Any]) -> bytes:
+def sealed(whole: dict[str, Any]) -> bytes:
     """With the digest of everything else."""
     rest = {key: value for key, value in whole.items() if key != "sha256"}
     return canonical(rest | {"sha256": hashlib.sha256(canonical(rest)).hexdigest()})
@@ -146,7 +146,7 @@ def decode(data: bytes, name: str = NAME) -> Results:
             hint = "read it with the version of TITAN that wrote it, or a later one"
             raise ValueError(f"it has format {whole['format']}, this program reads {FORMAT}")
         fields.keys(whole, _TOP)
-        if _sealed(whole) != data:
+        if sealed(whole) != data:
             raise ValueError("it is not as TITAN wrote it")
         if type(whole["format"]) is not int or whole["format"] != FORMAT:
             raise ValueError(f"its format is {whole['format']!r}, where {FORMAT} was expected")

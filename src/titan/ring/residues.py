@@ -14,9 +14,9 @@ entry, and unused bits of the top row are zero. Arrays of shape (limbs, ..., d) 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import islice
 
 import numpy as np
@@ -33,6 +33,8 @@ MOST_BITS = 1 << 20
 _WORD = np.dtype("<u8")
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+_LONG = 512  # entries of a vector
+_BLOCK_BYTES = 1 << 16  # what is drawn and used at once stays in the cache
 
 
 @dataclass(frozen=True)
@@ -115,12 +117,23 @@ class Ring:
         if self.limbs == 1:
             total -= y
             return self.reduce(total)
-        return self.add_into(total, self.negate(y))
+        borrow: npt.NDArray[np.bool_] | None = None
+        for limb in range(self.limbs):
+            row, subtrahend = total[limb], y[limb]
+            below = row < subtrahend
+            row -= subtrahend
+            if borrow is not None:
+                below |= borrow & (row == 0)
+                row -= borrow
+            borrow = below
+        return self.reduce(total)
 
     def sum(self, vectors: Iterable[Residues], entries: int) -> Residues:
         """The sum of many vectors of `entries` entries each; zero for none."""
         total, rest = self.zeros(entries), iter(vectors)
-        while some := list(islice(rest, 64)):  # a stack at a time: few calls, little memory
+        if entries >= _LONG:  # one by one: a stack would not fit the processor's cache
+            return reduce(self.add_into, rest, total)
+        while some := list(islice(rest, 64)):  # a stack at a time: few calls
             self.add_into(total, self.sum_axis(np.stack(some, axis=1)))
         return total
 
@@ -131,7 +144,7 @@ class Ring:
         """
         if self.limbs == 1:
             return self.reduce(x.sum(axis=axis, dtype=np.uint64))
-        return self._carry(
+        return self.from_halves(
             (x & _LOW_HALF).sum(axis=axis, dtype=np.uint64),
             (x >> _HALF).sum(axis=axis, dtype=np.uint64),
         )
@@ -143,7 +156,7 @@ class Ring:
             return self._sum_equal_groups(x, each)
         if self.limbs == 1:
             return self.reduce(np.add.reduceat(x, starts, axis=-1))
-        return self._carry(
+        return self.from_halves(
             np.add.reduceat(x & _LOW_HALF, starts, axis=-1),
             np.add.reduceat(x >> _HALF, starts, axis=-1),
         )
@@ -156,7 +169,7 @@ class Ring:
             self.add_into(total, x[..., nth::each])
         return total
 
-    def _carry(self, low: Residues, high: Residues) -> Residues:
+    def from_halves(self, low: Residues, high: Residues) -> Residues:
         """Put together per-limb sums of low and high halves: Σ (low + 2^32 high) 2^(64 limb)."""
         out = np.empty_like(low)
         carry: Residues | np.uint64 = np.uint64(0)
@@ -172,6 +185,13 @@ class Ring:
     def uniform(self, entries: int, words: RandomWords) -> Residues:
         """Independent uniform residues: whole words, of which the top ones lose unused bits."""
         return self.reduce(words(self.limbs * entries).reshape(self.limbs, entries))
+
+    def uniform_blocks(self, entries: int, words: RandomWords) -> Iterator[tuple[slice, Residues]]:
+        """The same for who needs them some at a time: drawn block after block."""
+        size = max(1, _BLOCK_BYTES // (8 * self.limbs))
+        for at in range(0, entries, size):
+            block = slice(at, min(at + size, entries))
+            yield block, self.uniform(block.stop - at, words)
 
     def from_ints(self, numbers: Sequence[int]) -> Residues:
         """Python integers, negative ones too, reduced modulo 2^bits."""
@@ -193,10 +213,16 @@ class Ring:
 
     def to_bytes(self, x: Residues) -> bytes:
         """Limb after limb, little-endian; the top one in as few whole bytes as hold it."""
-        if self.bits % 64 == 0:
-            return x.astype(_WORD, copy=False).tobytes()
-        top = x[-1:].T.astype(_WORD).view(np.uint8)[:, : self.width - 8 * (self.limbs - 1)]
-        return x[:-1].astype(_WORD, copy=False).tobytes() + top.tobytes()
+        return b"".join(self.to_buffers(x))
+
+    def to_buffers(self, x: Residues) -> list[memoryview]:
+        """The same in parts; what need not be copied is not."""
+        whole = x if self.bits % 64 == 0 else x[:-1]
+        parts = [np.ascontiguousarray(row, _WORD).data for row in whole]
+        if self.bits % 64:
+            top = x[-1:].T.astype(_WORD).view(np.uint8)[:, : self.width - 8 * (self.limbs - 1)]
+            parts.append(np.ascontiguousarray(top).data)
+        return parts
 
     def from_bytes(self, data: bytes | memoryview, entries: int) -> Residues:
         """The inverse of `to_bytes`; refuses every other encoding. The result may be read-only."""

@@ -17,12 +17,13 @@ from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.database import SQLITE
 from titan.study.frames import MASK, Message
 from titan.study.journal import Journal
-from titan.study.transcript import verify
+from titan.study.verified import verify
 
 _HEAD_BYTES = 2  # kind and sum, before the envelope
 _FIXED = _HEAD_BYTES + HEADER_BYTES + 4  # and how many vectors there are
 _WIDTH = 98
-JOURNAL, TRANSCRIPT = "journal.db", "transcript.json"  # in a run's folder
+# In a run's folder.
+JOURNAL, TRANSCRIPT, STATUS = "journal.db", "transcript.json", "status.json"
 NOTHING_ELSE = (
     "nothing else left this machine in this run: every message is written down before it leaves. "
     "Until it is acknowledged a message may leave again, byte for byte. Not counted: the "

@@ -11,17 +11,19 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from titan.errors import BusyError, FileError
-from titan.files import attempt
+from titan.errors import BusyError, FileError, FullError
+from titan.files import attempt, sync_folder
 
 SQLITE = b"SQLite format 3\x00"  # how every such file begins
 _SECONDS_TO_WAIT = 30  # for a writer's turn
-_PAGE_BYTES = 1 << 14  # vectors of megabytes are written in half the time of pages of 4 KiB
+_FULL = ("disk is full", "no space left", "quota exceeded")  # as SQLite and the system say it
+_PAGE_BYTES = 1 << 12  # a message changes five of them
+_LOG_PAGES = 1 << 12  # 16 MiB: what is committed is moved out of the log when nobody waits for it
 
 
 class Database:
@@ -39,8 +41,9 @@ class Database:
     def __init__(self, path: str | PathLike[str], *, exclusive: bool) -> None:
         self.path = Path(path)
         self._lock = threading.RLock()
-        self._in_batch = False
+        self._batch = _Batch(self)
         self._log: int | None = None
+        self._log_lock = threading.RLock()  # `sync` may run beside everything else but `close`
         self._why_no_log = "others write it too"
         self._made = _make_private(self.path, self.what)
         with explained(self.path, self.what):
@@ -57,7 +60,7 @@ class Database:
                 self._lay_out()
             if exclusive:
                 self._log = _open_log(self.path, self.what)
-                _sync_directory(self.path.parent)
+                sync_folder(self.path.parent)
         except BaseException:
             Database.close(self)
             raise
@@ -76,26 +79,33 @@ class Database:
                 self._do(statement)
             self._do(f"PRAGMA application_id = {self.identity}")
         elif found != self.identity:
-            _refuse(self.path, self.what, "it is something else, or of another version")
+            refuse(self.path, self.what, "it is something else, or of another version")
 
     def sync(self) -> None:
         """Wait until everything committed is on the disk; where that failed once, it fails.
 
-        For a file with a writer of its own. How far the disk itself keeps its word is the system's
-        affair: on macOS it may answer from its cache.
+        For a file with a writer of its own, and in any thread: transactions do not wait for it. How
+        far the disk itself keeps its word is the system's affair: on macOS it may answer from its
+        cache.
         """
-        if self._log is None:
-            _refuse(self.path, self.what, self._why_no_log)
-        try:
-            os.fsync(self._log)
-        except OSError as error:  # the system tells it once, and the next wait would succeed
-            self._close_log((error.strerror or "the disk fails").lower())
-            _refuse(self.path, self.what, self._why_no_log)
+        with self._log_lock:
+            if self._log is None:
+                refuse(self.path, self.what, self._why_no_log)
+            try:
+                self._sync_beside()
+                os.fsync(self._log)
+            except OSError as error:  # the system tells it once, and the next wait would succeed
+                self._close_log((error.strerror or "the disk fails").lower())
+                refuse(self.path, self.what, self._why_no_log)
+
+    def _sync_beside(self) -> None:
+        """What must be on the disk before the log: nothing, unless there is another file."""
 
     def _close_log(self, why: str) -> None:
-        if self._log is not None:
-            os.close(self._log)
-            self._log, self._why_no_log = None, why
+        with self._log_lock:
+            if self._log is not None:
+                os.close(self._log)
+                self._log, self._why_no_log = None, why
 
     def close(self) -> None:
         with self._lock:
@@ -111,29 +121,33 @@ class Database:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {str(self.path)!r}>"
 
-    @contextmanager
-    def batch(self) -> Iterator[None]:
+    def batch(self) -> AbstractContextManager[None]:
         """Everything inside is written together, in one transaction, or not at all.
 
         Batches nest; the outermost counts. Never await inside one: whatever else runs in this
         thread would join it.
         """
-        with self._lock:
-            if self._in_batch:
-                yield
-                return
-            with explained(self.path, self.what):
-                self._connection.execute("BEGIN IMMEDIATE")
-                self._in_batch = True
-                try:
-                    yield
+        return self._batch
+
+    def _begin(self) -> None:
+        with explained(self.path, self.what):
+            self._connection.execute("BEGIN IMMEDIATE")
+
+    def _end(self, error: BaseException | None) -> None:
+        """Commit, or roll back; what SQLite or the system raised is explained."""
+        with explained(self.path, self.what):
+            try:
+                if error is None:
                     self._commit()
-                except BaseException:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-                    raise
-                finally:
-                    self._in_batch = False
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error | OSError):
+                raise error
+
+    @property
+    def _in_batch(self) -> bool:
+        return self._batch.depth > 0
 
     def _commit(self) -> None:
         self._connection.execute("COMMIT")
@@ -150,6 +164,34 @@ class Database:
             return self._connection.execute(statement, values).fetchall()
 
 
+class _Batch(AbstractContextManager[None]):
+    """`Database.batch`: entered for every message several times, so it is not a generator."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.depth = 0
+
+    def __enter__(self) -> None:
+        database = self._database
+        database._lock.acquire()
+        try:
+            if not self.depth:
+                database._begin()
+        except BaseException:
+            database._lock.release()
+            raise
+        self.depth += 1
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        database = self._database
+        try:
+            if self.depth == 1:
+                database._end(error)
+        finally:
+            self.depth -= 1
+            database._lock.release()
+
+
 def _make_private(place: Path, what: str) -> bool:
     """Create the file with mode 600 before SQLite sees it; -wal and -shm inherit that mode.
 
@@ -159,7 +201,7 @@ def _make_private(place: Path, what: str) -> bool:
         handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         if not place.is_file():
-            _refuse(place, what, "it is not a file")
+            refuse(place, what, "it is not a file")
         if os.name == "posix" and place.stat().st_mode & 0o077:
             _check_kind(place, what)
             raise FileError(
@@ -167,10 +209,10 @@ def _make_private(place: Path, what: str) -> bool:
                 hint=f'run: chmod 600 "{place}"',
             ) from None
     except OSError as error:
-        _refuse(place, what, (error.strerror or "it cannot be created").lower())
+        refuse(place, what, (error.strerror or "it cannot be created").lower())
     else:
         os.close(handle)
-        _sync_directory(place.parent)
+        sync_folder(place.parent)
         return True
     return False
 
@@ -186,16 +228,6 @@ def _check_kind(place: Path, what: str) -> None:
         _refuse_kind(place, what)
 
 
-def _sync_directory(directory: Path) -> None:
-    """Make the new name itself survive a power cut, where the system offers that."""
-    if os.name == "posix":
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def _settle(connection: sqlite3.Connection, exclusive: bool) -> None:
     def pragma(setting: str) -> None:
         connection.execute(f"PRAGMA {setting}").fetchall()
@@ -209,6 +241,7 @@ def _settle(connection: sqlite3.Connection, exclusive: bool) -> None:
     pragma("locking_mode = EXCLUSIVE")  # before the first access: no index of the log on the disk
     pragma("journal_mode = WAL")
     pragma("synchronous = NORMAL")  # commits go to the log; see `sync`
+    pragma(f"wal_autocheckpoint = {_LOG_PAGES}")
     connection.execute("BEGIN EXCLUSIVE")
     connection.execute("COMMIT")
 
@@ -218,7 +251,7 @@ def _open_log(place: Path, what: str) -> int:
     try:
         return os.open(f"{place}-wal", os.O_RDWR)
     except OSError as error:
-        _refuse(place, what, (error.strerror or "its log cannot be opened").lower())
+        refuse(place, what, (error.strerror or "its log cannot be opened").lower())
 
 
 @contextmanager
@@ -232,18 +265,27 @@ def explained(place: Path, what: str) -> Iterator[None]:
                 f'another process is using the {what} "{place}"',
                 hint="wait until it ends, or stop it; whatever it has written stays",
             ) from None
-        _refuse(place, what, str(error))
+        refuse(place, what, str(error))
+    except OSError as error:
+        refuse(place, what, (error.strerror or "the disk fails").lower())
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             _refuse_kind(place, what)
-        _refuse(place, what, str(error))
+        refuse(place, what, str(error))
 
 
-def _refuse(place: Path, what: str, reason: str) -> NoReturn:
+def refuse(place: Path, what: str, reason: str, kind: type[FileError] = FileError) -> NoReturn:
+    if any(words in reason for words in _FULL):
+        raise FullError(
+            f'the {what} "{place}" cannot be written: {reason}',
+            hint="make room on the disk; then the same command goes on",
+        ) from None
     hint = "restore it from a backup; a ledger that is lost is protection that is lost"
-    raise FileError(
-        f'the {what} "{place}" cannot be used: {reason}', hint=hint if what == "ledger" else ""
-    ) from None
+    if "full" in reason:
+        hint = "make room on the disk, then give the same command again"
+    elif what == "journal":
+        hint = "if it is damaged, its run cannot go on: agree with the others on the next one"
+    raise kind(f'the {what} "{place}" cannot be used: {reason}', hint=hint) from None
 
 
 def _refuse_kind(place: Path, what: str) -> NoReturn:

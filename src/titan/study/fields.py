@@ -85,6 +85,10 @@ class Fields:
     def whole(self, key: str) -> int:
         return int(self._take(key, int, "a whole number"))
 
+    def flag(self, key: str) -> bool:
+        """True or false; false where it is not there."""
+        return bool(self._take(key, bool, "true or false", False))
+
     def table(self, key: str, default: Mapping[str, Any] | None = None) -> Fields:
         return Fields(self._take(key, dict, "a table", default), self._where, self._name(key))
 

@@ -14,19 +14,26 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from titan.errors import InputError, MessageError, RecoveryError
+from titan.errors import DamagedError, InputError, MessageError, RecoveryError
 from titan.protocol.messages import Kind, Payload
 from titan.study.database import Database, explained
+from titan.study.run_key import RunKey
+from titan.study.vectors import Vectors
 
-MASK = Kind.MASK.name
+MASK, OPENED = Kind.MASK.name, Kind.OPENED.name
 RECOVERY = frozenset(kind.name for kind in Kind) - {MASK}
 # Who runs, the digest of the sum all parties know, the answer one party found for all, the end.
-CONTROL = frozenset({"NONCE", "AGREED", "ANSWER", "END"})
+# No messages but noted among them, where they happened: STOP, that this party ended the run, and
+# WORK, that it had made of its rows what the next sum needs, and began it.
+CONTROL = frozenset({"NONCE", "AGREED", "ANSWER", "END", "STOP", "WORK"})
 PUBLIC = RECOVERY | CONTROL
+STOP, WORK = "STOP", "WORK"
 UNBOUND = "NONCE"
 """All that may have left while a party's rows can still be replaced: nothing is made of them."""
 
@@ -34,7 +41,7 @@ _KIND = re.compile(r"[A-Z][A-Z_]{0,15}")
 TABLES = """
 CREATE TABLE incoming (
     place INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, sum INTEGER,
-    round INTEGER NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL, body BLOB,
+    round INTEGER NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL, tag BLOB, body BLOB,
     UNIQUE (peer, sequence));
 CREATE TABLE sent (
     place INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, sum INTEGER,
@@ -43,12 +50,9 @@ CREATE TABLE sent (
 CREATE TABLE acknowledged (peer TEXT PRIMARY KEY, up_to INTEGER NOT NULL)
 """
 _FRAME = "peer, sequence, kind, body, sum, round"
-_LONG = 1 << 20  # bytes
-_INSERT = """
-INSERT INTO incoming (peer, sequence, sum, round, kind, size, body)
-VALUES (?, ?, ?, ?, ?, ?, {}) ON CONFLICT (peer, sequence) DO NOTHING
-"""
-_INSERT_SHORT, _INSERT_LONG = _INSERT.format("?"), _INSERT.format("zeroblob(?)")
+_LONG = 1 << 13  # bytes; what is longer is among the vectors, and its row says where
+_TAG = {"incoming": "tag", "sent": "NULL"}
+Where = str | int | None
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,16 @@ def digest(frame: Frame) -> str | None:
 class FrameLog(Database):
     """The part of a journal that keeps frames."""
 
-    _check_key: bytes | None
-    """Of the checks that a replay sends the same bytes; None once it is erased."""
+    _key: RunKey | None
+    """Of what is secret, and of checks that a replay sends the same bytes; None once erased."""
     _acknowledged: dict[str, int]
     """Not yet on disk."""
+    _whose: tuple[str, int, str] | None = None
+    """Which run of whom this is, once it has begun."""
+
+    @cached_property
+    def _vectors(self) -> Vectors:
+        return Vectors(self.path.with_name(f"{self.path.name}-vectors"))
 
     def close(self) -> None:
         with self._lock:
@@ -110,6 +120,13 @@ class FrameLog(Database):
                         pass  # takes them along
             finally:
                 super().close()
+
+    def _sync_beside(self) -> None:
+        self._vectors.sync()
+
+    def _close_log(self, why: str) -> None:
+        super()._close_log(why)
+        self._vectors.close()
 
     def _commit(self) -> None:
         for item in self._acknowledged.items():
@@ -128,57 +145,126 @@ class FrameLog(Database):
         with self.batch():
             if self._insert_incoming(frame):
                 return True
-            known = self._one(
-                "SELECT kind, sum, round, size, body IS NULL OR body = ? FROM incoming "
+            *known, body = self._one(
+                "SELECT kind, sum, round, size, body FROM incoming "
                 "WHERE peer = ? AND sequence = ?",
-                frame.body, frame.peer, frame.sequence,
+                frame.peer, frame.sequence,
             )  # fmt: skip
-        if known != (frame.kind, frame.sum, frame.round, len(frame.body), 1):
+            old = Frame(frame.peer, frame.sequence, known[0], b"", known[1], known[2])
+            body = self._content(body, old)
+        same = body is None or body == frame.body
+        if known != [frame.kind, frame.sum, frame.round, len(frame.body)] or not same:
             raise MessageError(
                 f"{frame.peer} sent message {frame.sequence} twice, with different contents"
             )
         return False
 
     def _insert_incoming(self, frame: Frame) -> bool:
-        """False if its number is taken.
-
-        A long body is written into its place: bound as a value it would be copied twice.
-        """
-        size = len(frame.body)
-        long = size > _LONG
+        """False if its number is taken."""
+        place, tag = _place_of(frame), None
+        body = self._sealed(frame.body, *place) if frame.secret else frame.body
+        if self._key is not None and not frame.secret:
+            tag = self._key.tag(frame.body, self._place(place))
+        long = body if body is not None and len(body) > _LONG else b""
         done = self._connection.execute(
-            _INSERT_LONG if long else _INSERT_SHORT,
+            "INSERT INTO incoming (peer, sequence, sum, round, kind, size, tag, body)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (peer, sequence) DO NOTHING",
             (
-                frame.peer, frame.sequence, frame.sum, frame.round, frame.kind, size,
-                size if long else frame.body,
+                frame.peer, frame.sequence, frame.sum, frame.round, frame.kind, len(frame.body),
+                tag, self._vectors.end if long else body,
             ),
         )  # fmt: skip
-        if not done.rowcount:
-            return False
-        if long:
-            assert done.lastrowid is not None  # noqa: S101 - inserted just now
-            with self._connection.blobopen("incoming", "body", done.lastrowid) as blob:
-                blob.write(frame.body)
-        return True
+        if long and done.rowcount:
+            self._vectors.append(long)
+        return bool(done.rowcount)
 
-    def incoming(self) -> Iterator[Frame]:
-        """Every frame recorded, in order, one at a time in memory; erased masks are left out."""
-        return self._frames("incoming")
+    # -- sealed -------------------------------------------------------------------------------
+
+    def _sealed(self, content: Payload, *place: Where) -> bytes | None:
+        """None once secrets are erased: no further one is kept."""
+        return None if self._key is None else self._key.seal(content, self._place(place))
+
+    def _opened(self, sealed: bytes, *place: Where) -> bytes:
+        content = None if self._key is None else self._key.open(sealed, self._place(place))
+        if content is None:
+            raise self._damaged(place)
+        return content
+
+    def _damaged(self, place: tuple[Where, ...]) -> DamagedError:
+        what = " ".join(str(word) for word in place[:3])
+        return DamagedError(
+            f'the journal "{self.path}" is damaged: {what} is not what was written down',
+            hint="this run cannot go on: agree with the others on the next one",
+        )
+
+    def check_whole(self) -> None:
+        """DamagedError if something is missing among what was received."""
+        count, last = self._one("SELECT COUNT(*), MAX(place) FROM incoming")
+        if count != (last or 0):
+            raise self._damaged(("incoming",))
+
+    def _content(self, body: bytes | int | None, frame: Frame) -> bytes | None:
+        """What a row stands for: its body may be among the vectors, or sealed, or erased."""
+        if isinstance(body, int):
+            body = self._vectors.read(body) or b""
+            if not body:
+                raise self._damaged(_place_of(frame))
+        if body is None or not frame.secret:
+            return body
+        return self._opened(body, *_place_of(frame))
+
+    def _drop_torn(self) -> None:
+        """Remove rows that the disk has without their vectors, and all that came after them."""
+        rows = self._all(
+            "SELECT place, body FROM incoming WHERE typeof(body) = 'integer' ORDER BY place"
+        )
+        for place, at in rows:
+            if self._vectors.read(at) is None:
+                with self.batch():
+                    self._do("DELETE FROM incoming WHERE place >= ?", place)
+                return
+
+    def _place(self, place: tuple[Where, ...]) -> bytes:
+        """Where a record belongs: the run, what it is, and which of those."""
+        whose = self._whose or self._one("SELECT study, run, party FROM journal")
+        self._whose = whose if all(whose) else None
+        return json.dumps([*whose, *place]).encode()
+
+    # -- received, read again -----------------------------------------------------------------
+
+    def incoming(self, kind: str = "") -> Iterator[Frame]:
+        """Every frame recorded (of a kind), in order, one at a time in memory.
+
+        Erased masks are left out.
+        """
+        return self._frames("incoming", kind)
 
     def received_from(self, peer: str) -> int:
         """The number after the last frame recorded from `peer`, erased ones included; 0 if none."""
         (last,) = self._one("SELECT MAX(sequence) FROM incoming WHERE peer = ?", peer)
-        return 0 if last is None else int(last) + 1
+        return 0 if last is None else max(0, int(last) + 1)
 
-    def _frames(self, table: str) -> Iterator[Frame]:
+    def beside(self, peer: str, kind: str, body: bytes) -> Frame:
+        """What came from `peer` beside the numbered frames, as one to be recorded."""
+        (count,) = self._one("SELECT COUNT(*) FROM incoming WHERE sequence < 0")
+        return Frame(peer, -1 - count, kind, body)
+
+    def _frames(self, table: str, kind: str = "") -> Iterator[Frame]:
         place = -1
         query = (
-            f"SELECT place, {_FRAME} FROM {table} "  # noqa: S608 - two constants of this file
-            "WHERE place > ? AND body IS NOT NULL ORDER BY place LIMIT 1"
+            f"SELECT place, {_TAG[table]}, {_FRAME} FROM {table} "  # noqa: S608 - constants
+            "WHERE place > ? AND body IS NOT NULL AND kind = coalesce(nullif(?, ''), kind) "
+            "ORDER BY place LIMIT 1"
         )
-        while row := self._one(query, place):
-            place = row[0]
-            yield Frame(*row[1:])
+        while row := self._one(query, place, kind):
+            place, tag, body = row[0], row[1], row[5]
+            frame = Frame(row[2], row[3], row[4], b"", *row[6:])
+            frame = replace(frame, body=self._content(body, frame) or b"")
+            if not frame.secret and table == "incoming" and self._key is not None:
+                where = _place_of(frame)
+                if not self._key.has_tag(tag, frame.body, self._place(where)):
+                    raise self._damaged(where)
+            yield frame
 
     # -- sent ---------------------------------------------------------------------------------
 
@@ -189,7 +275,7 @@ class FrameLog(Database):
         batch with the incoming frames it follows from.
         """
         with self.batch():
-            key = self._check_key
+            key = None if self._key is None else self._key.check
             if key is None and frame.secret:
                 raise RecoveryError("the run is over and its masks are erased; none can be sent")
             shown = digest(frame)
@@ -208,10 +294,11 @@ class FrameLog(Database):
                 frame.peer, frame.sequence,
             )  # fmt: skip
             if known[:5] != now[:5] or (key is not None and known[5] != check):
+                (software,) = self._one("SELECT software FROM journal")
                 raise RecoveryError(
                     f"message {frame.sequence} for {frame.peer} is not what it was before the "
                     "restart; nothing is sent",
-                    hint="resume with the version of titan that began the run",
+                    hint=f"resume with the version of titan that began the run, {software}",
                 )
 
     def acknowledged(self, peer: str, sequence: int) -> None:
@@ -236,12 +323,20 @@ class FrameLog(Database):
         ]
         with self._lock, explained(self.path, self.what):
             told += [  # one by one: together the frames may not fit into memory
-                Message(peer, own, sum_, round_, kind, size, digest(Frame(peer, 0, kind, body)))
-                for peer, sum_, round_, kind, size, body in self._connection.execute(
-                    "SELECT peer, sum, round, kind, size, body FROM incoming"
+                Message(peer, own, sum_, round_, kind, size, self._digest(kind, body, peer, number))
+                for peer, number, sum_, round_, kind, size, body in self._connection.execute(
+                    "SELECT peer, sequence, sum, round, kind, size, body FROM incoming"
+                    " WHERE kind != ?",
+                    (WORK,),
                 )
             ]
         return sorted(told, key=_order)
+
+    def _digest(self, kind: str, body: bytes | int | None, peer: str, sequence: int) -> str | None:
+        if kind not in RECOVERY:
+            return None
+        frame = Frame(peer, sequence, kind, b"")
+        return digest(replace(frame, body=self._content(body, frame) or b""))
 
     def _keep(self, frame: Frame) -> None:
         if frame.secret:
@@ -259,6 +354,11 @@ class FrameLog(Database):
         for frame in self._frames("sent"):
             if frame.sequence > self.acknowledged_by(frame.peer):
                 yield frame
+
+
+def _place_of(frame: Frame) -> tuple[Where, ...]:
+    """All that is kept of a received frame but its body."""
+    return "incoming", frame.peer, frame.sequence, frame.kind, frame.sum, frame.round
 
 
 def _order(message: Message) -> tuple[object, ...]:

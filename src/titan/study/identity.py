@@ -12,9 +12,7 @@ way (a telephone will do): the fingerprint is what everybody will recognise the 
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
@@ -23,19 +21,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from titan import files
 from titan.errors import FileError, InputError
 from titan.network.names import party_name
-from titan.study import certificates, fields
+from titan.study import certificates, fields, key_file
 
 DAYS = 730
 _MOST_NAME = 64  # characters; more do not fit a certificate
 _MOST_CARD = 1 << 16
-_MOST_KEY = 1 << 14
 _EXPECTED = "a card is the file, ending in .card, that titan keys new makes"
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
@@ -46,12 +41,15 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 class Card:
     """Who a party is, all of it public.
 
-    Equal cards have the same name, address and certificate (PEM text).
+    Equal cards have the same name, address and certificate (PEM text), and both or neither can be
+    dialled.
     """
 
     name: str
     address: str
     certificate: str = field(repr=False)
+    dials_only: bool = False
+    """Nobody can dial it: its network lets connections out, and none in."""
     public_key: ec.EllipticCurvePublicKey = field(init=False, repr=False, compare=False)
     fingerprint: str = field(init=False, repr=False, compare=False)
     """SHA-256 of the certificate's DER form, in hex: the pin."""
@@ -104,6 +102,11 @@ class Card:
                 hint="that party makes new keys, and a new study is made with its new card",
             )
 
+    def content(self) -> list[str]:
+        """What of it counts for the identity of a study."""
+        said = ["dials only"] if self.dials_only else []
+        return [self.name, self.address, self.fingerprint, *said]
+
     # -- as text ------------------------------------------------------------------------------
 
     @classmethod
@@ -119,8 +122,9 @@ class Card:
     def take(cls, table: fields.Fields) -> Self:
         """A card out of a table that holds it and nothing else, here or in a study."""
         name, address, pem = (table.text(key) for key in ("name", "address", "certificate"))
+        dials_only = table.flag("dials_only")
         try:
-            card = cls(name, address, pem)
+            card = cls(name, address, pem, dials_only)
         except InputError as error:
             key, _, reason = error.message.partition(" ")
             table.refuse(key, reason, hint=error.hint)
@@ -128,7 +132,8 @@ class Card:
         return card
 
     def as_table(self) -> dict[str, Any]:
-        return {"name": self.name, "address": self.address, "certificate": self.certificate}
+        said = {"dials_only": True} if self.dials_only else {}
+        return {"name": self.name, "address": self.address, **said, "certificate": self.certificate}
 
     def to_toml(self) -> str:
         import tomli_w
@@ -222,12 +227,14 @@ class Identity:
     _key: ec.EllipticCurvePrivateKey = field(repr=False)
 
     @classmethod
-    def create(cls, name: str, address: str, *, now: datetime, days: int = DAYS) -> Self:
+    def create(
+        cls, name: str, address: str, *, now: datetime, days: int = DAYS, dials_only: bool = False
+    ) -> Self:
         """Draw a new key and certify it oneself, for `days` from `now` (with a time zone)."""
         name, address = checked_name(name), checked_address(address)
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = certificates.issue(name, key, now, days)
-        return cls(Card(name, address, certificates.pem_of(certificate)), key)
+        return cls(Card(name, address, certificates.pem_of(certificate), dials_only), key)
 
     @property
     def name(self) -> str:
@@ -238,15 +245,20 @@ class Identity:
         return certificates.sign(self._key, data)
 
     def key_pem(self) -> bytes:
-        """The private key in PKCS #8, for the file and for TLS. Secret."""
-        return self._key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
+        """The private key in PKCS #8, for TLS. Secret."""
+        return key_file.encode(self._key)
 
-    def save(self, directory: str | PathLike[str], *, force: bool = False) -> tuple[Path, Path]:
-        """Write `name.key` and `name.card`; what is there is replaced with `force` only."""
+    def save(
+        self,
+        directory: str | PathLike[str],
+        *,
+        force: bool = False,
+        passphrase: bytes | str | None = None,
+    ) -> tuple[Path, Path]:
+        """Write `name.key`, under a passphrase if there is one, and `name.card`.
+
+        What is there is replaced with `force` only.
+        """
         key, card = (Path(directory) / f"{self.name}.{end}" for end in ("key", "card"))
         for path in (key, card):
             if path.exists() and not force:
@@ -254,14 +266,20 @@ class Identity:
                     f"{path} exists already",
                     hint="force=True replaces it; studies that know the old key will not know you",
                 )
-        files.write(key, self.key_pem(), mode=0o600, force=force)
+        files.write(key, key_file.encode(self._key, passphrase), mode=0o600, force=force)
         self.card.save(card, force=force)
         return key, card
 
     @classmethod
-    def load(cls, path: str | PathLike[str], card: Card | None = None) -> Self:
+    def load(
+        cls,
+        path: str | PathLike[str],
+        card: Card | None = None,
+        *,
+        passphrase: key_file.Passphrase = None,
+    ) -> Self:
         """Read a key, and the card beside it unless one is given (that of the study, say)."""
-        key = _read_key(Path(path))
+        key = key_file.read(Path(path), passphrase)
         if card is None:
             card = Card.load(Path(path).with_suffix(".card"))
         if key.public_key() != card.public_key:
@@ -270,32 +288,3 @@ class Identity:
                 hint="use the key that was made together with the card",
             )
         return cls(card, key)
-
-
-def _read_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    with files.attempt("read", path), path.open("rb") as file:
-        mode = os.fstat(file.fileno()).st_mode
-        data = file.read(_MOST_KEY)
-    try:
-        key = serialization.load_pem_private_key(data, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        found = "but a card" if _is_card(data) else "in PEM form without a password"
-        raise FileError(
-            f"{path}: not a private key {found}",
-            hint="the private key is the file, ending in .key, that titan keys new made",
-        ) from None
-    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
-        raise FileError(
-            f"{path}: others on this machine may read or write this key",
-            hint=f"chmod 600 {path}, and make new keys if somebody could have read it",
-        )
-    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise FileError(f"{path}: not a P-256 key", hint="make one with: titan keys new")
-    return key
-
-
-def _is_card(data: bytes) -> bool:
-    try:
-        return bool(Card.parse(data.decode("utf-8", "replace")))
-    except InputError:
-        return False

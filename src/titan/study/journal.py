@@ -12,9 +12,10 @@ deterministic given its input, its masks and the frames it receives, so the jour
 
 After a restart the engine makes the agents again and replays `incoming()`.
 
-`erase_secrets` removes keys, masks, the data's digest and all checks derived from them: deleted
-content is overwritten, the file rebuilt, the write-ahead log cut to nothing. Nothing is promised
-about what an SSD, a copying file system, a swap partition or a backup has kept.
+Keys and masks are sealed under a key in a file of its own (`titan.study.run_key`), and what is a
+digest of them or of the data is made under it. `erase_secrets` overwrites that file, so that no
+block which ever held any of this tells anything, and then rebuilds the journal without it. Nothing
+is promised about what an SSD, a copying file system, a swap partition or a backup has kept of it.
 """
 
 # Rule 1: what a call that returns has written, no `kill -9` undoes; a call that raises has changed
@@ -29,89 +30,44 @@ from __future__ import annotations
 import hashlib
 import hmac
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from os import PathLike
+from pathlib import Path
 
-from titan.errors import DataError, InputError, MessageError, PeerError, RecoveryError
-from titan.protocol.masking import SEED_BYTES, fresh_key
+from titan.errors import DataError, FileError, InputError, MessageError, PeerError, RecoveryError
+from titan.protocol.masking import SEED_BYTES
+from titan.study import run_key
 from titan.study.database import explained
 from titan.study.frames import TABLES, UNBOUND, Frame, FrameLog
+from titan.study.run_state import RunState, cannot_go_on, journal_put_back, lost_journal
+
+__all__ = ["Journal", "RunState", "cannot_go_on", "journal_put_back", "lost_journal"]
 
 _SCHEMA = f"""
 CREATE TABLE journal (
-    one INTEGER PRIMARY KEY CHECK (one = 1), check_key BLOB, erased INTEGER NOT NULL,
+    one INTEGER PRIMARY KEY CHECK (one = 1), software TEXT, key_name BLOB NOT NULL,
+    erased INTEGER NOT NULL,
     study TEXT, run INTEGER, party TEXT, nonce BLOB, data BLOB,
-    agreed TEXT, result BLOB, transcript BLOB);
+    agreed TEXT, result BLOB, transcript BLOB, put_back TEXT);
 CREATE TABLE parties (place INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, nonce BLOB);
-CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB);
+CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB NOT NULL);
 {TABLES.strip()}
 """
-
-
-def lost_journal(peer: str, run: int) -> PeerError:
-    return PeerError(
-        f"{peer} lost its journal; agree on run {run + 1}",
-        hint=f"going on would pair old masks with new ones and expose {peer}",
-    )
-
-
-@dataclass(frozen=True)
-class RunState:
-    """What is known of the run; its keys are gone (an empty tuple) once secrets are erased."""
-
-    study: str
-    run: int
-    party: str
-    parties: tuple[str, ...]
-    nonce: bytes
-    keys: tuple[bytes, ...] = field(repr=False)
-    nonces: Mapping[str, bytes]
-    agreed: str | None
-    result: bytes | None = field(repr=False)
-    transcript: bytes | None = field(repr=False)
-    erased: bool
-
-    @property
-    def finished(self) -> bool:
-        return self.result is not None
-
-    def refuse_another(
-        self, study: str, run: int, party: str, parties: tuple[str, ...], sums: int
-    ) -> None:
-        """InputError unless it is this run that is meant."""
-        if (self.study, self.party, self.parties) != (study, party, parties):
-            raise InputError(
-                f"the journal belongs to study {self.study[:12]} as {self.party!r}, "
-                f"not to study {study[:12]} as {party!r}",
-                hint="each study and party has a journal of its own; has the study been edited?",
-            )
-        if self.run != run:
-            raise InputError(
-                f"the journal belongs to run {self.run}, not to run {run}",
-                hint="each run has a journal of its own",
-            )
-        if not self.erased and len(self.keys) != sums:
-            raise InputError(
-                f"the run was begun with {len(self.keys)} sums, not {sums}",
-                hint="resume it with the version of titan that began it",
-            )
 
 
 class Journal(FrameLog):
     """One party's journal of one run; `Journal.open` opens or creates the file."""
 
     what = "journal"
-    identity = 0x54_4A_00_01  # "TJ", version 1
+    identity = 0x54_4A_00_02  # "TJ", version 2
     schema = _SCHEMA
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._acknowledged: dict[str, int] = {}  # not yet on disk
         super().__init__(path, exclusive=True)
         try:
-            self._check_key, erased = self._one("SELECT check_key, erased FROM journal")
-            if erased == 1:
-                self._scrub()  # the last process died between deleting and overwriting
+            self._finish_erasing()
+            self._drop_torn()
         except BaseException:
             super().close()
             raise
@@ -122,9 +78,36 @@ class Journal(FrameLog):
         return cls(path)
 
     def _lay_out(self) -> None:
+        self._refuse_other_version()
         super()._lay_out()
-        if self._one("SELECT erased FROM journal") is None:
-            self._do("INSERT INTO journal (one, check_key, erased) VALUES (1, ?, 0)", fresh_key())
+        known = self._one("SELECT key_name FROM journal")
+        if known is None:
+            self._key = run_key.create(self.key_path)
+            self._do("INSERT INTO journal (one, key_name, erased) VALUES (1, ?, 0)", self._key.name)
+        else:
+            self._key = run_key.read(self.key_path)
+            if self._key is not None and self._key.name != known[0]:
+                self._key = None
+
+    def _refuse_other_version(self) -> None:
+        (found,) = self._one("PRAGMA application_id")
+        if found >> 16 != self.identity >> 16 or found == self.identity:
+            return
+        try:
+            (software,) = self._connection.execute("SELECT software FROM journal").fetchone()
+        except (sqlite3.Error, TypeError):
+            software = None
+        raise FileError(
+            f'the journal "{self.path}" was begun by titan {software or "of another version"}: its '
+            f"format is {found & 0xFFFF}, where {self.identity & 0xFFFF} was expected",
+            hint="go on with the version that began the run, or agree with the others on the next "
+            "one",
+        )
+
+    @property
+    def key_path(self) -> Path:
+        """Where the key of its secrets is, until they are erased."""
+        return self.path.with_name(f"{self.path.name}.secret")
 
     # -- beginning ----------------------------------------------------------------------------
 
@@ -133,9 +116,9 @@ class Journal(FrameLog):
 
         Each part counts with its length: what moves from one to the next changes the digest.
         """
-        if self._check_key is None:
+        if self._key is None:
             return b""  # erased: a finished run has no use for the data
-        code = hmac.new(self._check_key, digestmod=hashlib.sha256)
+        code = hmac.new(self._key.check, digestmod=hashlib.sha256)
         for chunk in chunks:
             code.update(len(chunk).to_bytes(8, "little") + chunk)
         return code.digest()
@@ -150,6 +133,7 @@ class Journal(FrameLog):
         nonce: bytes,
         keys: Sequence[bytes],
         data_digest: bytes,
+        software: str = "",
     ) -> RunState:
         """Store the run's beginning in one transaction, or find it again; the stored one counts.
 
@@ -159,6 +143,7 @@ class Journal(FrameLog):
         with self.batch():
             state = self.state
             if state is not None:
+                self._refuse_without_key(state)
                 state.refuse_another(study, run, party, tuple(parties), len(keys))
                 self._refuse_changed(state, data_digest)
                 return state
@@ -170,15 +155,24 @@ class Journal(FrameLog):
             if party not in parties or len(set(parties)) != len(parties):
                 raise InputError(f"{party!r} must be one of the parties, and they must differ")
             self._do(
-                "UPDATE journal SET study=?, run=?, party=?, nonce=?, data=?",
-                study, run, party, nonce, data_digest,
+                "UPDATE journal SET study=?, run=?, party=?, nonce=?, data=?, software=?",
+                study, run, party, nonce, data_digest, software,
             )  # fmt: skip
             for place, name in enumerate(parties):
                 own = nonce if name == party else None
                 self._do("INSERT INTO parties VALUES (?, ?, ?)", place, name, own)
             for place, key in enumerate(keys):
-                self._do("INSERT INTO sums VALUES (?, ?)", place, key)
+                self._do("INSERT INTO sums VALUES (?, ?)", place, self._sealed(key, "sum", place))
             return self._begun
+
+    def _refuse_without_key(self, state: RunState) -> None:
+        if self._key is None and not state.erased:
+            raise FileError(
+                f'the journal "{self.path}" cannot go on with its run: the key of its secrets, '
+                f'"{self.key_path}", is missing, damaged or that of another journal',
+                hint=f"put the file back where it was, or agree with the others on run "
+                f"{state.run + 1}",
+            )
 
     def nothing_left(self) -> bool:
         """Whether the run has begun and nothing made of rows or of keys can have left."""
@@ -212,25 +206,28 @@ class Journal(FrameLog):
         """The run as stored; None before `begin`."""
         with self._lock:
             row = self._one(
-                "SELECT study, run, party, nonce, agreed, result, transcript, erased FROM journal"
+                "SELECT study, run, party, nonce, agreed, result, transcript, erased, software, "
+                "put_back FROM journal"
             )
-            study, run, party, nonce, agreed, result, transcript, erased = row
+            study, run, party, nonce, agreed, result, transcript, erased, *more = row
             if study is None:
                 return None
             parties = self._all("SELECT name, nonce FROM parties ORDER BY place")
-            keys = self._all("SELECT key FROM sums ORDER BY place")
+            sums = self._all("SELECT place, key FROM sums ORDER BY place")
+            keys = [self._opened(key, "sum", place) for place, key in sums if self._key]
         return RunState(
             study,
             run,
             party,
             tuple(name for name, _ in parties),
             nonce,
-            tuple(key for (key,) in keys),
+            tuple(keys),
             {name: known for name, known in parties if known is not None},
             agreed,
             result,
             transcript,
             bool(erased),
+            *more,
         )
 
     @property
@@ -238,6 +235,17 @@ class Journal(FrameLog):
         state = self.state
         assert state is not None  # noqa: S101 - asked for after `begin`
         return state
+
+    def mask_keys(self) -> tuple[bytes, ...]:
+        """The keys of the masks, each bound to the data as well.
+
+        So the same masks never hide other data, whatever a journal has forgotten that was put back
+        to a time when nothing had left.
+        """
+        (data,) = self._one("SELECT data FROM journal")
+        return tuple(
+            hmac.digest(key, b"titan masks: data\n" + data, "sha256") for key in self._begun.keys
+        )
 
     # -- the others ---------------------------------------------------------------------------
 
@@ -253,6 +261,11 @@ class Journal(FrameLog):
                 (run,) = self._one("SELECT run FROM journal")
                 raise lost_journal(peer, run)
             self._do("UPDATE parties SET nonce = ? WHERE name = ?", nonce, peer)
+
+    def note_put_back(self, how: str) -> None:
+        """This journal is an earlier state of itself; its run cannot go on."""
+        with self.batch():
+            self._do("UPDATE journal SET put_back = ? WHERE put_back IS NULL", how)
 
     # -- the end ------------------------------------------------------------------------------
 
@@ -279,6 +292,9 @@ class Journal(FrameLog):
         `to_serve` are own frames that somebody has not acknowledged: they are kept, and
         `served()` has them for a later `join`. A mask among them is refused: its receiver still
         needs it, so nothing can be erased yet.
+
+        That it is erased is on the disk before the key goes: a journal never needs a key that is
+        not there.
         """
         with self.batch():
             state = self.state
@@ -286,17 +302,45 @@ class Journal(FrameLog):
                 raise InputError("only a finished run can forget its secrets")
             for frame in to_serve:
                 self._keep(frame)
-            self._do("UPDATE journal SET check_key = NULL, data = NULL, erased = 1")
-            self._do("DELETE FROM sums")
-            self._do("UPDATE sent SET local_check = NULL")
-            for (kind,) in self._all("SELECT DISTINCT kind FROM incoming"):
-                if Frame("", 0, kind, b"").secret:
-                    self._do("UPDATE incoming SET body = NULL WHERE kind = ?", kind)
-        self._check_key = None
+            self._delete_secrets()
+        self.sync()
+        self._key = None
         self._scrub()
 
+    def give_up(self, how: str) -> None:
+        """Forget the secrets of a run that will not go on; it never will, and says so."""
+        with self.batch():
+            state = self._begun
+            if not state.finished:
+                told = f"run {state.run} of this study was {how}: its secrets are erased"
+                self.note_put_back(told)
+            self._delete_secrets()
+        self.sync()
+        self._key = None
+        self._scrub()
+
+    def _delete_secrets(self) -> None:
+        self._do("UPDATE journal SET data = NULL, erased = 1")
+        self._do("DELETE FROM sums")
+        self._do("UPDATE sent SET local_check = NULL")
+        for (kind,) in self._all("SELECT DISTINCT kind FROM incoming"):
+            if Frame("", 0, kind, b"").secret:
+                self._do("UPDATE incoming SET body = NULL WHERE kind = ?", kind)
+
+    def _finish_erasing(self) -> None:
+        """The last process died before all was gone; or the key of a finished run is gone."""
+        result, erased = self._one("SELECT result, erased FROM journal")
+        if result is not None and not erased and self._key is None:
+            with self.batch():
+                self._delete_secrets()
+            erased = 1
+        if erased == 1 or (erased and self.key_path.exists()):  # or a backup brought it back
+            self._key = None
+            self._scrub()
+
     def _scrub(self) -> None:
-        """Leave no trace in the files: empty the log, rebuild the pages, empty the log again."""
+        """Leave no trace: overwrite the key, then rebuild the pages and empty the log."""
+        run_key.destroy(self.key_path)
         with self._lock, explained(self.path, self.what):
             self._truncate_log()
             self._connection.execute("VACUUM")

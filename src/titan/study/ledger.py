@@ -49,10 +49,10 @@ from typing import Any
 
 import numpy as np
 
-from titan.errors import FileError, ReleaseError
+from titan.errors import FileError
 from titan.protocol.masking import fresh_key
-from titan.study.database import Database
 from titan.study.differencing import Conflict, Earlier, Entry, conflicts, read_before, refusal_of
+from titan.study.ledger_journals import LedgerJournals
 from titan.study.row_digests import Counts, RowKey, RowSet, Words, decode_digests
 from titan.study.vetoes import Vetoes, of_refusals
 
@@ -101,7 +101,7 @@ class Recorded:
     vetoed: bool
 
 
-class Ledger(Database):
+class Ledger(LedgerJournals):
     """One party's ledger, across studies; processes take turns."""
 
     what = "ledger"
@@ -160,7 +160,7 @@ class Ledger(Database):
         """The secret under which rows are digested here, and what each column was at first."""
         (key,) = self._one("SELECT row_key FROM ledger")
         columns = self._all("SELECT name, content FROM columns")
-        return RowKey(bytes(key), {name: json.loads(content) for name, content in columns})
+        return RowKey(bytes(key), {name: self._read(content) for name, content in columns})
 
     # -- studies ------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class Ledger(Database):
             "WHERE vetoed OR NOT ? ORDER BY entries.place",
             vetoed,
         ):
-            who, names = json.loads(parties), tuple(json.loads(columns))
+            who, names = self._read(parties), tuple(self._read(columns))
             rows = partial(self._digests, at), partial(self._parts, at)
             yield Earlier(study, title, run, who, tau, minimum, names, at, *rows), model, digest
 
@@ -258,7 +258,7 @@ class Ledger(Database):
             asked = self._all(
                 "SELECT question, model FROM entries WHERE run = ? ORDER BY place", place
             )
-            names, questions = tuple(json.loads(parties)), tuple(dict(asked).items())
+            names, questions = tuple(self._read(parties)), tuple(dict(asked).items())
             flags = {"allowed": bool(allowed), "vetoed": bool(vetoed)}
             found.append(Recorded(study, title, run, date, names, tau, questions, **flags))
         return found
@@ -276,7 +276,7 @@ class Ledger(Database):
         """Every party of earlier runs, with the fingerprints it was known by, the latest last."""
         found: dict[str, list[str]] = {}
         for (parties,) in self._all("SELECT parties FROM runs ORDER BY place"):
-            for name, fingerprint in json.loads(parties).items():
+            for name, fingerprint in self._read(parties).items():
                 keys = found.setdefault(name, [])
                 found[name] = [*(key for key in keys if key != fingerprint), fingerprint]
         return found
@@ -330,33 +330,22 @@ class Ledger(Database):
     def refusals(self) -> list[tuple[str, int, list[str]]]:
         """Study, run and columns of every question that rows here could not be used for."""
         found = self._all("SELECT study, run, columns FROM refusals ORDER BY rowid")
-        return [(study, run, json.loads(columns)) for study, run, columns in found]
-
-    def withdraw(self, study: str, run: int, nonce: bytes) -> None:
-        """Forget a run of which the journal with this nonce proves that nothing left."""
-        with self.batch():
-            found = self._one("SELECT place FROM runs WHERE study = ? AND run = ?", study, run)
-            if found is None:
-                raise FileError(f"the ledger does not know run {run} of study {study[:12]}")
-            if self._all("SELECT nonce FROM journals WHERE run = ?", *found) != [(nonce,)]:
-                raise ReleaseError(
-                    "the run was begun more than once, and this journal proves nothing about "
-                    "the other time",
-                    hint="what may have left this machine counts, so the run stays in the ledger",
-                )
-            for table, key in (("entries", "run"), ("journals", "run"), ("runs", "place")):
-                self._do(f"DELETE FROM {table} WHERE {key} = ?", *found)  # noqa: S608 - constants
-            self._do("DELETE FROM row_sets WHERE place NOT IN (SELECT row_set FROM entries)")
-            self._do("DELETE FROM parts WHERE row_set NOT IN (SELECT row_set FROM entries)")
+        return [(study, run, self._read(columns)) for study, run, columns in found]
 
     # -- storage ------------------------------------------------------------------------------
 
     def _digests(self, row_set: int) -> Words:
-        (digests,) = self._one("SELECT digests FROM row_sets WHERE place = ?", row_set)
+        columns, digests, known = self._one(
+            "SELECT columns, digests, sha256 FROM row_sets WHERE place = ?", row_set
+        )
+        if hashlib.sha256(columns.encode() + b"\0" + digests).digest() != known:
+            self._refuse_damaged()  # else rows that were used would seem to be new ones
         return decode_digests(digests)
 
     def _parts(self, row_set: int) -> dict[str, Counts]:
         found = self._all("SELECT name, counts FROM parts WHERE row_set = ?", row_set)
+        if any(len(counts) % 4 for _, counts in found):
+            self._refuse_damaged()
         return {name: np.frombuffer(counts, "<u4").astype(np.int64) for name, counts in found}
 
     def _store(self, entry: Entry, date: str, *, allowed: bool) -> None:

@@ -31,7 +31,7 @@ from titan.joint.pooled_model import PooledModel
 from titan.joint.rows_apart import RowsApart
 from titan.moments.rows import Missing
 from titan.network import Network
-from titan.protocol import MaskMode, Plan, RecoveryName
+from titan.protocol import Lines, MaskMode, Plan, RecoveryName, RelayMode
 from titan.protocol.recovery import recovery_names
 from titan.release import Dictionary
 from titan.release.budget import Budget
@@ -40,8 +40,8 @@ from titan.release.policy import POLICIES, PRECISIONS, Cells, Policy
 from titan.ring.whole import is_whole
 from titan.study.fields import read_text
 from titan.study.identity import Card
+from titan.study.links import BOUNDS, LINE, Dial, Link, lines_of, said_of
 
-Dial = Literal["push", "pull"]
 FORMAT = 3
 OPEN: Any = None
 """What a policy fills in."""
@@ -51,7 +51,7 @@ MOST_SUMS = 255  # which a message can number
 MOST_ROUNDS = 1_000_000
 MOST_ROWS = 1 << 53
 _MOST_ASKED = 1 << 20  # characters of one option of a question
-PLAIN = "title", "tau", "bits", "recovery", "k", "rounds", "masks", "solver", "missing"
+PLAIN = "title", "tau", "bits", "recovery", "k", "rounds", "masks", "relays", "solver", "missing"
 """What is one number or text, in the order of the file."""
 RELEASE = {
     "policy": "",
@@ -76,26 +76,10 @@ WHOLE = {
     "min_residual_df": (0, MOST_ROWS),
     "k": (1, MOST_PARTIES),
     "rounds": (1, MOST_ROUNDS),
+    **BOUNDS,
 }
 """Which of these are numbers, from where to where."""
-_MAY_BE_OPEN = ("k", "rounds")
-
-
-@dataclass(frozen=True, order=True)
-class Link:
-    """`sender` can send to `receiver`; with "push" the sender dials, with "pull" the receiver."""
-
-    sender: str
-    receiver: str
-    dial: Dial = "push"
-
-    @property
-    def dialler(self) -> str:
-        return self.sender if self.dial == "push" else self.receiver
-
-    @property
-    def listener(self) -> str:
-        return self.receiver if self.dial == "push" else self.sender
+_MAY_BE_OPEN = ("k", "rounds", *LINE)
 
 
 @dataclass(frozen=True)
@@ -129,14 +113,19 @@ class Study:
     bits: int = 128
     recovery: RecoveryName = "auto"
     masks: MaskMode = "sent"
+    relays: RelayMode = "checked"
     k: int | None = None
     rounds: int | None = None
     solver: str | None = None
+    latency_ms: int | None = None
+    """Of all links, one way. It decides nothing but how a sum with recovery "auto" is made."""
+    bandwidth_mbit: int | None = None
 
     def __post_init__(self) -> None:
         check_text("title", self.title)
         _check_choice("missing", self.missing, get_args(Missing))
         _check_choice("masks", self.masks, get_args(MaskMode))
+        _check_choice("relays", self.relays, get_args(RelayMode))
         _check_choice("recovery", self.recovery, recovery_names())
         _check_parties(self.parties)
         _check_whole("tau", self.tau, *WHOLE["tau"])
@@ -174,7 +163,9 @@ class Study:
     def _check_links(self) -> None:
         for link in self.links:
             _check_choice("links.dial", link.dial, get_args(Dial))
-        self._settle("links", tuple(sorted(self.links)))
+            for key in LINE:
+                _check_whole(f"links.{key}", getattr(link, key), *WHOLE[key])
+        self._settle("links", tuple(sorted(self.links, key=lambda it: it.ends)))
         with _named("links"):
             _ = self.network
         if self.solver is not None and self.solver not in self.network.parties:
@@ -244,7 +235,14 @@ class Study:
             k=self.k,
             rounds=self.rounds,
             masks=self.masks,
+            relays=self.relays,
+            lines=self.lines,
         )
+
+    @cached_property
+    def lines(self) -> Lines:
+        """What is known of the links, or else taken to be so."""
+        return lines_of(self.network, self.links, self)
 
     @cached_property
     def plans(self) -> tuple[Plan, ...]:
@@ -272,8 +270,9 @@ class Study:
             "release": {key: getattr(self, key) for key in RELEASE},
             "columns": self.columns.content(),
             "questions": [question.content() for question in self.questions],
-            "parties": [[card.name, card.address, card.fingerprint] for card in self.parties],
-            "links": [[link.sender, link.receiver, link.dial] for link in self.links],
+            "parties": [card.content() for card in self.parties],
+            "links": [[*link.ends, *said_of(link).items()] for link in self.links],
+            **({"network": said_of(self)} if said_of(self) else {}),
         }
 
     # -- as a file ----------------------------------------------------------------------------
@@ -309,7 +308,7 @@ def _check_choice(key: str, given: object, allowed: tuple[str, ...]) -> None:
 
 
 def _check_whole(key: str, given: object, least: int, most: int) -> None:
-    if given is None and key in _MAY_BE_OPEN:
+    if given is None and key.removeprefix("links.") in _MAY_BE_OPEN:
         return
     if not is_whole(given, least, most):
         raise InputError(

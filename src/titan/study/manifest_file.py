@@ -14,11 +14,15 @@ range = ["0", "120"]         # levels; "flag": what every column is
 kind = "regression"          # and name, and what this kind of question needs, as text or lists
 formula = "y ~ age + b"      # of text
 [[parties]]                  # two or more, in the order that numbers them
-name = "north"               # and address, certificate: what its card has
+name = "north"               # and address, certificate, perhaps dials_only: what its card has
+[network]                    # may be left out: what is known of the links, for recovery "auto"
+latency_ms = 20              # one way
+bandwidth_mbit = 100
 [[links]]
 from = "north"
 to = "east"
-dial = "push"                # or "pull": the receiver dials
+dial = "push"                # or "pull": the receiver dials; and latency_ms, bandwidth_mbit where
+                             # this link has others
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from titan.release.dictionary import KINDS
 from titan.study import fields
 from titan.study.fields import Fields
 from titan.study.identity import Card, refuse_key
+from titan.study.links import LINE, Link, said_of
 from titan.study.manifest import (
     FORMAT,
     MOST_PARTIES,
@@ -39,7 +44,6 @@ from titan.study.manifest import (
     PLAIN,
     RELEASE,
     WHOLE,
-    Link,
     Study,
 )
 
@@ -65,6 +69,9 @@ def parse(text: str, where: str) -> Study:
     release = top.table("release", {})
     plain |= {key: _rule(release, key) for key in RELEASE if release.has(key)}
     release.all()
+    network = top.table("network", {})
+    plain |= _line(network)
+    network.all()
     columns = top.table("columns", {})
     described = {name: _column(columns, name) for name in columns.names()}
     questions = tuple(map(_question, top.tables("questions", MOST_QUESTIONS)))
@@ -119,9 +126,14 @@ def _question(table: Fields) -> Question:
 
 
 def _link(table: Fields) -> Link:
-    link = Link(table.text("from"), table.text("to"), table.text("dial", "push"))  # type: ignore[arg-type]  # checked by Study
+    ends = table.text("from"), table.text("to")
+    link = Link(*ends, table.text("dial", "push"), **_line(table))  # type: ignore[arg-type]  # checked by Study
     table.all()
     return link
+
+
+def _line(table: Fields) -> dict[str, int]:
+    return {key: table.whole(key) for key in LINE if table.has(key)}
 
 
 # -- writing ----------------------------------------------------------------------------------
@@ -135,10 +147,14 @@ def to_toml(study: Study) -> str:
         "format": FORMAT,
         **{key: value for key, value in plain.items() if value is not None},
         "release": {key: getattr(study, key) for key in RELEASE},
+        **({"network": said_of(study)} if said_of(study) else {}),
         "columns": study.columns.content(),
         "questions": [_question_table(question) for question in study.questions],
         "parties": [card.as_table() for card in study.parties],
-        "links": [{"from": it.sender, "to": it.receiver, "dial": it.dial} for it in study.links],
+        "links": [
+            {"from": it.sender, "to": it.receiver, "dial": it.dial, **said_of(it)}
+            for it in study.links
+        ],
     }
     return tomli_w.dumps(document, multiline_strings=True)
 

@@ -25,10 +25,13 @@ from titan.joint.computation import Sum, bits_of
 from titan.joint.explanations import Explanation, Item, explained
 from titan.listing import listing
 from titan.protocol import Cost, Plan
+from titan.protocol.checked import MOST_OPENED, Checked
 from titan.release.dictionary import points
 from titan.release.policy import lowered
 from titan.study.identity import Card
+from titan.study.links import LINE, predicted_seconds, said_of
 from titan.study.manifest import RELEASE, Study
+from titan.study.reachability import unreachable
 
 _SOON = timedelta(days=30)
 _KAPPA_UP_TO = 300  # parties; beyond, it is only decided whether κ ≥ τ + 1
@@ -37,6 +40,14 @@ _RELAYS = "{} trusts relays to compute: one that computes wrongly can falsify th
 _SIGNED = (
     "with {}, masked vectors are signed by their origin: a relay that alters one is found out "
     "and named"
+)
+_CHECKED = (
+    "with {}, relays add up for others, and every sum is checked: one that was altered on its way "
+    "is found out, and there is no answer"
+)
+_TOO_LARGE = (
+    "where a sum that was altered is too large to open all parties' vectors of it ({}: more than "
+    f"{MOST_OPENED >> 20} MiB together), it is found out, but nobody is named"
 )
 _TWO = "two parties hide nothing from each other: each subtracts its own sums from the pooled ones"
 _SMALL = (
@@ -77,7 +88,7 @@ class Report:
 
 def check(study: Study, now: datetime) -> Report:
     """Look at a study with nothing but itself and the time, which needs a time zone."""
-    problems = [*_refusals(study, now), *_duplicates(study.parties)]
+    problems = [*_refusals(study, now), *_duplicates(study.parties), *unreachable(study)]
     plans: tuple[Plan, ...] = ()
     if study.network.strongly_connected:
         try:
@@ -118,7 +129,8 @@ def _duplicates(cards: Iterable[Card]) -> Iterable[TitanError]:
     seen: dict[tuple[str, object], str] = {}
     for card in cards:
         numbers = card.public_key.public_numbers()
-        for what, value in (("an address", card.address), ("a key", (numbers.x, numbers.y))):
+        place = card.name if card.dials_only else card.address  # where nobody dials it
+        for what, value in (("an address", place), ("a key", (numbers.x, numbers.y))):
             other = seen.setdefault((what, value), card.name)
             if other != card.name:
                 yield InputError(
@@ -134,7 +146,14 @@ def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[st
     if study.min_cell and study.cells == "pooled" and _counts_cells(study):
         yield _SMALL
     for scheme in {plan.scheme.name: plan.scheme for plan in plans}.values():
-        yield (_SIGNED if scheme.signed_by_origin else _RELAYS).format(scheme.name)
+        relays = _CHECKED if scheme.checked else _RELAYS
+        yield (_SIGNED if scheme.signed_by_origin else relays).format(scheme.name)
+    if unopened := [
+        sum_.name
+        for sum_, plan in zip(study.meeting.sums, plans, strict=False)
+        if isinstance(plan.scheme, Checked) and not plan.scheme.opens
+    ]:
+        yield _TOO_LARGE.format(listing(unopened))
     if len(study.parties) == 2:
         yield _TWO
     if study.tau == 0:
@@ -222,7 +241,11 @@ def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, 
         "lowered": lowered(study.release, study.policy, study.tau),
         **_network_facts(study),
         "masks": study.masks,
+        "relays": study.relays,
         "bits": study.bits,
+        **(LINE | said_of(study)),
+        "lines_apart": sum(bool(said_of(link)) for link in study.links),
+        "predicted_seconds": _predicted_seconds(study, plans) if plans else None,
         "sums": [_plan_facts(*each) for each in zip(study.meeting.sums, plans, strict=False)],
         "rounds": None if cost is None else cost.rounds,
         "messages": None if cost is None else cost.messages,
@@ -230,6 +253,11 @@ def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, 
         "bytes_received": None if cost is None else dict(cost.bytes_received),
         "parties": _party_facts(study),
     }
+
+
+def _predicted_seconds(study: Study, plans: Sequence[Plan]) -> float:
+    told_answer = study.solver is not None
+    return round(predicted_seconds(study.lines, plans, told_answer=told_answer), 3)
 
 
 def _question_facts(study: Study, told: Sequence[Explanation]) -> list[dict[str, Any]]:
@@ -309,6 +337,7 @@ def _plan_facts(sum_: Sum, plan: Plan) -> dict[str, Any]:
     return {
         **_sum_facts(sum_),
         "recovery": plan.scheme.name,
+        "checked": plan.scheme.checked,
         "rounds": plan.cost.rounds,
         "most_bytes_sent": plan.cost.bytes_sent.largest,
     }
@@ -333,6 +362,7 @@ def _party_facts(study: Study) -> list[dict[str, Any]]:
         card.name: {
             "name": card.name,
             "address": card.address,
+            "dials_only": card.dials_only,
             "fingerprint": card.fingerprint,
             "valid_until": card.not_after.isoformat(),
             **{key: [] for key in ("sends_to", "receives_from", "dials", "is_dialled_by")},

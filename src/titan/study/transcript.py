@@ -2,16 +2,19 @@
 
 One line of canonical JSON (sorted keys, no spaces, ASCII):
 
-    {"body": {…}, "format": "titan transcript", "signature": "hex", "version": 2}
+    {"body": {…}, "format": "titan transcript", "signature": "hex", "version": 3}
 
     body   study, run, party, software, certificate (PEM of the signer), nonces {party: hex},
            network {diameter, connectivity, tau},
-           sums [{recovery, rounds, messages}], control [messages outside the sums],
+           sums [{recovery, rounds, messages, check}], control [messages outside the sums],
            totals {messages and bytes, sent and received}, pooled (SHA-256 of the pooled sums),
-           result (the released numbers), result_sha256 (of the file that keeps them, result.json)
+           result (the released numbers), result_sha256 (of the file that keeps them, result.json),
+           stopped: null, or {why, named} where a sum was falsified; pooled is null then
+    check     the challenge of a checked sum, which stands for what all parties told and the total;
+              null where nothing was checked
     message   from, to, round, kind, size; sha256 of recovery messages only
 
-The signature is over b"titan transcript v2\\n" and the body's canonical bytes. A file has one valid
+The signature is over b"titan transcript v3\\n" and the body's canonical bytes. A file has one valid
 form: what is accepted encodes to the same bytes, so no byte of it can change unnoticed.
 
 Who reads a transcript may test guesses against its digests. Those of recovery messages and of the
@@ -23,31 +26,23 @@ pooled sum are functions of what every party has seen; masks, rows and moments h
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from os import PathLike
-from pathlib import Path
 from typing import Any
-
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from titan.canonical import canonical, hexadecimal, keys, listed, mapping, parsed, text, whole
 from titan.errors import FileError, InputError
-from titan.files import attempt
-from titan.study import certificates, released
-from titan.study.frames import MASK, RECOVERY, Message
+from titan.study.frames import MASK, OPENED, RECOVERY, Message
 from titan.study.journal import Journal
 
 FORMAT = "titan transcript"
-VERSION = 2
-_SIGNED = b"titan transcript v2\n"
-_MOST_BYTES = 1 << 28
+VERSION = 3
+SIGNED = b"titan transcript v3\n"
+MOST_BYTES = 1 << 28
 _MOST_SIGNATURE = 1 << 12
-_UNRELIABLE = "it was altered, or never was a transcript; do not rely on it"
+_MOST_WHY = 1 << 16
+UNRELIABLE = "it was altered, or never was a transcript; do not rely on it"
 
 
 @dataclass(frozen=True)
@@ -57,6 +52,15 @@ class SumRecord:
     recovery: str
     rounds: int
     messages: tuple[Message, ...]
+    check: str | None = None
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Why there is no answer, and who is proven not to have done as planned."""
+
+    why: str
+    named: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,10 @@ class Transcript:
     network: NetworkFacts
     sums: tuple[SumRecord, ...] = field(repr=False)
     control: tuple[Message, ...] = field(repr=False)
-    pooled: str
+    pooled: str | None
     result: Mapping[str, Any] = field(repr=False)
     result_sha256: str
+    stopped: Stopped | None = None
 
     @property
     def messages(self) -> list[Message]:
@@ -114,19 +119,22 @@ class Transcript:
                     "recovery": record.recovery,
                     "rounds": record.rounds,
                     "messages": list(map(_message_as_dict, record.messages)),
+                    "check": record.check,
                 }
                 for record in self.sums
             ],
             "control": list(map(_message_as_dict, self.control)),
             "totals": self.totals,
             "result": dict(self.result),
+            "stopped": self.stopped
+            and {"why": self.stopped.why, "named": list(self.stopped.named)},
         }
 
     def signed(self, sign: Callable[[bytes], bytes]) -> bytes:
         """The file's bytes. What could not be verified is not signed."""
         _check(self)
         body = self.as_dict()
-        signature = sign(_SIGNED + canonical(body)).hex()
+        signature = sign(SIGNED + canonical(body)).hex()
         return canonical(
             {"format": FORMAT, "version": VERSION, "body": body, "signature": signature}
         )
@@ -142,19 +150,21 @@ def _message_as_dict(m: Message) -> dict[str, Any]:
 def from_journal(
     journal: Journal,
     *,
-    sums: Sequence[tuple[str, int]],
+    sums: Sequence[tuple[str, int, bytes]],
     network: NetworkFacts,
     software: str,
     certificate: str,
     result: Mapping[str, Any],
     result_sha256: str,
+    stopped: Stopped | None = None,
 ) -> Transcript:
-    """What the journal knows, once all nonces are there and the sum is agreed on.
+    """What the journal knows, once all nonces are there and the sum is agreed on, or falsified.
 
-    `sums` has the name of the recovery and its number of rounds for each sum of the run.
+    `sums` has the name of the recovery, its number of rounds and what was checked for each sum.
     """
     state = journal.state
-    if state is None or state.agreed is None or set(state.nonces) != set(state.parties):
+    over = state is not None and (state.agreed is not None or stopped is not None)
+    if state is None or not over or set(state.nonces) != set(state.parties):
         raise InputError("a run that has not come to an agreement has no transcript")
     messages = journal.messages()
     return Transcript(
@@ -166,13 +176,19 @@ def from_journal(
         {party: nonce.hex() for party, nonce in state.nonces.items()},
         network,
         tuple(
-            SumRecord(recovery, rounds, tuple(m for m in messages if m.sum == number))
-            for number, (recovery, rounds) in enumerate(sums)
+            SumRecord(
+                recovery,
+                rounds,
+                tuple(m for m in messages if m.sum == number),
+                check.hex() or None,
+            )
+            for number, (recovery, rounds, check) in enumerate(sums)
         ),
         tuple(m for m in messages if m.sum is None),
-        state.agreed,
+        None if stopped else state.agreed,
         dict(result),
         result_sha256,
+        stopped,
     )
 
 
@@ -182,7 +198,7 @@ def from_journal(
 def decode(data: bytes, name: str) -> tuple[Transcript, bytes]:
     """The transcript and its signature, not yet verified; FileError for any other bytes."""
     try:
-        found = parsed(data, _MOST_BYTES)
+        found = parsed(data, MOST_BYTES)
         if canonical(found) != data:
             raise ValueError("its text is not exactly as TITAN wrote it")
         keys(found, {"format", "version", "body", "signature"})
@@ -192,7 +208,7 @@ def decode(data: bytes, name: str) -> tuple[Transcript, bytes]:
         transcript = _from_json(found["body"])
         _check(transcript)
     except ValueError as error:
-        raise FileError(f'"{name}" is not a valid transcript: {error}', hint=_UNRELIABLE) from None
+        raise FileError(f'"{name}" is not a valid transcript: {error}', hint=UNRELIABLE) from None
     return transcript, bytes.fromhex(signature)
 
 
@@ -206,9 +222,21 @@ def _network(value: object) -> NetworkFacts:
 
 
 def _sum(number: int, record: object) -> SumRecord:
-    found = keys(record, {"recovery", "rounds", "messages"})
+    found = keys(record, {"recovery", "rounds", "messages", "check"})
     messages = tuple(_message(m, number) for m in listed(found["messages"]))
-    return SumRecord(text(found["recovery"]), whole(found["rounds"]), messages)
+    check = _or_none(_sha256, found["check"])
+    return SumRecord(text(found["recovery"]), whole(found["rounds"]), messages, check)
+
+
+def _or_none(read: Callable[[object], str], value: object) -> str | None:
+    return None if value is None else read(value)
+
+
+def _stopped(value: object) -> Stopped | None:
+    if value is None:
+        return None
+    found = keys(value, {"why", "named"})
+    return Stopped(text(found["why"], _MOST_WHY), tuple(map(text, listed(found["named"]))))
 
 
 def _message(value: object, number: int | None) -> Message:
@@ -236,9 +264,10 @@ _BODY: dict[str, Callable[[object], Any]] = {
     "network": _network,
     "sums": lambda value: tuple(_sum(*each) for each in enumerate(listed(value))),
     "control": lambda value: tuple(_message(m, None) for m in listed(value)),
-    "pooled": _sha256,
+    "pooled": lambda value: _or_none(_sha256, value),
     "result": mapping,
     "result_sha256": _sha256,
+    "stopped": _stopped,
 }
 
 
@@ -264,9 +293,14 @@ def _check(transcript: Transcript) -> None:
         raise ValueError("its network has no such diameter")
     if not t.sums:
         raise ValueError("it has no sum")
+    if (t.pooled is None) != (t.stopped is not None) or (t.stopped and t.result):
+        raise ValueError("it has an answer and none")
+    if t.stopped and not t.nonces.keys() >= set(t.stopped.named):
+        raise ValueError("it names a stranger")
     links = _links(t.sums[0])
-    for record in t.sums:
-        _check_sum(record, links)
+    for number, record in enumerate(t.sums):
+        # A run may stop in a sum, for what was found about the one before it.
+        _check_sum(record, links, begun=bool(t.stopped and 0 < number == len(t.sums) - 1))
     for m in t.messages:
         if (m.sender == t.party) == (m.receiver == t.party):
             raise ValueError(f"it tells of a message that is not its own, by {m.sender}")
@@ -283,84 +317,19 @@ def _links(record: SumRecord) -> set[tuple[str, str]]:
     return {(m.sender, m.receiver) for m in record.messages if m.kind == MASK}
 
 
-def _check_sum(record: SumRecord, links: set[tuple[str, str]]) -> None:
-    if _links(record) != links or not links:
+def _check_sum(record: SumRecord, links: set[tuple[str, str]], *, begun: bool) -> None:
+    """`begun`: its masks need not all be there."""
+    found = _links(record)
+    if not links or not (found <= links if begun else found == links):
         raise ValueError("not every sum has one mask along every link")
-    if len({m.size for m in record.messages if m.kind == MASK}) != 1:
+    if len({m.size for m in record.messages if m.kind == MASK}) > 1:
         raise ValueError("the masks of a sum differ in size")
     for m in record.messages:
         if m.kind != MASK and m.kind not in RECOVERY:
             raise ValueError(f"a message of kind {m.kind} stands inside a sum")
-        if (m.kind == MASK) != (m.round == 0) or m.round > record.rounds:
+        late = m.round > record.rounds and m.kind != OPENED
+        if (m.kind == MASK) != (m.round == 0) or late:
             raise ValueError(f"a message of kind {m.kind} in round {m.round} was never planned")
     times = Counter((m.sender, m.receiver, m.round, m.kind) for m in record.messages)
-    if max(times.values()) > 1:
+    if max(times.values(), default=1) > 1:
         raise ValueError("a message is told twice")
-
-
-# -- verifying --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Facts:
-    """A transcript whose signature and figures are right."""
-
-    transcript: Transcript
-    fingerprint: str  # SHA-256 of the signer's certificate, to be compared with the study's pin
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON: everything but the messages."""
-        left_out = ("sums", "control", "certificate")
-        short = {k: v for k, v in self.transcript.as_dict().items() if k not in left_out}
-        return short | {"fingerprint": self.fingerprint, "verified": True}
-
-    def __str__(self) -> str:
-        t, totals = self.transcript, self.transcript.totals
-        recoveries = ", ".join(f"{record.recovery} in {record.rounds}" for record in t.sums)
-        return "\n".join(
-            [
-                f"study {t.study}, run {t.run}, as seen by {t.party} ({t.software})",
-                f"parties: {', '.join(t.nonces)}",
-                f"network: diameter {t.network.diameter}, connectivity at least "
-                f"{t.network.connectivity}, safe from {t.network.tau} curious",
-                f"sums: {len(t.sums)} ({recoveries} rounds)",
-                f"sent: {totals['messages_sent']} messages, {totals['bytes_sent']} bytes",
-                f"received: {totals['messages_received']} messages, "
-                f"{totals['bytes_received']} bytes",
-                f"pooled sum: sha256 {t.pooled}",
-                *released.lines(t.result),
-                "the signature is right; the signer's certificate has the fingerprint "
-                f"{self.fingerprint}",
-            ]
-        )
-
-
-def verify(path: str | PathLike[str]) -> Facts:
-    """Read a transcript and check its form, its figures and its signature.
-
-    It is checked with the certificate in it; whose that is must be told by its fingerprint.
-    """
-    with attempt("read", f'"{path}"'), Path(path).open("rb") as file:
-        data = file.read(_MOST_BYTES + 1)
-    transcript, signature = decode(data, str(path))
-    certificate, key = _signer(transcript.certificate)
-    if not certificates.signed(key, signature, _SIGNED + canonical(transcript.as_dict())):
-        raise FileError(
-            f'"{path}" has a wrong signature: {transcript.party!r} did not sign this',
-            hint="do not rely on it; ask for the file again",
-        )
-    return Facts(transcript, certificates.fingerprint(certificate))
-
-
-def _signer(pem: str) -> tuple[x509.Certificate, ec.EllipticCurvePublicKey]:
-    """The certificate, and its P-256 key, with which a party signs."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a certificate that is read with misgivings is none
-            certificate = certificates.read(pem)
-            key = certificate.public_key()
-    except (ValueError, TypeError, UnsupportedAlgorithm, Warning, InputError):
-        raise FileError("the transcript's certificate cannot be read", hint=_UNRELIABLE) from None
-    if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != "secp256r1":
-        raise FileError("the transcript's certificate is not for a P-256 key", hint=_UNRELIABLE)
-    return certificate, key

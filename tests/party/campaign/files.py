@@ -13,14 +13,36 @@ from typing import Any
 
 import titan
 from tests.party.campaign.scenario import Scenario
+from titan.canonical import finite
 from titan.joint.kinds import Question
-from titan.release import Dictionary, Number
+from titan.joint.together import together
+from titan.moments import open_source
+from titan.release import Category, Dictionary, Number
+from titan.release.dictionary import Column
+from titan.results import Results
 from titan.study import Card, Identity, Link, Study
 
 MADE = datetime(2024, 1, 1, tzinfo=UTC)
 FORMULA = "y ~ a + b"
-COLUMNS = Dictionary.of({name: Number.read("-100", "100", "0.001") for name in "aby"})
+LARGE = tuple(f"c{at}" for at in range(64))
+"""So many columns that their sums, in a ring of 4096 bits, need more than a chunk."""
 ROWS = 30
+ROWS_LARGE = 250
+NUMBER = Number.read("-100", "100", "0.001")
+WEIGHT = Number.read("0", "4", "0.25")
+LEVELS = Category(("low", "high"))
+ASKED: dict[str, tuple[str, dict[str, Any]]] = {
+    "regression": ("regression", {"formula": FORMULA}),
+    "HC0": ("regression", {"formula": FORMULA, "cov_type": "HC0"}),
+    "cluster": ("regression", {"formula": "y ~ a", "cov_type": "cluster"}),
+    "weights": ("regression", {"formula": FORMULA, "weights": "w"}),
+    "category": ("regression", {"formula": "y ~ a + k"}),
+    "ridge": ("ridge", {"formula": FORMULA, "alphas": ("0.5", "3")}),
+    "solve": ("solve", {"columns": ("a", "b"), "response": "y"}),
+    "average": ("average", {"columns": ("a", "y")}),
+    "describe": ("describe", {"columns": ("a", "b", "y"), "bins": ("a=-100:100:100",)}),
+    "large": ("solve", {"columns": LARGE, "response": "y"}),
+}
 
 
 @cache
@@ -29,26 +51,41 @@ def _identity(name: str) -> Identity:
 
 
 def write(scenario: Scenario, folder: Path, addresses: Mapping[str, str]) -> dict[str, Any]:
-    """Everything the parties need; the result that `titan.fit` has for the same rows."""
+    """Everything the parties need; the result of the same rows in one process."""
     rng = Random(f"rows {scenario.seed}")
     cards = []
+    columns = _columns(scenario)
     for name in scenario.parties:
         found = _identity(name)
         card = Card(name, addresses[name], found.card.certificate)
         Identity(card, found._key).save(folder)
         cards.append(card)
-        _write_rows(rng, folder / f"{name}.csv")
+        rows = ROWS_LARGE if "large" in scenario.questions else ROWS
+        _write_rows(rng, folder / f"{name}.csv", columns, rows)
+        if "average" in scenario.questions:
+            _write_rows(rng, folder / f"{name}.row.csv", columns, 1)
     study = Study(
         title=f"run {scenario.seed}",
         tau=scenario.tau,
         parties=tuple(cards),
         links=tuple(Link(*link) for link in scenario.links),  # type: ignore[arg-type]
-        columns=COLUMNS,
-        questions=(Question("regression", "", (("formula", FORMULA),)),),
+        columns=Dictionary.of(columns),
+        questions=tuple(
+            Question(ASKED[name][0], name, tuple(sorted(ASKED[name][1].items())))
+            for name in scenario.questions
+        ),
         **scenario.choices,
     )
     study.save(folder / "study.toml")
     return _expected(study, folder)
+
+
+def given(scenario: Scenario, folder: Path, name: str) -> dict[str, Path]:
+    """Question → the rows that a party has for it: one row for an average."""
+    return {
+        question: folder / f"{name}{'.row' if question == 'average' else ''}.csv"
+        for question in scenario.questions
+    }
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -57,16 +94,65 @@ def load(path: Path) -> dict[str, Any]:
     return found
 
 
-def _write_rows(rng: Random, path: Path) -> None:
+def _columns(scenario: Scenario) -> dict[str, Column]:
+    """Weights and categories only where they are asked for."""
+    numbers = LARGE if "large" in scenario.questions else ("a", "b")
+    found: dict[str, Column] = dict.fromkeys([*numbers, "y"], NUMBER)
+    if "weights" in scenario.questions:
+        found["w"] = WEIGHT
+    if "category" in scenario.questions:
+        found["k"] = LEVELS
+    return found
+
+
+def _write_rows(rng: Random, path: Path, columns: Mapping[str, Column], rows: int) -> None:
     with path.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["a", "b", "y"])
-        for _ in range(ROWS):
-            rows.writerow([f"{rng.gauss(0, 10):.3f}" for _ in range(3)])
+        table = csv.writer(file)
+        table.writerow(columns)
+        for _ in range(rows):
+            table.writerow([_cell(rng, column) for column in columns.values()])
+
+
+def _cell(rng: Random, column: Column) -> str:
+    if isinstance(column, Category):
+        return rng.choice(column.levels)
+    if column is WEIGHT:  # much the same, so that no row stands out between two questions
+        return f"{rng.randint(12, 16) / 4}"
+    return f"{max(-99, min(99, rng.gauss(0, 10))):.3f}"
 
 
 def _expected(study: Study, folder: Path) -> dict[str, Any]:
-    tables = {card.name: folder / f"{card.name}.csv" for card in study.parties}
-    fitted = titan.fit(tables, study.network, formula=FORMULA, tau=study.tau)
-    found: dict[str, Any] = json.loads(json.dumps(fitted.to_dict()))
+    """All questions among all parties in this process, with no session, no journal and no link."""
+    names = [question.name for question in study.questions]
+    parts = []
+    for card in study.parties:
+        rows = {
+            name: open_source(str(folder / f"{card.name}{'.row' if name == 'average' else ''}.csv"))
+            for name in names
+        }
+        parts.append(study.meeting.prepare(rows))
+    states = together(study.meeting, parts, study.settings).answer
+    assert all(state.error is None for state in states), [state.error for state in states]
+    results = Results({name: s.answer for name, s in zip(names, states, strict=True)})
+    found: dict[str, Any] = json.loads(json.dumps(finite(results.to_dict())))
+    for each in (found, *found.get("questions", {}).values()):
+        each.pop("cost", None)
+    if names == ["regression"]:  # as `titan.fit` has it, whose sums are others
+        tables = {card.name: folder / f"{card.name}.csv" for card in study.parties}
+        fitted = titan.fit(tables, study.network, formula=FORMULA, tau=study.tau)
+        plain = json.loads(json.dumps(fitted.to_dict()))
+        plain.pop("cost", None)
+        assert plain == found, (plain, found)
     return found
+
+
+def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """What of an answer is not as it must be."""
+    if "questions" not in expected:
+        return [key for key, value in expected.items() if found.get(key) != value]
+    there = found.get("questions", {})
+    return [
+        f"{name}: {key}"
+        for name, answer in expected["questions"].items()
+        for key in differences(answer, there.get(name, {}))
+    ]

@@ -1,8 +1,8 @@
 """Misbehaviour inside a party's process, put there from outside: nothing of it is in `titan`.
 
-The writer of streams duplicates, delays and swaps chunks, and a process may kill itself around its
-n-th commit or write, or at one moment that a test needs. Everything that happens is noted in a
-file, a letter each, since a killed process tells nothing.
+The writer of streams duplicates, delays and swaps chunks, and a process may send itself a signal
+around its n-th commit or write, or at one moment that a test needs, or falsify sums. Everything
+that happens is noted in a file, a letter each, since a killed process tells nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -20,6 +21,9 @@ from titan.party.durable_session import DurableSession
 from titan.party.messages import AGREED, Told
 from titan.party.run import Ready
 from titan.party.session import Session
+from titan.protocol.messages import Kind, Payload
+from titan.protocol.recovery.interface import Outgoing
+from titan.protocol.recovery.tree import TreeState
 from titan.study.journal import Journal
 
 LATEST = 0.03  # seconds by which a chunk is late
@@ -36,15 +40,15 @@ def make_noise(seed: int, notes: str, duplicate: float, delay: float, swap: floa
     async def noisy(end: Any, chunk: bytes) -> None:
         waiting = held.pop(id(end), None)
         if waiting is None and rng.random() < swap:
-            _note(notes, "s")
+            note(notes, "s")
             held[id(end)] = asyncio.ensure_future(_later(write, end, chunk))
             return
         if rng.random() < delay:
-            _note(notes, "l")
+            note(notes, "l")
             await asyncio.sleep(rng.uniform(0, LATEST))
         await write(end, chunk)
         if rng.random() < duplicate:
-            _note(notes, "d")
+            note(notes, "d")
             await write(end, chunk)
         if waiting is not None:
             await waiting
@@ -53,45 +57,49 @@ def make_noise(seed: int, notes: str, duplicate: float, delay: float, swap: floa
 
 
 async def _later(write: Write, end: Any, chunk: bytes) -> None:
+    """If the stream has ended, whoever uses it next is told: nobody may be waiting for this."""
     await asyncio.sleep(HELD)
-    await write(end, chunk)
+    with suppress(streams.StreamEndedError):
+        await write(end, chunk)
 
 
-def kill_around_commit(count: int, before: bool) -> None:
+def kill_around_commit(count: int, before: bool, number: int = signal.SIGKILL) -> None:
     commit, left = Journal._commit, count
 
     def counted(journal: Journal) -> None:
         nonlocal left
         left -= 1
-        if left == 0 and before:
-            os.kill(os.getpid(), signal.SIGKILL)
+        now = left == 0
+        if now and before:
+            os.kill(os.getpid(), number)
         commit(journal)
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if now and not before:
+            os.kill(os.getpid(), number)
 
     Journal._commit = counted  # type: ignore[method-assign, assignment]
 
 
-def kill_around_write(count: int, before: bool) -> None:
+def kill_around_write(count: int, before: bool, number: int = signal.SIGKILL) -> None:
     write, left = streams.Stream.write, count
 
     async def counted(end: Any, chunk: bytes) -> None:
         nonlocal left
         left -= 1
-        if left == 0 and before:
-            os.kill(os.getpid(), signal.SIGKILL)
+        now = left == 0
+        if now and before:
+            os.kill(os.getpid(), number)
         await write(end, chunk)
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if now and not before:
+            os.kill(os.getpid(), number)
 
     streams.Stream.write = counted  # type: ignore[method-assign, assignment]
 
 
-def kill_before_agreement(count: int, before: bool) -> None:
+def kill_before_agreement(count: int, before: bool, number: int = signal.SIGKILL) -> None:
     """Once its digest has arrived everywhere it goes, and before it has heard any other's."""
     hear, acknowledged = Session._hear, DurableSession.acknowledged
 
-    def deaf(session: Session, sender: int, kind: str, told: Told) -> Ready:
+    def deaf(session: Session, sender: int, kind: str, told: Sequence[Told]) -> Ready:
         if kind == AGREED:
             raise MessageError("not yet")
         return hear(session, sender, kind, told)
@@ -103,7 +111,7 @@ def kill_before_agreement(count: int, before: bool) -> None:
             and durable.session.pooled
             and not durable.unacknowledged()
         ):
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), number)
         return new
 
     Session._hear = deaf  # type: ignore[method-assign, assignment]
@@ -117,6 +125,26 @@ KILLS = {
 }
 
 
-def _note(notes: str, letter: str) -> None:
+def alter_partial_sums() -> None:
+    """One bit of one entry, the first, of each; then it is signed like any other."""
+    send = TreeState.send
+
+    def lying(state: TreeState, round_: int) -> list[Outgoing]:
+        return [
+            (receiver, kind, _flipped(payload) if kind is Kind.PARTIAL else payload)
+            for receiver, kind, payload in send(state, round_)
+        ]
+
+    TreeState.send = lying  # type: ignore[method-assign, assignment]
+
+
+def _flipped(payload: Payload) -> bytes:
+    return bytes([payload[0] ^ 1]) + bytes(payload[1:])
+
+
+LIES = {"partial": alter_partial_sums}
+
+
+def note(notes: str, letters: str) -> None:
     with open(notes, "a") as file:  # noqa: PTH123 - short, and often called
-        file.write(letter)
+        file.write(letters)

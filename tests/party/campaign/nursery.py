@@ -4,6 +4,7 @@ A Python that starts, with all that `titan join` needs, takes the better part of
 processor time; a fork takes none. Orders come on stdin and news go to stdout, a line of JSON each:
 
     {"id": 3, "argv": […], "stdout": path, "stderr": path, "noise": […], "kill": […]}
+    (and "descriptors": how many it may open; "namespace": where; "inside": what is different there)
     {"id": 3, "pid": 4711}        {"id": 3, "status": -9}
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import selectors
 import signal
 import sys
@@ -25,7 +27,7 @@ import scipy.special  # noqa: F401
 
 import titan.cli
 import titan.party.taking_part
-from tests.party.campaign import noise
+from tests.party.campaign import inside, noise, switch
 
 Order = dict[str, Any]
 
@@ -89,13 +91,21 @@ def _become_party(order: Order) -> NoReturn:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for target, path in ((1, order["stdout"]), (2, order["stderr"])):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), target)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)  # it knew what the old one was
     status = 99
     try:
+        if most := order.get("descriptors"):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        if order.get("namespace"):
+            switch.enter(order["namespace"])
+        inside.change(order.get("inside", {}))
         if order["noise"]:
             noise.make_noise(*order["noise"])
         if order["kill"]:
-            when, count, before = order["kill"]
-            noise.KILLS[when](count, before)
+            when, *how = order["kill"]
+            noise.KILLS[when](*how)
+        if order.get("lie"):
+            noise.LIES[order["lie"]]()
         sys.argv = ["titan", *order["argv"]]
         titan.cli.main()
         status = 0

@@ -14,6 +14,13 @@ from typing import Any
 ROOT = Path(__file__).parents[3]
 
 
+_ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT / "src"),
+    "OPENBLAS_NUM_THREADS": "1",
+    "GRPC_VERBOSITY": "NONE",  # `titan join` says so before it imports gRPC; here that was before
+}
+
+
 class Nurse:
     """Has processes started, and knows when each has ended."""
 
@@ -27,7 +34,7 @@ class Nurse:
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "tests.party.campaign.nursery",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1"},
+            env=os.environ | _ENVIRONMENT,
         )  # fmt: skip
         self._news = asyncio.ensure_future(self._listen())
         return self

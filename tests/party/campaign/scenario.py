@@ -1,14 +1,26 @@
 """What one run is to be, and what is to go wrong in it: all drawn from its seed."""
 
+# Rule: a scenario says what happens, not whether this machine can do it. Where it cannot (no root,
+#       no loop devices), something weaker happens instead, and the report says so.
+
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-NAMES = ("north", "east", "south", "west", "centre")
+NAMES = ("north", "east", "south", "west", "centre", *(f"p{at}" for at in range(6, 21)))
 RECOVERIES = ("tree", "flood", "topk", "auto")
-PHASES = ("connecting", "masks", "recovery", "agreement", "end")
+QUESTIONS = (
+    "regression", "HC0", "cluster", "weights", "category", "ridge", "solve", "average", "describe"
+)  # fmt: skip
+CLUSTERS = 4
+"""Parties from which on, besides tau, errors by party are offered for two coefficients."""
+PHASES = ("connecting", "masks", "recovery", "check", "agreement", "end")
+PAUSED = ("power", "full", "rollback")
+"""What is done to a process that stands still."""
+SIGNALS = ("TERM", "HUP", "INT")
+Given = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -22,10 +34,14 @@ class Noise:
 
 @dataclass(frozen=True)
 class Kill:
-    """SIGKILL for one party; which of its lives is meant, and when in it.
+    """What ends one life of one party; in which of its lives, and when in it.
 
-    `when` is "commit" or "write" (the process kills itself before or after its n-th one), "phase"
-    (when its progress first names one), "answer" (when its answer is on the screen) or "time".
+    `when` is "commit" or "write" (before or after the process's n-th one), "phase" (when its
+    progress first names one), "answer" (when its answer is on the screen) or "time".
+
+    `how` is "KILL", a gentler signal, "power" (the disk keeps what was synced), "full" (the disk
+    is full until the party has ended), "rollback" (its run's folder is put back to what it was at
+    this moment, a while later) or "version" (it speaks another version of the protocol).
     """
 
     party: str
@@ -37,16 +53,49 @@ class Kill:
     seconds: float = 0.0
     pause: float = 0.0
     """Seconds until it is started again."""
+    how: str = "KILL"
 
 
 @dataclass(frozen=True)
 class Cut:
-    """All connections that others opened to a party are cut, and new ones for a while."""
+    """All connections that others opened to a party are cut, and new ones for a while.
+
+    Between hosts of their own nobody is told: packets vanish, in one direction or in both.
+    """
 
     party: str
     phase: str
     seconds: float
     blackout: float
+    ways: str = "both"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """SIGSTOP for a party, and SIGCONT after a while."""
+
+    party: str
+    phase: str
+    lasting: float
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """Connections to a party that are nobody's of the study, again and again until it is over."""
+
+    party: str
+    idle: int = 0
+    handshakes: int = 0
+    """TLS without a certificate."""
+    rubbish: int = 0
+
+
+@dataclass(frozen=True)
+class Distance:
+    """Every party on a host of its own, in a network namespace."""
+
+    delay: float
+    loss: float
 
 
 @dataclass(frozen=True)
@@ -56,30 +105,67 @@ class Scenario:
     links: tuple[tuple[str, str, str], ...]
     tau: int
     choices: dict[str, Any]
-    noise: Noise
-    kills: tuple[Kill, ...]
-    cuts: tuple[Cut, ...]
-    loses_journal: bool
+    noise: Noise = Noise()
+    kills: tuple[Kill, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    loses_journal: bool = False
     """The party that is killed first loses its journal too: no answer may come of that."""
-    wait: float
+    wait: float = 20.0
+    questions: tuple[str, ...] = ("regression",)
+    stops: tuple[Stop, ...] = ()
+    strangers: tuple[Strangers, ...] = ()
+    distance: Distance | None = None
+    keepalive: tuple[int, int] | None = None
+    """Milliseconds until a silent peer is asked, and until it must have answered."""
+    chunk: int | None = None
+    """Bytes of a piece of a message."""
+    descriptors: dict[str, int] = field(default_factory=dict)
+    clocks: dict[str, tuple[float, int, float]] = field(default_factory=dict)
+    """By how many days a party's clock is wrong; after how many commits it jumps, and how far."""
+    insiders: dict[str, tuple[float, int]] = field(default_factory=dict)
+    """Who says what nobody should: how often, as a chance per chunk, and how much at most."""
+    liar: str = ""
+    """Who alters one bit of what it passes on."""
+    on_disk: str = ""
+    """Who has a disk of its own though nothing happens to that: it is searched in the end."""
+
+    @property
+    def may_fail(self) -> str:
+        """Whose fault it is if there is no answer; empty where there must be one."""
+        if self.liar:
+            return self.liar
+        if self.loses_journal:
+            return self.kills[0].party
+        return next((kill.party for kill in self.kills if kill.how == "rollback"), "")
 
 
 def draw(seed: int) -> Scenario:
     rng = Random(seed)
-    parties = NAMES[: rng.randint(3, 5)]
-    loses = rng.random() < 0.05
-    return Scenario(
-        seed,
-        parties,
-        _links(rng, parties),
-        tau=rng.randint(0, 1),
-        choices=_choices(rng, parties),
-        noise=_noise(rng),
-        kills=tuple(_kills(rng, parties)),
-        cuts=tuple(_cut(rng, parties) for _ in range(rng.choice((0, 0, 1, 1, 2, 4)))),
-        loses_journal=loses,
-        wait=5.0 if loses else 20.0,
-    )
+    parties = NAMES[: _number(rng)]
+    more = _MORE[rng.choices(list(_MORE), [share for share, _ in _MORE.values()])[0]][1]
+    tau = rng.randint(0, 1) if len(parties) > 2 else 0
+    choices: dict[str, Any] = {
+        "links": _links(rng, parties),
+        "tau": tau,
+        "choices": _choices(rng, parties),
+        "noise": _noise(rng),
+        "kills": tuple(_kills(rng, parties)),
+        "cuts": tuple(_cut(rng, parties) for _ in range(rng.choice((0, 0, 1, 1, 2, 4)))),
+        "questions": _questions(rng, len(parties) - tau),
+        "chunk": rng.choice((None, None, 300, 3000)),
+        "keepalive": rng.choice((None, (500, 500))),
+    }
+    choices |= more(rng, parties, choices)
+    return Scenario(seed, parties, **choices, on_disk=_on_disk(rng, parties, choices))
+
+
+# -- what all runs have -----------------------------------------------------------------------
+
+
+def _number(rng: Random) -> int:
+    """Of parties: mostly few, since each is a process."""
+    few = rng.random()
+    return 2 if few < 0.05 else rng.randint(3, 5) if few < 0.93 else rng.randint(6, 20)
 
 
 def _links(rng: Random, parties: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
@@ -94,38 +180,48 @@ def _links(rng: Random, parties: tuple[str, ...]) -> tuple[tuple[str, str, str],
 
 def _choices(rng: Random, parties: tuple[str, ...]) -> dict[str, Any]:
     return {
-        "recovery": rng.choice(RECOVERIES),
+        "recovery": rng.choice(RECOVERIES if len(parties) < 9 else ("tree", "flood", "auto")),
         "masks": rng.choice(("sent", "seeded")),
         "solver": rng.choice(parties) if rng.random() < 0.3 else None,
+        "relays": rng.choice(("checked", "checked", "trusted")),
     }
 
 
+def _questions(rng: Random, free: int) -> tuple[str, ...]:
+    """Where so many parties are not of a coalition."""
+    if rng.random() < 0.3:
+        return ("regression",)
+    offered = [name for name in QUESTIONS if name != "cluster" or free >= CLUSTERS]
+    return tuple(rng.sample(offered, rng.choice((1, 1, 2, 3))))
+
+
 def _noise(rng: Random) -> Noise:
-    level = rng.choice((0.0, 0.02, 0.1))
+    level = rng.choice((0.0, 0.0, 0.02, 0.1))
     return Noise(level * rng.random(), 3 * level * rng.random(), level * rng.random())
 
 
 def _kills(rng: Random, parties: tuple[str, ...]) -> list[Kill]:
     lives = dict.fromkeys(parties, 0)
     kills = []
-    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
         party = rng.choice(parties)
         kills.append(_kill(rng, party, lives[party]))
         lives[party] += 1
     return kills
 
 
-def _kill(rng: Random, party: str, life: int) -> Kill:
+def _kill(rng: Random, party: str, life: int, how: str = "") -> Kill:
     when = rng.choice(("commit", "commit", "write", "phase", "answer", "time"))
     return Kill(
         party,
         life,
         when,
-        count=rng.randint(1, 30),
+        count=rng.randint(1, 15 if how else 30),
         before=rng.random() < 0.5,
         phase=rng.choice(PHASES),
         seconds=rng.uniform(0, 1.0 if when == "time" else 0.03),
         pause=rng.choice((0.0, rng.uniform(0, 0.5))),
+        how=how or rng.choice(("KILL", "KILL", "KILL", "TERM", "TERM", "HUP", "INT")),
     )
 
 
@@ -136,3 +232,118 @@ def _cut(rng: Random, parties: tuple[str, ...]) -> Cut:
         rng.uniform(0, 0.1),
         rng.choice((0.0, rng.random())),
     )
+
+
+def _on_disk(rng: Random, parties: tuple[str, ...], given: Given) -> str:
+    """Nobody whose journal the campaign itself removes: it erases nothing as it does."""
+    party, chosen = rng.choice(parties), rng.random() < 1 / 8
+    removed = given.get("loses_journal") or any(k.how == "rollback" for k in given["kills"])
+    return party if chosen and not removed else ""
+
+
+# -- and what some have besides ---------------------------------------------------------------
+
+
+def _nothing(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    return {}
+
+
+def _stopped(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    """Longer than the keepalive, which is the usual one now and then."""
+    usual = rng.random() < 0.02
+    lasting = 27.0 if usual else rng.uniform(1.1, 2.0)
+    stop = Stop(rng.choice(parties), rng.choice(PHASES[:4]), lasting)
+    return {"stops": (stop,), "keepalive": None if usual else (500, 500), "wait": 60.0}
+
+
+def _on_disks(how: str) -> Any:
+    def drawn(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+        party = rng.choice(parties)
+        number = 1 if how == "rollback" else rng.choice((1, 1, 2))
+        kills = tuple(_kill(rng, party, life, how) for life in range(number))
+        others = () if how == "rollback" else given["kills"]
+        kills += tuple(kill for kill in others if kill.party != party)
+        return {"kills": kills, "wait": 5.0 if how == "rollback" else 20.0}
+
+    return drawn
+
+
+def _distant(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    """Cuts of which nobody is told, longer than the keepalive, in one direction or in both."""
+    cuts = [
+        Cut(
+            rng.choice(parties),
+            rng.choice(PHASES[:4]),
+            0.0,
+            rng.uniform(2.1, 3.0),
+            rng.choice(("both", "to", "from")),
+        )
+        for _ in range(rng.choice((0, 1, 1)))
+    ]
+    delay, loss = rng.choice((0.0, 0.001, 0.02, 0.1)), rng.choice((0.0, 0.01, 0.05))
+    there = {"distance": Distance(delay, loss), "keepalive": (1000, 1000), "noise": Noise()}
+    return there | {"cuts": tuple(cuts), "wait": 60.0}
+
+
+def _crowded(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    """Strangers; sometimes where few descriptors are left."""
+    kinds = (rng.choice((0, 20, 100)), rng.choice((0, 10)), rng.choice((0, 10)))
+    found = Strangers(rng.choice(parties), *kinds) if any(kinds) else None
+    least = 80 if len(parties) < 6 else 160
+    few = {found.party if found else rng.choice(parties): rng.choice((least, 2 * least))}
+    return {
+        "strangers": () if found is None else (found,),
+        "descriptors": few if found is None or rng.random() < 0.5 else {},
+    }
+
+
+def _insider(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    chance, most = rng.choice(((0.05, 5), (0.5, 10), (1.0, 300)))
+    return {"insiders": {rng.choice(parties): (chance, most)}, "wait": 60.0}
+
+
+def _lies(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    """Nothing else happens: all must find out, and name who it was."""
+    choices = given["choices"] | {"recovery": rng.choice(RECOVERIES[:3]), "relays": "checked"}
+    calm = {"kills": (), "cuts": (), "noise": Noise()}
+    return calm | {"liar": rng.choice(parties), "choices": choices, "wait": 60.0}
+
+
+def _clocks(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    jump = rng.uniform(-300, 300), rng.randint(1, 30), rng.choice((-400.0, 1.0, 4000.0))
+    return {"clocks": {rng.choice(parties): jump}}
+
+
+def _mixed(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    party = rng.choice(parties)
+    first = Kill(party, 0, "time", seconds=rng.uniform(0.5, 1.5), how="version")
+    return {"kills": (first, *(kill for kill in given["kills"] if kill.party != party))}
+
+
+def _loses(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    kills = given["kills"] or (_kill(rng, rng.choice(parties), 0),)
+    return {"loses_journal": True, "kills": kills, "wait": 5.0}
+
+
+def _large(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
+    """Messages of more than one chunk as they are, without making chunks smaller."""
+    choices = given["choices"] | {"bits": 4096, "recovery": rng.choice(("tree", "flood"))}
+    return {"questions": ("large",), "choices": choices, "chunk": None}
+
+
+_MORE = {
+    "nothing": (20, _nothing),
+    "stopped": (10, _stopped),
+    "power": (14, _on_disks("power")),
+    "full": (12, _on_disks("full")),
+    "rollback": (6, _on_disks("rollback")),
+    "distant": (8, _distant),
+    "crowded": (8, _crowded),
+    "insider": (8, _insider),
+    "lies": (6, _lies),
+    "clocks": (4, _clocks),
+    "mixed": (4, _mixed),
+    "loses": (3, _loses),
+    "large": (2, _large),
+}
+"""How often, in a hundred runs or so, and how it is drawn."""

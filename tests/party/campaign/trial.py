@@ -2,59 +2,38 @@
 
 # Rule 1: whoever was killed is started again with the same command; so is who gave up waiting, and
 #         who left, saying that somebody had not confirmed everything, when somebody then gives up.
-# Rule 2: the verdict reads exit statuses and saved answers. No clock enters it but the deadline,
-#         after which a run counts as hanging.
+# Rule 2: a run hangs in which nothing at all has happened for a long time; how long a run takes
+#         while something does, does not count.
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.party.campaign import files
+from tests.party.campaign import files, switch
+from tests.party.campaign.disks import Disk
+from tests.party.campaign.judge import LIVES, Judge, text_of
 from tests.party.campaign.nursing import Nurse
 from tests.party.campaign.proxy import Proxy
-from tests.party.campaign.scenario import Cut, Kill, Scenario
+from tests.party.campaign.scenario import PAUSED, SIGNALS, Cut, Kill, Scenario, Stop
+from tests.party.campaign.strangers import Crowd
+from tests.party.campaign.switch import Switch
+from tests.party.campaign.tally import Tally
+from tests.party.ports import free_port
 
-DEADLINE = 180.0
+__all__ = ["Tally", "Trial"]
+
+STILL = 120.0  # seconds in which nothing happens, besides what parties wait by themselves
 _LOOK = 0.004  # seconds between two looks at a file
-_LIVES = 12  # starts of one party in one run
-
-
-@dataclass
-class Tally:
-    """What happened, in one run or in all."""
-
-    runs: int = 0
-    kills: int = 0
-    cuts: int = 0
-    duplicated: int = 0
-    delayed: int = 0
-    reordered: int = 0
-    exact: int = 0
-    errors: int = 0
-    waited: int = 0
-    wrong: int = 0
-    hung: int = 0
-
-    def add(self, other: Tally) -> None:
-        for name, count in vars(other).items():
-            setattr(self, name, getattr(self, name) + count)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.runs} runs, {self.kills} kills, {self.cuts} connections cut, "
-            f"{self.duplicated} frames duplicated, {self.delayed} delayed, "
-            f"{self.reordered} reordered; {self.exact} exact answers, "
-            f"{self.errors} clear errors, {self.waited} waits given up and resumed, "
-            f"{self.wrong} wrong answers, {self.hung} runs that hung"
-        )
+_FULL = 15.0  # seconds that a disk stays full, unless the party ends before
+_PORT = 7443
+_OTHER_VERSION = 99
 
 
 @dataclass
@@ -66,55 +45,137 @@ class Trial:
     troubles: list[str] = field(default_factory=list)
 
     async def run(self) -> None:
-        scenario, self.tally.runs = self.scenario, 1
-        self._ended: set[str] = set()
+        scenario, tally = self.scenario, self.tally
+        tally.runs = 1
+        tally.questions.update(scenario.questions)
+        tally.parties[len(scenario.parties)] += 1
+        self._pids: dict[str, tuple[int, asyncio.Future[int]]] = {}
         self._changed = asyncio.Event()
-        self._proxies = {name: Proxy() for name in scenario.parties}
-        self._listen = {name: free_port() for name in scenario.parties}
-        for name, proxy in self._proxies.items():
-            await proxy.start(self._listen[name])
-        dialled = {name: f"127.0.0.1:{proxy.port}" for name, proxy in self._proxies.items()}
-        self._expected = files.write(scenario, self.folder, dialled)
-        cuts = [asyncio.ensure_future(self._cut(cut)) for cut in scenario.cuts]
+        with ExitStack() as stack:
+            self._disks = {name: self._disk(name, stack) for name in scenario.parties}
+            self._switch = await asyncio.to_thread(self._far_apart, stack)
+            self._proxies = {name: Proxy() for name in scenario.parties}
+            self._listen = {name: free_port() for name in scenario.parties}
+            for name, proxy in self._proxies.items():
+                await proxy.start(self._listen[name])
+            expected = files.write(scenario, self.folder, self._addresses())
+            parts = self._disks, expected, tally, self.troubles
+            self._judge = Judge(scenario, self.folder, *parts)
+            await self._play()
+            self._judge.judge_all()
+
+    def _disk(self, name: str, stack: ExitStack) -> Disk:
+        hows = {kill.how for kill in self.scenario.kills if kill.party == name}
+        own = bool(hows & {"power", "full"}) or name == self.scenario.on_disk
+        disk = Disk(self.folder / name, own=own)
+        stack.callback(disk.unmount)
+        return disk
+
+    def _far_apart(self, stack: ExitStack) -> Switch | None:
+        there = self.scenario.distance
+        if there is None or switch.missing():
+            return None
+        self.tally.faults["distant"] += 1
+        made = Switch(
+            self.scenario.parties, delay=there.delay, loss=there.loss, seed=self.scenario.seed
+        )
+        return stack.enter_context(made)
+
+    def _addresses(self) -> dict[str, str]:
+        if self._switch is not None:
+            there = self._switch.address
+            return {name: f"{there(name)}:{_PORT}" for name in self.scenario.parties}
+        return {name: f"127.0.0.1:{proxy.port}" for name, proxy in self._proxies.items()}
+
+    async def _play(self) -> None:
+        scenario = self.scenario
+        crowds = [Crowd(s, self._listen[s.party], scenario.seed) for s in scenario.strangers]
+        faults = [asyncio.ensure_future(self._cut(cut)) for cut in scenario.cuts]
+        faults += [asyncio.ensure_future(self._stop(stop)) for stop in scenario.stops]
         lives = [asyncio.ensure_future(self._live(name)) for name in scenario.parties]
-        _, late = await asyncio.wait(lives, timeout=DEADLINE)
-        if late:
-            self.tally.hung = 1
-            self.troubles.append(f"{len(late)} parties had not ended after {DEADLINE:g} seconds")
-        for task in (*cuts, *lives):
-            task.cancel()
-        for ended in await asyncio.gather(*lives, return_exceptions=True):
-            if isinstance(ended, Exception):
-                raise ended
-        for proxy in self._proxies.values():
-            await proxy.close()
+        together = asyncio.gather(*lives)
+        hangs = asyncio.ensure_future(self._stands_still())
+        try:
+            await asyncio.wait((together, hangs), return_when=asyncio.FIRST_COMPLETED)
+            if not together.done():
+                self.tally.hung = 1
+                late = sorted(set(scenario.parties) - set(self._judge.ended))
+                self.troubles.append(f"it hangs: {', '.join(late)} have not ended")
+        finally:
+            for task in (*faults, *lives, hangs):
+                task.cancel()
+            await asyncio.gather(*faults, *lives, hangs, return_exceptions=True)
+            for crowd in crowds:
+                await crowd.go()
+                self.tally.faults["stranger"] += crowd.came
+            for proxy in self._proxies.values():
+                await proxy.close()
+        for task in (*lives, *faults):
+            if not task.cancelled() and task.exception() is not None:
+                raise task.exception()  # type: ignore[misc]
         self._count_noise()
+
+    async def _stands_still(self) -> None:
+        """Until nothing has happened for long: no word, no message on a disk, no start, no end."""
+        known, since = None, 0.0
+        while since < STILL + self.scenario.wait:
+            await asyncio.sleep(1)
+            now = self._happened()
+            known, since = now, 0.0 if now != known else since + 1
+
+    def _happened(self) -> list[tuple[str, int]]:
+        found = [(path.name, path.stat().st_size) for path in self.folder.glob("*.err")]
+        for path in self.folder.glob("*/runs/*/*"):
+            try:
+                found.append((str(path), path.stat().st_mtime_ns))
+            except OSError:
+                continue  # it has just gone
+        return found
 
     # -- a party --------------------------------------------------------------------------------
 
     async def _live(self, name: str) -> None:
         """From its first start to its last end."""
-        for life in range(_LIVES):
+        for life in range(LIVES):
             kill = self._kill_of(name, life)
             status = await self._one_life(name, life, kill)
-            if status == -signal.SIGKILL:
-                self.tally.kills += 1
-                if self.scenario.loses_journal and kill is self.scenario.kills[0]:
-                    self._lose_journal(name)
-                await asyncio.sleep(0 if kill is None else kill.pause)
-            elif self._is_over(name, life, status) and not await self._is_asked_back(name, life):
+            if kill is not None and await self._was_struck(kill, status):
+                await asyncio.sleep(kill.pause)
+                continue
+            over = self._judge.is_over(name, life, status)
+            self._changed.set()
+            if over and not await self._is_asked_back(name, life):
                 return
-        self._wrong(name, f"was started {_LIVES} times")
+        self._judge.wrong(name, f"was started {LIVES} times")
+
+    async def _was_struck(self, kill: Kill, status: int) -> bool:
+        """Whether it was the fault that ended this life; make good what can be."""
+        name, how, disk = kill.party, kill.how, self._disks[kill.party]
+        said = text_of(self._screen(name, kill.life)[1])
+        disk.free()
+        if status == -signal.SIGKILL:
+            if how == "power":
+                await asyncio.to_thread(disk.restore)
+            if how == "rollback" and not disk.roll_back():
+                how = "KILL"
+            if self.scenario.loses_journal and kill is self.scenario.kills[0]:
+                disk.lose_runs()
+                self.tally.faults["lost"] += 1
+        elif how in SIGNALS or how == "version":
+            if status != 75 or "titan: stopped" not in said:
+                return False
+        elif how != "full" or status != 75 or "make room on the disk" not in said:
+            return False
+        self.tally.faults[how] += 1
+        return True
 
     async def _is_asked_back(self, name: str, life: int) -> bool:
         """Whether somebody gives up waiting whom this party left too early."""
-        self._ended.add(name)
-        self._changed.set()
-        if "has not confirmed everything" not in _text(self._screen(name, life)[1]):
+        if "has not confirmed everything" not in text_of(self._screen(name, life)[1]):
             return False
         gave_up = self.tally.waited
         while self.tally.waited == gave_up:
-            if len(self._ended) == len(self.scenario.parties):
+            if len(self._judge.ended) == len(self.scenario.parties):
                 return False
             self._changed.clear()
             await self._changed.wait()
@@ -122,42 +183,93 @@ class Trial:
 
     async def _one_life(self, name: str, life: int, kill: Kill | None) -> int:
         out, err = self._screen(name, life)
-        own = kill is not None and kill.when in ("commit", "write")
-        order = {
+        order: dict[str, Any] = {
             "argv": self._command(name),
             "stdout": str(out),
             "stderr": str(err),
             "noise": self._noise(name, life),
-            "kill": [kill.when, kill.count, kill.before] if kill is not None and own else [],
+            "kill": self._own(kill),
+            "inside": self._inside(name, life, kill),
         }
-        pid, ended = await self.nurse.start(order)
-        killer = None
-        if kill is not None and not own:
-            killer = asyncio.ensure_future(self._kill(kill, pid, out, err, ended))
+        if most := self.scenario.descriptors.get(name):
+            order["descriptors"] = most
+            self.tally.faults["descriptors"] += 1
+        if self._switch is not None:
+            order["namespace"] = self._switch.namespace(name)
+        pid, ended = self._pids[name] = await self.nurse.start(order)
+        striker = None
+        if kill is not None:
+            striker = asyncio.ensure_future(self._strike(kill, pid, out, err, ended))
         try:
             return await ended
         except asyncio.CancelledError:
             self.nurse.kill(pid, ended)
             raise
         finally:
-            if killer is not None:
-                killer.cancel()
+            if striker is not None:
+                striker.cancel()
+                for fell in await asyncio.gather(striker, return_exceptions=True):
+                    if isinstance(fell, Exception):
+                        raise fell
 
     def _command(self, name: str) -> list[str]:
-        at = self.folder
+        at, home = self.folder, self._disks[name].place
+        data = [
+            word
+            for question, path in files.given(self.scenario, at, name).items()
+            for word in ("--data", f"{question}={path}")
+        ]
+        listen = [] if self._switch else ["--listen", f"127.0.0.1:{self._listen[name]}"]
+        apart = ["--allow-differencing"] if {"average"} < {*self.scenario.questions} else []
         return [
-            "join", str(at / "study.toml"), "--as", name, "--yes",
-            "--data", str(at / f"{name}.csv"), "--key", str(at / f"{name}.key"),
-            "--listen", f"127.0.0.1:{self._listen[name]}",
-            "--wait", str(self.scenario.wait), "--save", str(at / f"{name}.json"),
+            "join", str(at / "study.toml"), "--as", name, "--yes", *data, *listen, *apart,
+            "--key", str(at / f"{name}.key"), "--wait", str(self.scenario.wait),
+            "--runs", str(home / "runs"), "--ledger", str(home / f"{name}.ledger"),
+            "--save", str(home / f"{name}.json"),
         ]  # fmt: skip
 
     def _noise(self, name: str, life: int) -> list[Any]:
-        noise, place = self.scenario.noise, self.scenario.parties.index(name)
+        noise = self.scenario.noise
         if not any(vars(noise).values()):
             return []
-        seed = self.scenario.seed * 1000 + 100 * place + life
-        return [seed, str(self.folder / "noise"), noise.duplicate, noise.delay, noise.swap]
+        seed, notes = self._seed(name, life), str(self._notes)
+        return [seed, notes, noise.duplicate, noise.delay, noise.swap]
+
+    def _seed(self, name: str, life: int) -> int:
+        return self.scenario.seed * 10_000 + 100 * self.scenario.parties.index(name) + life
+
+    @property
+    def _notes(self) -> Path:
+        return self.folder / "noise"
+
+    @staticmethod
+    def _own(kill: Kill | None) -> list[Any]:
+        """What the process does to itself."""
+        if kill is None or kill.when not in ("commit", "write"):
+            return []
+        number = signal.SIGSTOP if kill.how in PAUSED else signal.Signals[f"SIG{kill.how}"]
+        return [kill.when, kill.count, kill.before, number]
+
+    def _inside(self, name: str, life: int, kill: Kill | None) -> dict[str, Any]:
+        """What is different in its process."""
+        scenario, seed = self.scenario, self._seed(name, life)
+        wanted: dict[str, Any] = {"secrets": [str(self.folder / "secrets")]}
+        if kill is not None and kill.how == "full":
+            wanted |= self._disks[name].inside
+        if kill is not None and kill.how == "version":
+            wanted["version"] = [_OTHER_VERSION]
+        if scenario.chunk is not None:
+            wanted["chunk"] = [scenario.chunk]
+        if scenario.keepalive is not None:
+            wanted["keepalive"] = scenario.keepalive
+        if name in scenario.clocks:
+            wanted["clock"] = scenario.clocks[name]
+            self.tally.faults["clock"] += 1
+        if name in scenario.insiders:
+            wanted["rubbish"] = [seed, str(self._notes), *scenario.insiders[name]]
+        if name == scenario.liar:
+            wanted["lie"] = [scenario.seed, str(self._notes)]
+        return wanted
 
     def _screen(self, name: str, life: int) -> tuple[Path, Path]:
         return self.folder / f"{name}.{life}.out", self.folder / f"{name}.{life}.err"
@@ -168,67 +280,82 @@ class Trial:
 
     # -- what goes wrong ------------------------------------------------------------------------
 
-    async def _kill(
+    async def _strike(
         self, kill: Kill, pid: int, out: Path, err: Path, ended: asyncio.Future[int]
     ) -> None:
+        disk, own = self._disks[kill.party], kill.when in ("commit", "write")
+        if not own:
+            await self._moment(kill, out, err)
+            _send(f"SIG{'STOP' if kill.how in PAUSED else kill.how}", pid, ended)
+        elif kill.how not in PAUSED:
+            return  # the process does it itself
+        await _until(lambda: _stands_still(pid))
+        if kill.how == "power":
+            await asyncio.to_thread(disk.cut_power)
+            _send("SIGKILL", pid, ended)
+        elif kill.how == "full":
+            await asyncio.to_thread(disk.fill)
+            _send("SIGCONT", pid, ended)
+            await asyncio.sleep(_FULL)
+            disk.free()
+        elif kill.how == "rollback":
+            await asyncio.to_thread(disk.remember)
+            _send("SIGCONT", pid, ended)
+            await asyncio.sleep(kill.pause)
+            _send("SIGKILL", pid, ended)
+
+    @staticmethod
+    async def _moment(kill: Kill, out: Path, err: Path) -> None:
+        """When it is time; for a gentle signal, not before the process can take it."""
         if kill.when == "answer":
-            await _until(lambda: _text(out) != "")
+            await _until(lambda: text_of(out) != "")
         elif kill.when == "phase":
-            await _until(lambda: _reached(kill.phase, _text(err)))
+            await _until(lambda: _reached(kill.phase, text_of(err)))
+        elif kill.how != "KILL":
+            await _until(lambda: text_of(err) != "")
         await asyncio.sleep(kill.seconds)
-        self.nurse.kill(pid, ended)
+
+    async def _stop(self, stop: Stop) -> None:
+        await _until(lambda: _reached(stop.phase, text_of(self._screen(stop.party, 0)[1])))
+        pid, ended = self._pids[stop.party]
+        if ended.done():
+            return
+        _send("SIGSTOP", pid, ended)
+        self.tally.faults["stop"] += 1
+        await asyncio.sleep(stop.lasting)
+        _send("SIGCONT", pid, ended)
 
     async def _cut(self, cut: Cut) -> None:
-        """When that party comes into a phase, its connections are cut."""
+        """When that party comes into a phase, its connections are cut, or its packets vanish."""
         err = self._screen(cut.party, 0)[1]
-        await _until(lambda: _reached(cut.phase, _text(err)))
+        await _until(lambda: _reached(cut.phase, text_of(err)))
         await asyncio.sleep(cut.seconds)
-        self.tally.cuts += await self._proxies[cut.party].cut(cut.blackout)
-
-    def _lose_journal(self, name: str) -> None:
-        for path in self.folder.glob(f"runs/*-{name}/*"):
-            path.unlink()
+        if self._switch is None:
+            self.tally.faults["cut"] += await self._proxies[cut.party].cut(cut.blackout)
+            return
+        self.tally.faults["hole"] += 1
+        others = [name for name in self.scenario.parties if name != cut.party]
+        ways = {(other, cut.party) for other in others if cut.ways != "from"}
+        ways |= {(cut.party, other) for other in others if cut.ways != "to"}
+        self._switch.cut |= ways
+        await asyncio.sleep(cut.blackout)
+        self._switch.cut -= ways
 
     def _count_noise(self) -> None:
-        noted = _text(self.folder / "noise")
-        self.tally.duplicated += noted.count("d")
-        self.tally.delayed += noted.count("l")
-        self.tally.reordered += noted.count("s")
+        self.tally.faults.update(text_of(self._notes))
 
-    # -- the verdict ----------------------------------------------------------------------------
 
-    def _is_over(self, name: str, life: int, status: int) -> bool:
-        """Whether a party that ended by itself has reached its end; judge how."""
-        said = _text(self._screen(name, life)[1])
-        saved = self.folder / f"{name}.json"
-        if status == 0:
-            self._compare(name, json.loads(saved.read_text()))
-            return True
-        if status not in (1, 75) or "titan: error: " not in said or "Traceback" in said:
-            self._wrong(name, f"ended with status {status}: {said[-2000:]}")
-            return True
-        if saved.exists():
-            self._wrong(name, "has an answer and an error")
-            return True
-        if status == 75 and not self.scenario.loses_journal:
-            self.tally.waited += 1
-            self._changed.set()
-            return False  # the same command goes on from there
-        self.tally.errors += 1
-        if not self.scenario.loses_journal:
-            self.troubles.append(f"{name}: an error: {said[-600:]}")
-        return True
+def _send(name: str, pid: int, ended: asyncio.Future[int]) -> None:
+    number = signal.SIGTERM if name == "SIGversion" else signal.Signals[name]
+    if not ended.done():
+        with suppress(ProcessLookupError):  # it was quicker
+            os.kill(pid, number)
 
-    def _compare(self, name: str, found: dict[str, Any]) -> None:
-        different = [key for key, value in self._expected.items() if found.get(key) != value]
-        if different:
-            self._wrong(name, f"has another answer in {', '.join(different)}")
-        elif name not in self._ended:
-            self.tally.exact += 1
 
-    def _wrong(self, name: str, why: str) -> None:
-        self.tally.wrong += 1
-        self.troubles.append(f"{name}: {why}")
+def _stands_still(pid: int) -> bool:
+    """Stopped, or gone."""
+    state = text_of(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return not state or state[0] in "TtZX"
 
 
 def _reached(phase: str, said: str) -> bool:
@@ -238,31 +365,3 @@ def _reached(phase: str, said: str) -> bool:
 async def _until(condition: Callable[[], bool]) -> None:
     while not condition():
         await asyncio.sleep(_LOOK)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except FileNotFoundError:
-        return ""
-
-
-def free_port() -> int:
-    """One below those that the system hands out by itself."""
-    while True:
-        port = next(_PORTS)
-        with socket.socket() as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                trial.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-
-
-def _ports() -> Iterator[int]:
-    while True:
-        yield from range(10_000 + os.getpid() % 50 * 200, 20_000)  # a rehearsal takes higher ones
-
-
-_PORTS = _ports()

@@ -9,18 +9,19 @@ along which edge, and what that shows. The state knows one party's part of the v
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from titan.errors import InputError, MessageError
 from titan.network import Network
-from titan.protocol.messages import Kind, Payload
+from titan.protocol.messages import Envelope, Kind, Payload
 from titan.ring import Residues, Ring
 
 Counts = npt.NDArray[np.int64]
@@ -29,6 +30,7 @@ Outgoing = tuple[int, Kind, Payload]  # receiver, kind, payload
 Progress = Callable[[int, int], None]  # called with (done so far, to be done in all)
 NOBODY = -1  # in place of an origin, where there is none
 NO_ORIGINS = np.empty(0, np.int64)
+SEAL_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,18 @@ class Shown:
     entries: range
     residues: Residues = field(repr=False)
     origins: Counts = field(repr=False)
+    told: Mapping[int, bytes] = field(default_factory=dict, repr=False)
+    """Origin → what it tells all, where that is not numbers."""
 
 
 class Recovery(Protocol):
     """One party's state. Rounds count from 1; `absorb` is called once all awaited is there."""
 
-    finished: bool  # nothing more to send and nothing to wait for
     needs_no_more: bool  # whatever still arrives may be thrown away
+
+    @property
+    def finished(self) -> bool:
+        """Nothing more to send and nothing to wait for."""
 
     @property
     def numbers_held(self) -> int: ...
@@ -97,6 +104,55 @@ class Recovery(Protocol):
 
     def total(self) -> Residues:
         """The sum of all masked vectors, or RecoveryError."""
+
+
+class Seals(Protocol):
+    """One party's signatures under what it says in one sum, and whether others' are theirs."""
+
+    def sign(self, kind: Kind, content: bytes) -> bytes:
+        """SEAL_BYTES; the same again after a restart."""
+
+    def signed(self, kind: Kind, origin: int, content: bytes, seal: bytes) -> bool: ...
+
+
+class NoSeals:
+    """Where all parties are one process, nobody signs: zeros stand for signatures."""
+
+    def sign(self, kind: Kind, content: bytes) -> bytes:
+        return bytes(SEAL_BYTES)
+
+    def signed(self, kind: Kind, origin: int, content: bytes, seal: bytes) -> bool:
+        return not any(seal)
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a party brings to a recovery besides its masked vector."""
+
+    nonce: Callable[[], bytes]
+    """Draws 32 fresh random bytes."""
+    context: bytes
+    """Stands for the run, the sum and its plan, and for all sums before it."""
+    seals: Seals
+
+
+class Culprit(NamedTuple):
+    """Who did not do as planned, and what."""
+
+    party: int
+    deed: str
+
+
+class Stream(NamedTuple):
+    """What a relay sent on, and the streams that it was made of, in the order of `inputs`: digests
+    of each, signed by whoever sent it."""
+
+    digest: bytes
+    inputs: tuple[bytes, ...]
+
+
+Streams = Mapping[tuple[int, int, Kind], Stream]
+"""Sender, receiver, kind → what was sent."""
 
 
 @dataclass(frozen=True)
@@ -118,15 +174,34 @@ class Scheme(ABC):
     """Whether vectors travel as their origins made them, in MASKED envelopes read as a list of
     (origin, vector); a real network then sends each one's signature along."""
 
+    checked: ClassVar[bool] = False
+    """Whether its result was compared and checked among all parties when it is there."""
+    sealed: ClassVar[frozenset[Kind]] = frozenset()
+    """Kinds in which a party sends on what it made of others' vectors: where the sum is checked,
+    it signs the whole behind the last piece."""
+
     @classmethod
-    @abstractmethod
     def of(cls, choices: Choices) -> Scheme:
         """The scheme as chosen, or PlanError."""
+        return cls(choices.network, choices.ring, choices.entries)
 
     @property
     @abstractmethod
     def rounds(self) -> int:
         """Recovery rounds at most, known before the first message."""
+
+    @property
+    def most_rounds(self) -> int:
+        """With those in which nothing is sent unless something is wrong."""
+        return self.rounds
+
+    def step(self, round_: int) -> str:
+        """What happens in a round, in words."""
+        return f"recovery, round {round_} of {self.rounds}"
+
+    def binds(self, kind: Kind, round_: int) -> bool:
+        """Whether a party that said this must never say it differently."""
+        return False
 
     @property
     @abstractmethod
@@ -136,9 +211,26 @@ class Scheme(ABC):
     @abstractmethod
     def traffic(self) -> Traffic: ...
 
+    @property
+    def largest_payload(self) -> int:
+        """No payload has more bytes."""
+        return int(self.traffic().payload_bytes.max())
+
+    @property
+    def filling_bytes(self) -> int:
+        """Those that pass, piece by piece, before the longest way's last link has something."""
+        return 0
+
+    def longest_way(self, latency: Counts) -> int:
+        """How long all of it is under way, from every edge's latency: rounds wait for all."""
+        return self.rounds * int(latency.max())
+
     def senders(self, party: int, round_: int) -> frozenset[Key]:
         """Who may send what to this party in this round."""
         return self._neighbours[party]
+
+    def check_addressed(self, envelope: Envelope) -> None:  # noqa: B027 - most have nothing to add
+        """MessageError where a payload that can be read is not one for this receiver."""
 
     @cached_property
     def _neighbours(self) -> list[frozenset[Key]]:
@@ -150,21 +242,56 @@ class Scheme(ABC):
         """What a payload says; MessageError if `sender` would not send it in this round."""
 
     @abstractmethod
-    def numbers_in(self, payload: Payload) -> int:
-        """How many numbers, in the paper's units, a proper payload holds."""
+    def count(self, envelope: Envelope) -> int:
+        """How many numbers, in the paper's units, a proper envelope holds."""
 
     @abstractmethod
-    def begin(self, party: int, masked: Residues) -> Recovery: ...
+    def begin(self, party: int, masked: Residues, means: Means) -> Recovery:
+        """One party's part; most recoveries need nothing but its masked vector."""
 
     def total_of(self, masked: Residues, progress: Progress | None = None) -> Residues:
         """What all parties end with, from all masked vectors (limbs, d, m)."""
         return self.ring.sum_axis(masked, axis=-1)
+
+    # -- what a check needs -------------------------------------------------------------------
+
+    @property
+    def pieces(self) -> Sequence[slice]:
+        """In which pieces a vector travels."""
+        return [slice(0, self.entries)]
+
+    def digest(self, vector: Residues) -> bytes:
+        """Of a whole vector, piece by piece as it travels."""
+        found = hashlib.sha256()
+        for piece in self.pieces:
+            found.update(self.ring.to_bytes(vector[:, piece]))
+        return found.digest()
+
+    def ends(self, kind: Kind, sender: int, round_: int) -> bool:
+        """Whether what is sent is the last piece; then its sender's signature is behind it."""
+        return True
+
+    def streams(self, party: int) -> Sequence[tuple[int, Kind]]:
+        """From whom a party gets signed vectors, of which kind, in a fixed order."""
+        return ()
+
+    def inputs(self, kind: Kind, party: int) -> Sequence[tuple[int, Kind]]:
+        """Of which of its `streams` a party makes what it sends on in this kind."""
+        return ()
+
+    def culprits(self, vectors: Sequence[Residues], streams: Streams) -> list[Culprit]:
+        """Given everybody's vector and what was signed: whose output does not follow from it."""
+        return []
 
     # -- what is seen -------------------------------------------------------------------------
 
     @abstractmethod
     def numbers_of(self, content: Any) -> tuple[Residues, Counts]:
         """What `read` gave as `Shown.residues` and their origins, or NO_ORIGINS."""
+
+    def told_in(self, content: Any) -> Mapping[int, bytes]:
+        """What `read` gave as `Shown.told`."""
+        return {}
 
     def entries_of(self, kind: Kind, sender: int, round_: int) -> range:
         """Which entries of the vector an envelope is about."""

@@ -18,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.errors import MessageError, PlanError, RecoveryError
-from titan.protocol.messages import Kind, Payload
+from titan.protocol.messages import Envelope, Kind, Payload
 from titan.protocol.recovery.interface import (
     NOBODY,
     Choices,
     Counts,
     Key,
+    Means,
     Outgoing,
     Progress,
     Scheme,
@@ -80,7 +81,7 @@ class TopK(Scheme):
     def payload_bytes(self) -> int:
         return self.k * self.entries * (self.ring.width + 2)
 
-    def begin(self, party: int, masked: Residues) -> TopKState:
+    def begin(self, party: int, masked: Residues, means: Means) -> TopKState:
         return TopKState(self, party, masked)
 
     def read(self, kind: Kind, sender: int, round_: int, payload: Payload) -> tuple[Residues, Ids]:
@@ -98,7 +99,7 @@ class TopK(Scheme):
             raise MessageError("a LIST payload with unknown ids, or values in empty slots")
         return values, ids
 
-    def numbers_in(self, payload: Payload) -> int:
+    def count(self, envelope: Envelope) -> int:
         return 2 * self.k * self.entries
 
     def total_of(self, masked: Residues, progress: Progress | None = None) -> Residues:

@@ -13,34 +13,40 @@ Relays add, so they are trusted to add correctly; whether the 1s add up to m is 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 import numpy as np
+import numpy.typing as npt
 
 from titan.errors import MessageError, RecoveryError
 from titan.network.links import Distances, Indices
-from titan.protocol.messages import Kind, Payload
+from titan.protocol.messages import Envelope, Kind, Payload
 from titan.protocol.recovery.interface import (
     NO_ORIGINS,
     Choices,
     Counts,
+    Culprit,
     Key,
+    Means,
     Outgoing,
     Progress,
     Scheme,
     Shown,
+    Streams,
     Traffic,
     refuse_kind,
 )
+from titan.protocol.recovery.tree_culprits import culprits
 from titan.ring import Residues
 
 _ROOTS_TRIED = 64
 # A round costs about as much time as sending this many bytes; the number of chunks follows.
 BYTES_PER_ROUND = 100_000
 _WORTH_CUTTING = 0.8  # of the time it takes uncut
+_AS_QUICK = 1.05  # of the shortest time: fewer chunks are then better
 MOST_CHUNK_BYTES = 1 << 20
 
 
@@ -96,6 +102,7 @@ class Tree(Scheme):
 
     round_bytes: int = BYTES_PER_ROUND
     name = "tree"
+    sealed = frozenset({Kind.PARTIAL, Kind.TOTAL})
 
     @classmethod
     def of(cls, choices: Choices) -> Tree:
@@ -125,9 +132,9 @@ class Tree(Scheme):
 
     @cached_property
     def chunks(self) -> int:
-        """As many as make (H + E + chunks - 1) rounds of one chunk each quickest.
+        """As few as make (H + E + chunks - 1) rounds of one chunk each about as quick as can be.
 
-        One, where that saves little: every further chunk is a message more for everybody.
+        One, where more save little: every further chunk is a message more for everybody.
         """
         size = self.ring.width * self.entries
         ways = self.fold_rounds + int(self.down.depth.max()) - 1
@@ -136,8 +143,11 @@ class Tree(Scheme):
             return (ways + chunks) * (self.round_bytes + size / chunks)
 
         best = max(1, round(math.sqrt(ways * size / self.round_bytes)))
+        quick = _AS_QUICK * bytes_in_the_same_time(best)
         if bytes_in_the_same_time(best) > _WORTH_CUTTING * bytes_in_the_same_time(1):
             best = 1
+        while best > 1 and bytes_in_the_same_time(best - 1) <= quick:
+            best -= 1
         return min(max(best, -(-size // MOST_CHUNK_BYTES)), self.entries)
 
     @cached_property
@@ -148,7 +158,30 @@ class Tree(Scheme):
     def numbers_held(self) -> int:
         return self.entries
 
-    def begin(self, party: int, masked: Residues) -> TreeState:
+    @property
+    def filling_bytes(self) -> int:
+        """A piece for every further link, up and down."""
+        further = self.fold_rounds + int(self.down.depth.max()) - 1
+        return further * self.ring.width * self.entries // self.chunks
+
+    def longest_way(self, latency: Counts) -> int:
+        """Up and down: pieces do not wait for each other's latency."""
+        senders, receivers = self.network.senders, self.network.receivers
+        rises, falls = self._used
+        there, back = np.zeros((2, len(self.network)), np.int64)
+        there[senders[rises]], back[receivers[falls]] = latency[rises], latency[falls]
+        for tree, way in ((self.up, there), (self.down, back)):
+            for level in tree.levels:
+                way[level.parties] += way[tree.parent[level.parties]]
+        return int(there.max() + back.max())
+
+    @property
+    def _used(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Which edges are the in-tree's, and which the out-tree's."""
+        senders, receivers = self.network.senders, self.network.receivers
+        return self.up.parent[senders] == receivers, self.down.parent[receivers] == senders
+
+    def begin(self, party: int, masked: Residues, means: Means) -> TreeState:
         return TreeState(self, party, masked)
 
     def part(self, kind: Kind, sender: int, round_: int) -> slice | None:
@@ -157,9 +190,31 @@ class Tree(Scheme):
             c = round_ - 1 - int(self.up.height[sender])
         else:
             c = round_ - 1 - self.fold_rounds - int(self.down.depth[sender])
-        if not 0 <= c < self.chunks:
-            return None
-        return slice(c * self.entries // self.chunks, (c + 1) * self.entries // self.chunks)
+        return self.pieces[c] if 0 <= c < self.chunks else None
+
+    @cached_property
+    def pieces(self) -> list[slice]:
+        ends = [c * self.entries // self.chunks for c in range(self.chunks + 1)]
+        return list(starmap(slice, pairwise(ends)))
+
+    def ends(self, kind: Kind, sender: int, round_: int) -> bool:
+        return self.part(kind, sender, round_) == self.pieces[-1]
+
+    def streams(self, party: int) -> list[tuple[int, Kind]]:
+        """The partial sums of the children in the in-tree, the total from the out-tree's parent."""
+        found = [(child, Kind.PARTIAL) for child in self.up.children[party]]
+        if party != self.root:
+            found.append((int(self.down.parent[party]), Kind.TOTAL))
+        return found
+
+    def inputs(self, kind: Kind, party: int) -> list[tuple[int, Kind]]:
+        """Partial sums go into a partial sum, and at the root into the total; elsewhere that is the
+        one that came from above."""
+        above = kind is Kind.TOTAL and party != self.root
+        return [key for key in self.streams(party) if (key[1] is Kind.TOTAL) == above]
+
+    def culprits(self, vectors: Sequence[Residues], streams: Streams) -> list[Culprit]:
+        return culprits(self, vectors, streams)
 
     def senders(self, party: int, round_: int) -> frozenset[Key]:
         """The children in the in-tree and the parent in the out-tree, when it is their turn."""
@@ -176,8 +231,8 @@ class Tree(Scheme):
             raise MessageError(f"a {kind.name} payload in round {round_}, when none is due")
         return self.ring.from_bytes(payload, part.stop - part.start)
 
-    def numbers_in(self, payload: Payload) -> int:
-        return len(payload) // self.ring.width
+    def count(self, envelope: Envelope) -> int:
+        return len(envelope.payload) // self.ring.width
 
     def total_of(self, masked: Residues, progress: Progress | None = None) -> Residues:
         """Fold partial sums up to the root, then pass the total down to everyone; in place."""
@@ -221,8 +276,7 @@ class Tree(Scheme):
 
     def traffic(self) -> Traffic:
         """One vector in `chunks` pieces along every edge of either tree."""
-        senders, receivers = self.network.senders, self.network.receivers
-        rises, falls = self.up.parent[senders] == receivers, self.down.parent[receivers] == senders
+        rises, falls = self._used
         used = rises.astype(np.int64) + falls
         size = self.ring.width * self.entries
         return Traffic(self.rounds, used * self.chunks, used * size, used * self.entries)

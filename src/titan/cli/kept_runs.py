@@ -1,0 +1,127 @@
+"""titan runs: which runs are kept here, and the end of those that are given up."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from titan.cli import options
+from titan.cli.output import give, show_rows
+from titan.errors import BusyError, InputError
+from titan.listing import aligned
+from titan.release.policy import counted
+
+if TYPE_CHECKING:
+    from titan.study.kept_runs import KeptRun
+
+app = typer.Typer(
+    help="List the runs that are kept here, and erase secrets of runs that are given up.",
+    no_args_is_help=True,
+)
+Place = Annotated[Path, Argument(metavar="RUNS", help="A folder of runs, or one run's.")]
+
+
+@app.command("list")
+def list_(place: Place = Path("runs"), json: options.Json = False) -> None:
+    """List runs: study, run and party, how far each is, its age, and whether secrets remain.
+
+    finished: there is an answer. no answer: it ended without one. resumable: the same titan join
+    goes on. given up: it never will. running: another process is at it.
+
+    \b
+    Example:
+      titan runs list
+      titan runs list /srv/titan/runs --json
+    """
+    from titan.study.kept_runs import kept_runs
+
+    found = kept_runs(place)
+    answer = {"runs": [run.as_dict() for run in found]}
+    give(answer, lambda: show_rows(_table(found)) if found else print("no runs"), json=json)
+
+
+@app.command()
+def clean(
+    place: Place = Path("runs"),
+    older_than: Annotated[
+        float, Option(help="Only runs that have not changed for so many days.", min=0)
+    ] = 0.0,
+    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Give up runs that still have secrets: erase these, and never go on.
+
+    What a run sent, learned and signed stays, and so does the ledger. The other parties can then
+    not go on with the run either: agree with them first, and on the number of the next. A run that
+    is running is left alone and told, and then the status is 75.
+
+    \b
+    Example:
+      titan runs clean runs/3f2a9c0d1e4b-run1-north
+      titan runs clean --older-than 30 --yes
+    """
+    from titan.study.kept_runs import give_up, kept_runs
+
+    now = datetime.now(UTC)
+    before = now - timedelta(days=older_than)
+    old = [run for run in kept_runs(place) if run.changed <= before]
+    found = [run for run in old if run.may_be_given_up]
+    if found and not yes:
+        _ask(found)
+    left = [run for run in old if run.secrets and run.state == "running"]
+    for run in left:
+        _tell_left(run)
+    for run in found:
+        if not give_up(run, now, _tell):
+            _tell_left(run)
+            left.append(run)
+    gone = [str(run.folder) for run in found if not _has_secrets(run)]
+    answer = {"cleaned": gone, "running": [str(run.folder) for run in left]}
+    give(answer, lambda: print(f"secrets of {counted(len(gone), 'run')} erased"), json=json)
+    if left:
+        raise typer.Exit(BusyError.exit_status)
+    if len(gone) < len(found):
+        raise typer.Exit(1)
+
+
+def _tell(text: str) -> None:
+    print(f"titan: {text}", file=sys.stderr)
+
+
+def _tell_left(run: KeptRun) -> None:
+    _tell(f"{run.folder}: another process is at this run, so it is left alone; stop it first")
+
+
+def _ask(found: list[KeptRun]) -> None:
+    if not sys.stdin.isatty():
+        raise InputError("there is no terminal to ask on", hint="--yes erases without asking")
+    for line in aligned(_table(found)):
+        print(f"  {line}", file=sys.stderr)
+    if not typer.confirm("Give these runs up, and erase their secrets?", err=True):
+        raise typer.Exit(1)
+
+
+def _has_secrets(run: KeptRun) -> bool:
+    from titan.study.kept_runs import kept_runs
+
+    return any(each.secrets for each in kept_runs(run.folder))
+
+
+def _table(found: list[KeptRun]) -> list[tuple[str, ...]]:
+    table: list[tuple[str, ...]] = [("run", "study", "party", "state", "age", "secrets", "folder")]
+    now = datetime.now(UTC)
+    for run in found:
+        study, number = (run.study or "-")[:12], str(run.run or "-")
+        age, secrets = _age(now - run.changed), "yes" if run.secrets else "no"
+        table.append((number, study, run.party or "-", run.state, age, secrets, str(run.folder)))
+    return table
+
+
+def _age(passed: timedelta) -> str:
+    hours = passed / timedelta(hours=1)
+    return f"{hours / 24:.0f} days" if hours >= 48 else f"{max(hours, 0):.0f} h"

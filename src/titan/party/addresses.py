@@ -1,0 +1,124 @@
+"""Where a party listens: at the addresses of this machine that its name stands for, not at all.
+
+The study says where others dial; by default that is also where this party listens. Where it is
+another machine's address (a router that forwards a port), only `--listen` can say what is meant.
+"""
+
+# Rule: whatever cannot be listened at is an error that says why, before anybody is dialled.
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from ipaddress import ip_address
+
+from titan.errors import BusyError, PeerError, WaitError
+from titan.party.descriptors import NONE_LEFT
+from titan.study.identity import on_loopback
+
+_NAMES = "--listen ADDRESS:{port} names one, and --listen 0.0.0.0:{port} stands for all of them"
+TRIES, TRY_AGAIN = 10, 0.2  # times, and seconds in between: a run that ends lets go of its port
+
+
+async def check_port(address: str) -> None:
+    """That this party could listen there, now or in a moment; PeerError says why not."""
+    for place in to_listen_at(address):
+        for _ in range(TRIES - 1):
+            if _trouble_at(place) is None:
+                break
+            await asyncio.sleep(TRY_AGAIN)
+        if (error := _trouble_at(place)) is not None:
+            raise _because(place, error)
+
+
+def _trouble_at(place: str) -> OSError | None:
+    """Why nobody can listen there; None if somebody can."""
+    host, _, port = place.rpartition(":")
+    try:
+        _bind(host.strip("[]"), int(port))
+    except OSError as error:
+        return error
+    return None
+
+
+def to_listen_at(address: str) -> list[str]:
+    """The addresses of this machine, as numbers with a port, that `address` stands for."""
+    host, _, port = address.rpartition(":")
+    numbers = _numbers(host, port)
+    local = [number for number in numbers if _is_local(number)]
+    found = f"{host}:{port}" if numbers == [host.strip("[]")] else f"{host} ({', '.join(numbers)})"
+    if not local:
+        raise PeerError(
+            f"cannot listen at {found}: that is not an address of this machine",
+            hint="behind a router or a port forwarding, listen at an address of this machine: "
+            + _NAMES.format(port=port),
+        )
+    if not on_loopback(address) and host not in numbers and all(map(_only_here, local)):
+        raise PeerError(
+            f"cannot listen at {found}: this machine alone knows itself by that address, and "
+            "others could not dial it",
+            hint=f"look for {host} in /etc/hosts; {_NAMES.format(port=port)}",
+        )
+    return [f"[{number}]:{port}" if ":" in number else f"{number}:{port}" for number in local]
+
+
+def _numbers(host: str, port: str) -> list[str]:
+    """What a name stands for on this machine; a number stands for itself."""
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise WaitError(  # at boot, say, when nothing can be looked up yet
+            f"cannot listen at {host}: the name cannot be looked up ({error.strerror})",
+            hint=f"check name resolution on this machine (getent hosts {host}); "
+            + _NAMES.format(port=port),
+        ) from None
+    return list(dict.fromkeys(str(place[4][0]) for place in found))
+
+
+def _only_here(number: str) -> bool:
+    return ip_address(number.partition("%")[0]).is_loopback
+
+
+def _is_local(number: str) -> bool:
+    try:
+        _bind(number, 0)
+    except OSError as error:
+        return error.errno != errno.EADDRNOTAVAIL
+    return True
+
+
+def _bind(number: str, port: int) -> None:
+    """Take it for a moment, as gRPC would."""
+    family = socket.AF_INET6 if ":" in number else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((number, port))
+        probe.listen(1)
+
+
+_TAKEN = "another program listens there"
+_REASONS = {
+    errno.EADDRINUSE: (_TAKEN, "is this party running already?"),
+    errno.EACCES: ("this user may not use that port", "take one above 1023"),
+    errno.EMFILE: (NONE_LEFT, ""),
+    errno.ENFILE: ("this machine has no file descriptor left", ""),
+}
+
+
+def cannot_listen(address: str) -> PeerError:
+    """Why gRPC, which does not tell, could not."""
+    return _because(address, _trouble_at(address))
+
+
+def _because(address: str, error: OSError | None) -> PeerError:
+    why, what = "gRPC does not say why", ""
+    if error is not None:
+        why, what = _REASONS.get(error.errno or 0, ((error.strerror or "").lower(), ""))
+    hint = f"{what} --listen names another place".strip()
+    found = PeerError(f"cannot listen at {address}: {why}", hint=hint)
+    if why == _TAKEN:  # by a run that is ending, perhaps
+        found.exit_status = BusyError.exit_status
+    return found

@@ -1,0 +1,267 @@
+"""A party whose journal was put back to an earlier state: found out, told, and outlived by others.
+
+A backup was restored, or a snapshot, or a disk forgot what it had promised. The numbers on a link
+show it. A receiver says what it expects next, a sender what the receiver has confirmed; nobody
+confirms what its disk does not have. So who expects what it once confirmed has lost it, and cannot
+go on: nobody has those messages any more.
+
+What becomes of the run? Without a party's digest of the sums nobody has an answer. Who has not told
+it stops when it hears of this, and with it all others. Who has told it must not stop alone, since
+others may have the answer by now; what it is missing are signed words (digests, the answer of the
+one who solves) that others have. As every way leads through a neighbour of the lost party or not
+through that party at all, it is enough that this one passes on, between its neighbours, what they
+have heard; or that one of them has stopped. If none of those it sends to has its own digest, it has
+told it to nobody, and says itself that the run has stopped.
+"""
+
+# Rule 1: who has told its digest stops only when somebody says that it has stopped.
+# Rule 2: what is passed on counts under the signature of who said it. It is written down, like a
+#         message, where it is taken.
+# Rule 3: that a journal is lost is believed of who says it of itself, or shows it by its numbers.
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from titan.errors import MessageError, PeerError
+from titan.party import wire
+from titan.party.durable_session import DurableSession, FinishedRun
+from titan.party.messages import AGREED, ANSWER, Told
+from titan.party.run import run_identity
+from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
+from titan.party.wire import MOST_WORD, Hello, Refusal, Role, What, Word
+from titan.study import Identity, Study
+from titan.study.journal import cannot_go_on, journal_put_back, lost_journal
+
+_KINDS = {AGREED: What.AGREED, ANSWER: What.ANSWER}
+_NAMES = {what: kind for kind, what in _KINDS.items()}
+
+
+@dataclass
+class LostJournals:
+    """What one party knows of journals that are lost or were put back, its own or a neighbour's."""
+
+    study: Study
+    identity: Identity
+    durable: DurableSession
+    links: LinkStatuses
+    events: RunEvents
+    wake: Callable[[], None]
+    """Something was released."""
+    _words: dict[tuple[str, What, int], Word] = field(default_factory=dict)
+    """At the party that cannot go on: by neighbour, kind and origin."""
+    _reported: set[str] = field(default_factory=set)
+    refusals: dict[str, Refusal] = field(default_factory=dict)
+    """What neighbours are told that began this run before."""
+    ahead: set[str] = field(default_factory=set)
+    """Who expects more than this party knows to have sent; after a power cut it soon will."""
+
+    @property
+    def here(self) -> PeerError | None:
+        """Why this party cannot go on."""
+        return self.durable.put_back
+
+    def concerns(self, link: LinkStatus, hello: Hello) -> bool:
+        """Whether one end of this link cannot go on, so that nothing but words goes along it."""
+        peer, durable = link.peer, self.durable
+        if self.here is None and link.role is Role.SENDER:
+            if hello.expects < durable.outgoing[peer].first:
+                self.note(peer)
+            self.ahead.add(peer)
+            if hello.expects <= durable.outgoing[peer].next:
+                self.ahead.remove(peer)
+        elif self.here is None and hello.expects > durable.incoming[peer].expected:
+            self.give_up(self._how(peer, hello.expects))
+        return self.here is not None or peer in durable.lost
+
+    def _how(self, peer: str, confirmed: int) -> str:
+        """In words, that this party once had more from `peer` than now."""
+        run, incoming = self.durable.session.run, self.durable.incoming
+        if not any(link.expected for link in incoming.values()):
+            return lost_journal(run.name, run.number).message
+        how = journal_put_back(run.name, run.number).message
+        own = incoming[peer].expected
+        return f"{how} ({peer} had its word for {confirmed} messages, and it has {own})"
+
+    def give_up(self, how: str) -> None:
+        """This party itself cannot go on."""
+        if self.here is None:
+            self.durable.give_up(how)
+            self.events.tell_once(self.durable.session.run.name, how)
+            self._begin_words(list(self.links.values()))
+
+    def note(self, peer: str, error: PeerError | None = None) -> None:
+        """A neighbour cannot go on with this run."""
+        if peer in self.durable.lost:
+            return
+        self.durable.lost.add(peer)
+        run, session = self.durable.session.run, self.durable.session
+        error = error or journal_put_back(peer, run.number)
+        self.events.tell_once(peer, error.message)
+        if not session.announced and session.stopped is None:
+            self._stop(peer, error)
+        self._begin_words([link for link in self.links.values() if link.peer == peer])
+
+    def _begin_words(self, links: Iterable[LinkStatus]) -> None:
+        """What goes along them is over; new streams are for words."""
+        for link in links:
+            if link.conversation is not asyncio.current_task():  # that one knows
+                link.break_off("one end cannot go on")
+        self._changed()
+
+    def hear_of(self, peer: str) -> None:
+        """`peer` says that it cannot go on."""
+        self.note(peer, cannot_go_on(peer, self.durable.session.run.number))
+
+    def refuse(self, peer: str, refusal: Refusal) -> None:
+        """`peer` began this run before, with another nonce; it is told so, with a proof."""
+        self.refusals[peer] = refusal
+        self.note(peer, lost_journal(peer, self.durable.session.run.number))
+
+    def hear_stop(self, peer: str, word: Word) -> None:
+        """That somebody has stopped, from a neighbour that leaves before any last message is due.
+
+        Who has told its digest waits for the last message, as ever.
+        """
+        session = self.durable.session
+        if word.what is What.STOPPED and not session.announced and session.stopped is None:
+            self._hear(peer, word)
+
+    def _stop(self, peer: str, error: PeerError) -> None:
+        run, session = self.durable.session.run, self.durable.session
+        self.durable.stop(peer, error)
+        if len(session.nonces) < len(run.network):  # no last message is due yet
+            self.events.last_words = wire.encode(self._own_stop())
+
+    def _changed(self) -> None:
+        self.wake()
+        for link in self.links.values():
+            link.wake.set()
+        self.events.progressed()
+
+    # -- words --------------------------------------------------------------------------------
+
+    def words(self, peer: str) -> list[Word]:
+        """What `peer`, or whoever it passes it on to, may be missing."""
+        if self.here is not None:
+            return [word for (giver, _, _), word in self._words.items() if giver != peer]
+        session = self.durable.session
+        if session.stopped is not None and not session.complete:
+            return [self._own_stop()]
+        told = [Word(_KINDS[k], t.origin, t.signature, t.content) for k, t in session.told]
+        if isinstance(session, FinishedRun) and (own := self._own_digest()):
+            told.append(own)
+        return [word for word in told if len(word.content) <= MOST_WORD]
+
+    def reported(self, peer: str) -> None:
+        """`peer` has said all that it has. Has nobody this party's own digest?"""
+        run = self.durable.session.run
+        self._reported.add(peer)
+        if self.here is None or not self._reported.issuperset(run.receivers):
+            return
+        if not any((what, party) == (What.AGREED, run.party) for _, what, party in self._words):
+            self._words[run.name, What.STOPPED, run.party] = self._own_stop()
+            self._changed()
+
+    def _own_stop(self) -> Word:
+        head = b"titan STOPPED\n" + self.durable.session.run.context
+        return self._signed(What.STOPPED, head, b"\0")
+
+    def _own_digest(self) -> Word | None:
+        """Once more, of a run that is over: signatures come out the same."""
+        state, run = self.durable.journal.state, self.durable.session.run
+        if state is None or state.agreed is None:
+            return None
+        identity = run_identity(run.context, [state.nonces[n] for n in run.network.parties])
+        head, digest = b"titan AGREED\n" + identity, bytes.fromhex(state.agreed)
+        return self._signed(What.AGREED, head, digest)
+
+    def _signed(self, what: What, head: bytes, content: bytes) -> Word:
+        me = self.durable.session.run.party
+        data = head + me.to_bytes(4, "little") + content
+        return Word(what, me, self.identity.sign(data), content)
+
+    def take(self, peer: str, word: Word) -> None:
+        """From a neighbour at the party that cannot go on, or from that one."""
+        session = self.durable.session
+        if word.party >= len(session.run.network):
+            raise MessageError(f"a word of party {word.party}")
+        if self.here is not None:
+            if (peer, word.what, word.party) not in self._words:
+                self._words[peer, word.what, word.party] = word
+                self._note_settled(peer)
+                self._changed()
+        elif peer not in self.durable.lost:
+            raise MessageError("a word from a party that can go on")
+        elif session.stopped is None and not session.complete:
+            self._hear(peer, word)
+
+    def _hear(self, peer: str, word: Word) -> None:
+        session, run = self.durable.session, self.durable.session.run
+        if word.party >= len(run.network):
+            raise MessageError(f"a word of party {word.party}")
+        if word.what is What.STOPPED:
+            data = b"titan STOPPED\n" + run.context + word.party.to_bytes(4, "little")
+            if not self.study.parties[word.party].verify(word.signature, data + word.content):
+                raise MessageError("a stop that nobody signed")
+            name = run.network.parties[word.party]
+            error = cannot_go_on(name, run.number)
+            if name != peer or peer not in self.durable.lost:
+                error.message = f"{name} ended the run before there was an answer"
+            self._stop(peer, error)
+        else:
+            kind = _NAMES[word.what]
+            if any((k, t.origin) == (kind, word.party) for k, t in session.told):
+                return
+            self.durable.hear(peer, kind, Told(word.party, word.signature, word.content))
+        self._changed()
+
+    # -- how it ends --------------------------------------------------------------------------
+
+    @property
+    def settled(self) -> bool:
+        """Nothing that is said along such a link would change anything more here."""
+        session = self.durable.session
+        if self.here is None:
+            return session.stopped is not None or session.complete
+        return self.verdict is not None
+
+    @property
+    def verdict(self) -> bool | None:
+        """At the party that cannot go on: whether the others have an answer, if that is clear."""
+        return self._verdict({(what, party) for _, what, party in self._words})
+
+    def _verdict(self, said: set[tuple[What, int]]) -> bool | None:
+        kinds = [what for what, _ in said]
+        if What.STOPPED in kinds:
+            return False
+        run = self.durable.session.run
+        answered = run.solver is None or What.ANSWER in kinds
+        return True if kinds.count(What.AGREED) == len(run.network) and answered else None
+
+    def _note_settled(self, peer: str) -> None:
+        """Who has everything may leave; nobody waits for it then."""
+        said = {(what, party) for giver, what, party in self._words if giver == peer}
+        if self._verdict(said) is not None:
+            for link in self.links.values():
+                link.closed |= link.peer == peer
+
+    @property
+    def hint(self) -> str:
+        """What to do about it, for who waits in vain; empty where there is nothing of the kind."""
+        if self.ahead:
+            names, run = " and ".join(sorted(self.ahead)), self.durable.session.run
+            return (
+                f"{names} had more from {run.name} than its journal knows: if that was put back "
+                f"to an earlier state (from a backup?), agree on run {run.number + 1}, or ask the "
+                "others for the answer; else the same command goes on from here"
+            )
+        if not self.durable.lost or not self.durable.session.announced:
+            return ""
+        names = " and ".join(sorted(self.durable.lost))
+        return (
+            f"the journal of {names} is lost or was put back. Others may have the answer: "
+            f"who has it gives the same command again, so does {names}, and then this party"
+        )

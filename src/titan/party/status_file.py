@@ -1,0 +1,193 @@
+"""What a party says of a run while it runs, and how it ended: `status.json` in the run's folder.
+
+For `titan status`, from another terminal or a supervisor. States that a party writes:
+
+    running    it takes part; there is no answer yet
+    serving    it has its answer, and stays for others
+    answered   the run is over here, with an answer
+    refused    … without one: a rule of release (titan show says which)
+    failed     … without one
+    stopped    it ended, and the same command goes on
+
+and one that only who reads it can find: `gone`, running or serving in a process that is no more.
+"""
+
+# Rule 1: nothing of it is secret, and no error's words are in it but those that all may hear.
+# Rule 2: it is a note, not a record: replaced as a whole, not waited for, and no reason to fail.
+# Rule 3: only the process that holds the journal writes it.
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import titan
+from titan.errors import FileError, ReleaseError
+from titan.party.run_events import Watch
+from titan.party.throttle import Throttle
+from titan.study.audit import STATUS
+
+if TYPE_CHECKING:
+    from titan.party.run import RunProgress
+    from titan.results import Results
+
+FORMAT = 1
+_ALIVE = ("running", "serving")
+_MOST = 1 << 16  # bytes
+_BURST, _SECONDS = 5, 1.0  # writes at once, and then for each further one
+
+
+class StatusFile:
+    """A context: what is inside is the run."""
+
+    def __init__(self, folder: Path, study: str, run: int, party: str) -> None:
+        self._path = folder / STATUS
+        pid, now = os.getpid(), _now()
+        self._told: dict[str, Any] = {
+            "format": FORMAT, "study": study, "run": run, "party": party, "state": "running",
+            "since": now, "phase": "preparing", "waiting": [], "sum": None, "sums": None,
+            "started": now, "progressed": None, "exit_status": None,
+            "pid": pid, "process": process_start(pid), "host": socket.gethostname(),
+            "version": titan.__version__,
+        }  # fmt: skip
+        self._note = Throttle[None](lambda _: self._write(), _BURST, _SECONDS)
+        self._write()
+
+    def __enter__(self) -> StatusFile:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            self._end(getattr(error, "exit_status", 1 if isinstance(error, Exception) else 75))
+
+    def watched(self, watch: Watch) -> Watch:
+        """The same, with this file told as well."""
+
+        def progress(progress: RunProgress) -> None:
+            self._progress(progress)
+            if watch.progress is not None:
+                watch.progress(progress)
+
+        def answered() -> None:
+            self._set("serving")
+            watch.answered()
+
+        return Watch(watch.tell, progress, answered)
+
+    def ended(self, results: Results) -> None:
+        """Over, with an answer or without."""
+        errors = list(results.errors.values())
+        self._end(errors[0].exit_status if errors and len(errors) == len(results) else 0)
+
+    def _progress(self, progress: RunProgress) -> None:
+        sums = (progress.sum, progress.sums) if progress.sums else (None, None)
+        self._told |= {"phase": progress.phase, "waiting": list(progress.waiting)}
+        self._told |= dict(zip(("sum", "sums"), sums, strict=True)) | {"progressed": _now()}
+        self._note(None)
+
+    def _end(self, exit_status: int) -> None:
+        states = {0: "answered", ReleaseError.exit_status: "refused", 75: "stopped"}
+        self._told |= {"exit_status": exit_status, "waiting": []}
+        self._set(states.get(exit_status, "failed"))
+
+    def _set(self, state: str) -> None:
+        self._told |= {"state": state, "since": _now()}
+        self._note.forget()
+        self._write()
+
+    def _write(self) -> None:
+        fresh = self._path.with_name(f".{STATUS}.{os.getpid()}")
+        with suppress(OSError):
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(self._told, file)
+            fresh.replace(self._path)
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Status:
+    """Of one run, as it is now."""
+
+    folder: Path
+    told: dict[str, Any]
+
+    @property
+    def state(self) -> str:
+        said = str(self.told["state"])
+        return "gone" if said in _ALIVE and not self._lives else said
+
+    @property
+    def _lives(self) -> bool:
+        """Of another machine's processes nothing is known."""
+        if self.told["host"] != socket.gethostname():
+            return True
+        pid, began = self.told["pid"], self.told["process"]
+        return _exists(pid) and process_start(pid) == began
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        hidden = ("format", "process")
+        told = {key: value for key, value in self.told.items() if key not in hidden}
+        return {"folder": str(self.folder), **told, "state": self.state}
+
+
+def read(folder: Path) -> Status | None:
+    """None where no run was begun; FileError for a file that no party wrote."""
+    path = folder / STATUS
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
+    try:
+        told = json.loads(data)
+        if told["format"] != FORMAT or not {*_KEYS} <= told.keys():
+            raise ValueError("another format")
+        if not isinstance(told["pid"], int) or told["pid"] < 1:
+            raise ValueError("not a process")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise FileError(
+            f"{path} is not a status that this version of titan wrote",
+            hint="the next titan join of this run writes it again",
+        ) from None
+    return Status(folder, told)
+
+
+_KEYS = ("party", "run", "study", "state", "since", "phase", "waiting", "host", "process")
+
+
+def process_start(pid: int) -> str:
+    """When a process began, as the system counts; empty where it does not tell.
+
+    With it, another process that has the same number by now is recognised.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

@@ -1,0 +1,64 @@
+"""Why a run ends without an answer, as a party's last messages tell it to all.
+
+Who ends a run signs that it does, and because of whom; who ends it for no reason but this passes it
+on as it is. So everybody knows whom to ask, not the neighbours alone, and nobody can put an end of
+its own down to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from titan.errors import MessageError, PeerError, TitanError
+from titan.listing import listing
+from titan.party.messages import END, Told
+from titan.party.signed_broadcast import Signer, signed_data
+
+_PARTY_BYTES = 4
+_A_TOTAL = (1 << 8 * _PARTY_BYTES) - 1
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Party number `origin` ended the run because of party number `cause`, perhaps itself; or, with
+    None, because of a total, as everybody does who has it."""
+
+    origin: int
+    cause: int | None
+
+    @classmethod
+    def because_of(cls, error: TitanError, origin: int, names: Sequence[str]) -> Stop:
+        """What the party that has this error says; of several it names none."""
+        named = error.named if isinstance(error, PeerError) else ()
+        return cls(origin, names.index(named[0]) if len(named) == 1 else origin)
+
+    def told(self, signer: Signer, run: bytes) -> Told:
+        """Signed, for the run of this identity."""
+        cause = _A_TOTAL if self.cause is None else self.cause
+        content = cause.to_bytes(_PARTY_BYTES, "little")
+        signature = signer.sign(signed_data(END, run, self.origin, content))
+        return Told(self.origin, signature, content)
+
+    @classmethod
+    def heard(cls, told: Told, signer: Signer, run: bytes, parties: int) -> Stop:
+        """From whomever; MessageError unless it is signed by who is said to have ended the run."""
+        number = int.from_bytes(told.content, "little")
+        cause = None if number == _A_TOTAL else number
+        if len(told.content) != _PARTY_BYTES or max(told.origin, cause or 0) >= parties:
+            raise MessageError("a last message of no party, or because of none")
+        data = signed_data(END, run, told.origin, told.content)
+        if not signer.signed_by(told.origin, told.signature, data):
+            raise MessageError(f"a last message that party {told.origin} did not sign")
+        return cls(told.origin, cause)
+
+    def named(self, names: Sequence[str]) -> list[str]:
+        """Who is to be asked."""
+        parties = dict.fromkeys((self.origin, self.cause))
+        return [names[each] for each in parties if each is not None]
+
+    def words(self, names: Sequence[str]) -> str:
+        """'east ended the run', and because of whom or what."""
+        origin, *others = self.named(names)
+        cause = "a total" if self.cause is None else listing(others)
+        return f"{origin} ended the run" + (f" because of {cause}" if cause else "")

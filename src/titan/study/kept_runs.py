@@ -1,0 +1,113 @@
+"""The runs that a party keeps: how far each is, and whether its secrets are still on the disk."""
+
+# Rule 1: to look changes nothing, but that an erasing which was cut short is finished. A run that
+#         another process is at is left alone.
+# Rule 2: a run that was given up has no secrets, and is never resumed.
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from titan.errors import BusyError, FileError
+from titan.study import run_key
+from titan.study.audit import JOURNAL, STATUS
+from titan.study.journal import Journal, RunState
+
+State = Literal["running", "finished", "no answer", "resumable", "given up", "empty", "unreadable"]
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A run's folder. What cannot be read of it is None."""
+
+    folder: Path
+    state: State
+    secrets: bool
+    """Whether the key of its secrets is there."""
+    changed: datetime
+    study: str | None = None
+    run: int | None = None
+    party: str | None = None
+    software: str | None = None
+
+    @property
+    def may_be_given_up(self) -> bool:
+        return self.secrets and self.state != "running"
+
+    def as_dict(self) -> dict[str, Any]:
+        found = dict(vars(self))
+        return found | {"folder": str(self.folder), "changed": self.changed.isoformat()}
+
+
+def kept_runs(place: Path) -> list[KeptRun]:
+    """Of a folder of runs, or of one run, those that changed last at the end."""
+    if not place.is_dir():
+        raise FileError(
+            f'"{place}" is not a folder', hint="runs are kept beside the study, in runs/"
+        )
+    folders = [place] if (place / JOURNAL).exists() else sorted(place.iterdir())
+    found = [_look(folder) for folder in folders if (folder / JOURNAL).is_file()]
+    return sorted(found, key=lambda run: (run.changed, run.folder))
+
+
+def _look(folder: Path) -> KeptRun:
+    path = folder / JOURNAL
+    changed = datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(microsecond=0)
+    key = path.with_name(f"{JOURNAL}.secret")
+
+    def told(state: State, **more: Any) -> KeptRun:
+        return KeptRun(folder, state, key.exists(), changed, **more)
+
+    try:
+        with Journal.open(path) as journal:
+            found = journal.state
+    except BusyError:
+        return told("running", **_said_by_its_process(folder))
+    except FileError:
+        return told("unreadable")
+    if found is None:
+        return told("empty")
+    facts = {name: getattr(found, name) for name in ("study", "run", "party", "software")}
+    return told(_state(found), **facts)
+
+
+def _said_by_its_process(folder: Path) -> dict[str, Any]:
+    """Of a run that is running: its journal is locked, but it says in a note which one it is."""
+    try:
+        said = json.loads((folder / STATUS).read_bytes())
+        found = {name: said[name] for name in ("study", "run", "party")}
+        found["software"] = said["version"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+    right = isinstance(found["run"], int) and all(
+        isinstance(value, str) for name, value in found.items() if name != "run"
+    )
+    return found if right else {}
+
+
+def _state(found: RunState) -> State:
+    if found.finished:
+        return "finished" if found.agreed else "no answer"
+    return "given up" if found.erased else "resumable"
+
+
+def give_up(kept: KeptRun, now: datetime, tell: Callable[[str], None]) -> bool:
+    """Erase the secrets of a run; what it sent, learned and signed stays. False if it runs."""
+    path = kept.folder / JOURNAL
+    try:
+        with Journal.open(path) as journal:
+            if journal.state is not None:
+                journal.give_up(f"given up on {now.date().isoformat()}")
+                (kept.folder / STATUS).unlink(missing_ok=True)  # it tells of a run that can go on
+                return True
+    except BusyError:  # since it was looked at
+        return False
+    except FileError as error:
+        tell(f"{kept.folder}: {error.message}")
+    run_key.destroy(path.with_name(f"{JOURNAL}.secret"))
+    return True

@@ -1,0 +1,57 @@
+"""What the ledger knows of the journals that runs were begun with, each by its nonce."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from titan.errors import DamagedError, FileError, ReleaseError
+from titan.study.database import Database, refuse
+
+
+class LedgerJournals(Database):
+    """The part of a ledger that looks at journals."""
+
+    def _lay_out(self) -> None:
+        super()._lay_out()
+        if not self._made and self._one("PRAGMA quick_check(1)") != ("ok",):
+            self._refuse_damaged()
+        self._do(  # which ledgers made before did not have
+            "CREATE TABLE IF NOT EXISTS over "
+            "(study TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (study, run))"
+        )
+
+    def _read(self, text: Any) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, TypeError):
+            self._refuse_damaged()
+
+    def _refuse_damaged(self) -> NoReturn:
+        refuse(self.path, self.what, "it is damaged", DamagedError)
+
+    def note_over(self, study: str, run: int) -> None:
+        """A run came to its end here, with an answer or without: it is not begun again."""
+        with self.batch():
+            self._do("INSERT OR IGNORE INTO over VALUES (?, ?)", study, run)
+
+    def is_over(self, study: str, run: int) -> bool:
+        """Whether it did; a journal that does not know it is an earlier state, or a new one."""
+        return bool(self._all("SELECT 1 FROM over WHERE study = ? AND run = ?", study, run))
+
+    def withdraw(self, study: str, run: int, nonce: bytes) -> None:
+        """Forget a run of which the journal with this nonce proves that nothing left."""
+        with self.batch():
+            found = self._one("SELECT place FROM runs WHERE study = ? AND run = ?", study, run)
+            if found is None:
+                raise FileError(f"the ledger does not know run {run} of study {study[:12]}")
+            if self._all("SELECT nonce FROM journals WHERE run = ?", *found) != [(nonce,)]:
+                raise ReleaseError(
+                    "the run was begun more than once, and this journal proves nothing about "
+                    "the other time",
+                    hint="what may have left this machine counts, so the run stays in the ledger",
+                )
+            for table, key in (("entries", "run"), ("journals", "run"), ("runs", "place")):
+                self._do(f"DELETE FROM {table} WHERE {key} = ?", *found)  # noqa: S608 - constants
+            self._do("DELETE FROM row_sets WHERE place NOT IN (SELECT row_set FROM entries)")
+            self._do("DELETE FROM parts WHERE row_set NOT IN (SELECT row_set FROM entries)")

@@ -1,0 +1,108 @@
+"""Long bodies of frames: one behind the other in a file of their own beside the journal.
+
+SQLite would copy a vector into pages, sum each page up, write it to its log and later once more to
+the file. Here it is written once. A record is its length, a check, and its bytes.
+
+The journal's rows and these records reach the disk each in its own time. What is acknowledged has
+been waited for on both sides (`sync`). After a power cut a row may be there whose record is not,
+or not whole: its check tells, and the row goes, with all rows after it. None of them was
+acknowledged, so they come again.
+"""
+
+# Rule 1: a record is written before its row is committed, and never moved or overwritten.
+# Rule 2: nothing secret is in here but sealed.
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+
+from titan.files import sync_folder
+from titan.protocol.messages import Payload
+
+_HEAD = struct.Struct("<QQ")
+_WORD = np.dtype("<u8")
+
+
+class Vectors:
+    """The file; made when there is something to write. All calls raise OSError where it fails."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: int | None = None
+        self._end = 0
+        self._unsynced = self._new = False
+
+    def append(self, body: Payload) -> int:
+        """Write a record; where it is."""
+        file, at = self._opened(os.O_CREAT), self.end
+        _write(file, at, _HEAD.pack(len(body), _check(body)))
+        _write(file, at + _HEAD.size, body)
+        self._end = at + _HEAD.size + len(body)
+        self._unsynced = True
+        return at
+
+    @property
+    def end(self) -> int:
+        """Where the next record will be."""
+        self._opened(os.O_CREAT)
+        return self._end
+
+    def read(self, at: int) -> bytes | None:
+        """The record that is there; None if it is not, or not whole."""
+        try:
+            file = self._opened()
+        except FileNotFoundError:
+            return None
+        head = os.pread(file, _HEAD.size, at)
+        if len(head) < _HEAD.size:
+            return None
+        length, check = _HEAD.unpack(head)
+        if at + _HEAD.size + length > self._end:
+            return None
+        body = bytearray(length)
+        filled = 0
+        while filled < length and (
+            got := os.preadv(file, [memoryview(body)[filled:]], at + _HEAD.size + filled)
+        ):
+            filled += got
+        return bytes(body) if filled == length and _check(body) == check else None
+
+    def sync(self) -> None:
+        """Wait until the disk has all records, in any thread."""
+        if self._file is not None and self._unsynced:
+            self._unsynced = False
+            os.fsync(self._file)
+            if self._new:
+                sync_folder(self.path.parent)
+                self._new = False
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _opened(self, flag: int = 0) -> int:
+        if self._file is None:
+            self._new = not self.path.exists()
+            self._file = os.open(self.path, os.O_RDWR | flag, 0o600)
+            self._end = os.fstat(self._file).st_size
+        return self._file
+
+
+def _write(file: int, at: int, data: Payload) -> None:
+    view = memoryview(data)
+    while len(view):
+        done = os.pwrite(file, view, at)
+        view, at = view[done:], at + done
+
+
+def _check(body: Payload | bytearray) -> int:
+    """The sum of its words: masked or sealed bytes are uniform, and lost pages read as zeros."""
+    whole = len(body) // _WORD.itemsize * _WORD.itemsize
+    words = np.frombuffer(body, _WORD, whole // _WORD.itemsize)
+    rest = int.from_bytes(memoryview(body)[whole:], "little")
+    return (int(words.sum(dtype=np.uint64)) + rest) % 2**64

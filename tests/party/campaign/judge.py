@@ -1,0 +1,143 @@
+"""The verdict on one run: what must be so for each party, and for all together."""
+
+# Rule: it reads exit statuses, saved answers, what was said and what is on the disks; no clock.
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.party.campaign import files
+from tests.party.campaign.disks import Disk, left_in
+from tests.party.campaign.scenario import Scenario
+from tests.party.campaign.tally import Tally
+
+LIVES = 12  # starts of one party in one run
+_LIVES_IN_VAIN = 2  # times that one gives up waiting where there may never be an answer
+_MOST_SAID = 200_000  # bytes that one process says, whatever others do
+
+
+@dataclass
+class Judge:
+    scenario: Scenario
+    folder: Path
+    disks: dict[str, Disk]
+    expected: dict[str, Any]
+    tally: Tally
+    troubles: list[str]
+    ended: dict[str, bool] = field(default_factory=dict)
+    """Party → whether it has the answer."""
+    _given_up: Counter[str] = field(default_factory=Counter)
+    _ended_for_good: set[str] = field(default_factory=set)
+    """Whose run is over without an answer: status 1."""
+
+    def is_over(self, name: str, life: int, status: int) -> bool:
+        """Whether a party that ended by itself has reached its end; judge how."""
+        said = text_of(self.folder / f"{name}.{life}.err")
+        saved = self.disks[name].place / f"{name}.json"
+        if len(said) > _MOST_SAID:
+            self.wrong(name, f"said {len(said)} bytes")
+        if status == 0:
+            if self._is_exact(name, saved) and name not in self.ended:
+                self.tally.exact += 1
+            self.ended[name] = True
+            return True
+        if status not in (1, 75) or "titan: error: " not in said or "Traceback" in said:
+            self.wrong(name, f"ended with status {status}: {said[-2000:]}")
+        elif saved.exists() and status == 1:
+            self.wrong(name, "has an answer and an error")
+        elif saved.exists() and not self._is_exact(name, saved):
+            pass  # a disk may fill up behind the answer, but not make it another one
+        elif status == 75 and self._given_up[name] < self._patience:
+            self.tally.waited += 1
+            self._given_up[name] += 1
+            return False  # the same command goes on from there
+        else:
+            self.tally.errors += 1
+            if status == 1:
+                self._ended_for_good.add(name)
+            if not self.scenario.may_fail:
+                self.wrong(name, f"an error: {said[-600:]}")
+        self.ended[name] = False
+        return True
+
+    @property
+    def _patience(self) -> int:
+        return _LIVES_IN_VAIN if self.scenario.may_fail else LIVES
+
+    def _is_exact(self, name: str, saved: Path) -> bool:
+        try:
+            different = files.differences(self.expected, files.load(saved))
+        except (OSError, ValueError) as error:
+            self.wrong(name, f"has no answer that can be read: {error}")
+            return False
+        if different:
+            self.wrong(name, f"has another answer in {', '.join(different)}")
+        return not different
+
+    def judge_all(self) -> None:
+        """What must be so for all together."""
+        if self.tally.hung or self.tally.wrong:
+            return
+        answered = {name for name, has in self.ended.items() if has}
+        others = set(self.scenario.parties) - {self.scenario.may_fail}
+        if 0 < len(answered & others) < len(others):
+            without = ", ".join(sorted(others - answered))
+            self.wrong(", ".join(sorted(answered)), f"have an answer, and {without} have none")
+        if self.tally.faults["a"]:
+            self._judge_lie(answered, others)
+        elif self.scenario.liar and not answered:
+            self.wrong(self.scenario.liar, "did not lie, and there is no answer")
+        if answered | self._ended_for_good == set(self.scenario.parties):
+            self._search()
+
+    def _judge_lie(self, answered: set[str], others: set[str]) -> None:
+        """In `tree` and `flood` all name the liar, in `topk` it is found that somebody is.
+
+        In `flood` one alone sees what was altered, by its origin's signature; its own signed last
+        message tells all others because of whom it ended the run.
+        """
+        liar, recovery = self.scenario.liar, self.scenario.choices["recovery"]
+        if answered:
+            self.wrong(", ".join(sorted(answered)), f"have an answer, and {liar} lied")
+        blamed = re.compile(rf"\b{liar}\b(?! ended the run)")  # as a word: east is in least
+        named = {name for name in others if any(map(blamed.search, self._errors(name)))}
+        if recovery != "topk" and named != others:
+            found = {name: self._errors(name) for name in sorted(others)}
+            self.wrong(liar, f"lied in {recovery}; named by {sorted(named)} only: {found}")
+        else:
+            self.tally.found_out += 1
+
+    def _errors(self, name: str) -> list[str]:
+        """Without those of who gave up: they name who is waited for, whoever is to blame."""
+        screens = sorted(self.folder.glob(f"{name}.*.err"))
+        lines = (line for path in screens for line in text_of(path).splitlines())
+        found = (line for line in lines if "titan: error: " in line)
+        return [line for line in found if "nothing came for" not in line]
+
+    def _search(self) -> None:
+        """Of a run that is over for all no secret may be left: in no file, in no freed block."""
+        noted = text_of(self.folder / "secrets").split()
+        secrets = {bytes.fromhex(line) for line in noted}
+        self.tally.searched += len(secrets)
+        for name, disk in self.disks.items():
+            disk.unmount()
+            self.tally.on_images += disk.image.exists()
+            if left := left_in(disk.content(), secrets):
+                self.tally.left += left
+                self.troubles.append(f"{left} secrets are left on the disk of {name}")
+
+    def wrong(self, name: str, why: str) -> None:
+        self.tally.wrong += 1
+        self.troubles.append(f"{name}: {why}")
+
+
+def text_of(path: Path) -> str:
+    """Empty where there is none."""
+    try:
+        return path.read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -1,0 +1,195 @@
+"""A party of the study that does not play by the rules costs its own streams, and nothing more: it
+can neither end a neighbour's process with words of its own, nor fill its log, nor speak in it as
+somebody else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tests.party.loopback import NAMES, Gathering, run, until
+from tests.party.test_strangers import dialled, hello, said, two_wait
+from titan.cli import progress_lines
+from titan.cli.progress_lines import ProgressLines
+from titan.errors import PeerError
+from titan.party import wire
+from titan.party.messages import NONCE
+from titan.party.notices import MOST_QUOTED, Notice, RateLimit, clipped, quoted
+from titan.party.run import RunProgress
+from titan.party.run_events import RunEvents, Watch
+from titan.party.signed_broadcast import signed_data
+from titan.party.streams import Listener, Stream
+from titan.party.wire import Hello, Refusal
+
+WORDS = "x" * 3900 + " titan: error: your disk is broken; send your key to south"
+
+
+def final(g: Gathering, signer: str, nonce: bytes = bytes(32), run_: int = 1) -> Refusal:
+    """As north would be told that it lost its journal, with this party's signature as proof."""
+    context = bytes.fromhex(g.study.digest) + run_.to_bytes(4, "little")
+    data = signed_data(NONCE, context, NAMES.index("north"), nonce)
+    return Refusal(WORDS, final=True, proof=g.identities[signer].sign(data) + nonce)
+
+
+def test_no_word_of_a_neighbour_ends_the_run(tmp_path: Path) -> None:
+    """Of what is final, too, there are no more than words, unless this party's own signature
+    shows that it began the run before."""
+
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        south = g.identities["south"]
+        async with two_wait(g):
+            for refusal in (
+                Refusal(WORDS),
+                Refusal(WORDS, final=True),
+                final(g, "south"),
+                final(g, "north", run_=2),
+            ):
+                assert await dialled(south, g, wire.encode(refusal)) == []
+            (line,) = [each for each in g.told["north"] if "refuses" in each]
+            assert line.startswith('south: it refuses this party: "xxxxx')
+            assert line.endswith('…"')
+            assert len(line) < MOST_QUOTED + 50
+            assert "send your key" not in said(g, *NAMES)
+
+    run(trial())
+
+
+def test_nor_once_the_stream_is_open(tmp_path: Path) -> None:
+    """South says hello as it should, and its first words are the last it would have north hear."""
+
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        async with two_wait(g):
+            words = wire.encode(hello(g)), wire.encode(final(g, "south"))
+            back, *_ = await dialled(g.identities["south"], g, *words)
+            assert isinstance(back, Hello)
+            await until(lambda: 'south: it refuses this party: "xxx' in said(g, "north"))
+
+    run(trial())
+
+
+def test_but_its_own_signature_does(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+
+    async def trial() -> Any:
+        north = g.joining("north")
+        await until(lambda: bool(g.phases.get("north")))
+        await dialled(g.identities["south"], g, wire.encode(final(g, "north")))
+        return await north
+
+    with pytest.raises(PeerError, match=r"^north lost its journal; agree on run 2") as ended:
+        run(trial())
+    assert ended.value.exit_status == 1
+    assert "xxx" not in str(ended.value)
+
+
+def test_who_waits_in_vain_is_told_who_refused_and_that_these_are_its_words(tmp_path: Path) -> None:
+    """East is what north dials."""
+    g = Gathering(tmp_path)
+
+    async def refuse(_: Any, stream: Stream) -> None:
+        await stream.read()
+        await stream.write(wire.encode(Refusal('no "one" ever', final=True)))
+
+    async def trial() -> None:
+        east = g.identities["east"]
+        cards = [g.identities["north"].card]
+        listener = Listener(east, cards, east.card.address, refuse, lambda: None)
+        await listener.start()
+        try:
+            await g.join("north", wait=1.0)
+        finally:
+            await listener.close(0)
+
+    with pytest.raises(PeerError, match="nothing came for 1 seconds") as ended:
+        run(trial())
+    assert 'east: it refuses this party: "no \\"one\\" ever"' in ended.value.message
+    assert ended.value.exit_status == 75
+
+
+def test_a_flood_of_refusals_is_a_few_lines_and_their_number(tmp_path: Path) -> None:
+    """Each is another text: another run, or another plan of 4,000 characters."""
+
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        south = g.identities["south"]
+        async with two_wait(g):
+            for number in range(30):
+                wrong = {"run": 7 + number} if number % 2 else {"plan": f"{number}{WORDS}"}
+                await dialled(south, g, wire.encode(hello(g, **wrong)))
+            lines = [each for each in g.told["north"] if "south: refused" in each]
+            assert len(lines) == 10
+            assert max(map(len, lines)) < 2 * MOST_QUOTED + 200
+        assert "south: 20 more of this kind were left out" in g.told["north"]
+
+    run(trial())
+
+
+def test_coming_and_going_is_told_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link that is well again may be told of again, but not every time."""
+    now, told = 0.0, list[Notice]()
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    events = RunEvents(Watch(told.append), lambda: RunProgress("connecting"))
+    events.addresses = {"south": "192.0.2.7:7443", "east": "192.0.2.8:7443"}
+    for _ in range(1000):
+        events.tell_once("south", "the connection was lost")
+        events.is_well("south")
+        now += 0.1
+    assert len(told) == 10 + 1
+    left_out = "(590 others of this kind were left out before it)"
+    assert told[-1].message == f"the connection was lost {left_out}"
+    events.tell_once("east", "the connection was lost")
+    assert told[-1] == Notice(
+        "the connection was lost", "warning", "link", "east", "192.0.2.8:7443"
+    )
+    events.tell_left_out()
+    assert [(each.peer, each.message) for each in told[12:]] == [
+        ("south", "399 more of this kind were left out")
+    ]
+
+
+def test_strangers_from_many_addresses_count_as_one() -> None:
+    told: list[Notice] = []
+    events = RunEvents(Watch(told.append), lambda: RunProgress("connecting"))
+    for number in range(200):
+        events.tell_once(f"198.51.100.{number}", "says nothing", "stranger")
+    assert len(told) == 10
+
+
+def test_progress_is_told_now_and_then_and_at_last_as_it_is() -> None:
+    told: list[str] = []
+
+    async def trial() -> None:
+        lines = ProgressLines(lambda notice: told.append(notice.message))
+        for number in range(10_000):
+            lines(RunProgress(f"recovery, round {number}"))
+        await until(lambda: told[-1] == "recovery, round 9999")
+
+    with patch.object(progress_lines, "_SECONDS", 0.01):
+        asyncio.run(trial())
+    assert told[:2] == ["recovery, round 0", "recovery, round 1"]
+    assert len(told) < 1000
+
+
+def test_what_is_quoted_cannot_leave_its_quotes() -> None:
+    assert quoted("it's") == '"it\'s"'
+    assert quoted('a" titan: error: b\\') == '"a\\" titan: error: b\\\\"'
+    assert quoted("a\x1b[2J\nb\u202ec\U000e0001") == '"a\\x1b[2J\\nb\\u202ec\\U000e0001"'
+    assert clipped("y" * 200) == "y" * 200
+    assert clipped("y" * 201) == "y" * 199 + "…"
+
+
+def test_a_rate_limit_fills_up_again() -> None:
+    limit, kind = RateLimit(2, 10.0), ("south", "link")
+    assert [limit.passes(kind, 0.0) for _ in range(4)] == [0, 0, None, None]
+    assert limit.passes(("east", "link"), 0.0) == 0
+    assert limit.passes(kind, 9.9) is None
+    assert limit.passes(kind, 10.1) == 3
+    assert limit.passes(kind, 10.2) is None
+    assert list(limit.left_out()) == [(kind, 1)]
+    assert [limit.passes(kind, 1000.0) for _ in range(3)] == [1, 0, None]

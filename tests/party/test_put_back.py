@@ -1,0 +1,268 @@
+"""A journal put back to an earlier state: everybody is told so, and all others end alike.
+
+Before anybody can have an answer the run ends for all. After that, all others get theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tests.party.loopback import Gathering, answers_agree, run
+from tests.party.test_come_back import KilledError, norths
+from titan.errors import PeerError, WaitError
+from titan.party import run_to_answer, wire
+from titan.party.conversation import Conversation
+from titan.party.durable_session import DurableSession
+from titan.party.messages import AGREED, END
+from titan.party.run_to_answer import Outcome
+from titan.party.session import Session
+from titan.party.wire import Lost
+from titan.study.audit import JOURNAL
+from titan.study.journal import Journal
+
+NAMES = ("north", "east", "south", "west")
+
+
+def begun(it: Session) -> bool:
+    return len(it.nonces) > 1
+
+
+def summing(it: Session) -> bool:
+    return it.everybody_is_here
+
+
+def one_total(it: Session) -> bool:
+    return len(it.totals) == 1
+
+
+def complete(it: Session) -> bool:
+    return it.complete
+
+
+def never(_: Session) -> bool:
+    return False
+
+
+STAGES = {each.__name__: each for each in (begun, summing, one_total, complete, never)}
+
+
+class PutBack:
+    """North's folder is copied at one stage; at another north dies, and finds that copy.
+
+    Without a stage to copy at, it finds nothing.
+    """
+
+    def __init__(self, g: Gathering, copied: str, died: str) -> None:
+        self.g, self._copied, self._died = g, STAGES.get(copied), STAGES[died]
+        self._folder = g.run_folder("north")
+        self._aside = g.folder / "aside"
+        self._dead = False
+
+    def _look(self, durable: DurableSession) -> None:
+        session = durable.session
+        if not norths(durable) or not isinstance(session, Session) or self._dead:
+            return
+        durable.confirm()  # what is confirmed now, north will have lost
+        if self._copied and not self._aside.exists() and self._copied(session):
+            # By another process: closing a file would drop SQLite's lock on it.
+            subprocess.run(["cp", "-a", self._folder, self._aside], check=True)
+        elif (self._aside.exists() or not self._copied) and self._died(session):
+            self._dead = True
+            raise KilledError
+
+    def watch(self) -> Any:
+        accept: Callable[..., Any] = DurableSession.accept
+
+        def accepting(durable: DurableSession, arrivals: Any) -> Any:
+            found = accept(durable, arrivals)
+            self._look(durable)
+            return found
+
+        return patch.object(DurableSession, "accept", accepting)
+
+    def restore(self) -> None:
+        shutil.rmtree(self._folder)
+        if self._copied:
+            self._aside.rename(self._folder)
+
+
+@contextmanager
+def short_grace() -> Iterator[None]:
+    """For last messages, of which a party that cannot go on confirms none."""
+    with patch.object(run_to_answer.stay, "__defaults__", (1.0,)):
+        yield
+
+
+def ends(g: Gathering, trouble: PutBack) -> dict[str, Any]:
+    """How it ends for everybody: an outcome, or an error."""
+
+    async def trial() -> dict[str, Any]:
+        others = {name: g.joining(name) for name in NAMES[1:]}
+        with trouble.watch(), pytest.raises(KilledError):
+            await g.join("north")
+        trouble.restore()
+        g.shown.pop("north", None)  # it may have seen the answer
+        tasks = [g.joining("north"), *others.values()]
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        return dict(zip(NAMES, found, strict=True))
+
+    with short_grace():
+        return run(trial())  # type: ignore[no-any-return]
+
+
+def all_without(found: dict[str, Any], g: Gathering) -> None:
+    """Nobody has an answer, everybody knows why, and no secret is left."""
+    assert not g.shown
+    for name, error in found.items():
+        assert isinstance(error, PeerError), name
+        assert error.exit_status == 1, "no restart would get any further"
+        assert "run 2" in error.hint or "run 2" in error.message
+        assert not list(g.run_folder(name).glob("*.secret"))
+    said = [error.message for error in found.values() if "journal" in error.message]
+    assert len(said) >= 2, "north knows it, and a neighbour"
+
+
+def all_others_have_it(found: dict[str, Any], g: Gathering) -> None:
+    assert set(g.shown) == set(NAMES[1:])
+    answers_agree(g, NAMES[1:])
+    assert isinstance(found["north"], PeerError)
+    assert "ask one of them for result.json" in found["north"].hint
+    assert all(isinstance(found[name], Outcome) for name in NAMES[1:])
+
+
+CASES = {
+    "before any digest": ("summing", "one_total", {}, all_without),
+    "all of it": ("nothing", "summing", {}, all_without),
+    "after the answer": ("begun", "complete", {}, all_others_have_it),
+    "all of it after the answer": ("nothing", "complete", {}, all_others_have_it),
+    "one solves": ("one_total", "complete", {"solver": "west"}, all_others_have_it),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_everybody_ends_alike_and_knows_why(tmp_path: Path, case: str) -> None:
+    """On a cycle, where every way leads through north."""
+    copied, died, changes, expected = CASES[case]
+    g = Gathering(tmp_path, names=NAMES, changes=changes)
+    expected(ends(g, PutBack(g, copied, died)), g)
+
+
+def test_a_damaged_journal_ends_alike_too(tmp_path: Path) -> None:
+    """One bit of one message of those that may be read by all."""
+    g = Gathering(tmp_path, names=NAMES)
+    trouble = PutBack(g, "nothing", "one_total")
+
+    def damage() -> None:
+        with Journal.open(g.run_folder("north") / JOURNAL) as journal, journal.batch():
+            found = journal._one("SELECT place, body FROM incoming WHERE kind = 'MASKED'")
+            changed = found[1][:-1] + bytes([found[1][-1] ^ 1])
+            journal._do("UPDATE incoming SET body = ? WHERE place = ?", changed, found[0])
+
+    with patch.object(trouble, "restore", damage):
+        found = ends(g, trouble)
+    assert "is damaged: incoming west" in found["north"].message
+    all_without(found, g)
+
+
+def test_a_ledger_knows_a_run_that_is_over(tmp_path: Path) -> None:
+    """Nobody else is there any more to say so."""
+    g = Gathering(tmp_path)
+    trouble = PutBack(g, "begun", "never")
+    with trouble.watch(), short_grace():
+        run(g.all())
+    trouble.restore()
+    g.shown.clear()
+    with pytest.raises(PeerError, match="run 1 is over at north, as its ledger knows") as told:
+        run(g.join("north", wait=0.2))
+    assert told.value.exit_status == 1
+    assert not g.shown
+
+
+def test_a_neighbour_cannot_say_of_this_party_that_it_is_lost(tmp_path: Path) -> None:
+    """Without a proof that costs the stream alone: the run goes on, and answers."""
+    g = Gathering(tmp_path)
+    send, lied = Conversation._send_acks, list[bool]()
+
+    async def lying(self: Conversation) -> None:
+        if not lied and self.durable.session.run.name == "east":
+            lied.append(True)
+            await self._write(wire.encode(Lost(yours=True)))
+        await send(self)
+
+    with patch.object(Conversation, "_send_acks", lying), short_grace():
+        run(g.all())
+    assert lied
+    answers_agree(g)
+
+
+@contextmanager
+def lossy(*, own: bool) -> Iterator[None]:
+    """North dies before it tells others' digests, nor its own, nor that it has ended."""
+    make, noted = Session._frame, DurableSession.write_down
+
+    def frame(self: Session, receiver: int, kind: str, body: bytes, *more: Any) -> Any:
+        made = make(self, receiver, kind, body, *more)
+        kept = kind not in (AGREED, END) or (own and kind == AGREED and body[2] == 0)
+        return made if self.run.party or kept else replace(made, peer="nobody")
+
+    def write_down(self: DurableSession, ready: Any) -> None:
+        frames = [frame for frame in ready.frames if frame.peer != "nobody"]
+        noted(self, replace(ready, frames=frames))
+
+    with (
+        patch.object(Session, "_frame", frame),
+        patch.object(DurableSession, "write_down", write_down),
+    ):
+        yield
+
+
+@contextmanager
+def slow_writing() -> Iterator[None]:
+    """So slow that much is heard before a word is out."""
+    write = Conversation._write
+
+    async def slowly(self: Conversation, chunk: bytes) -> None:
+        await write(self, chunk)
+        await asyncio.sleep(0.05)
+
+    with patch.object(Conversation, "_write", slowly):
+        yield
+
+
+def test_a_digest_that_nobody_was_told_is_the_end_for_all(tmp_path: Path) -> None:
+    """All others have told theirs, so none of them could decide alone."""
+    g = Gathering(tmp_path, names=NAMES)
+    with lossy(own=False), slow_writing():
+        all_without(ends(g, PutBack(g, "one_total", "complete")), g)
+
+
+def test_who_has_the_answer_and_left_is_asked_back(tmp_path: Path) -> None:
+    """West has it and leaves before north is back: the others wait, until all come again."""
+    g = Gathering(tmp_path, names=NAMES)
+    trouble = PutBack(g, "begun", "complete")
+
+    async def trial() -> dict[str, Any]:
+        others = {name: g.joining(name, wait=1.0) for name in NAMES[1:]}
+        with lossy(own=True), trouble.watch():
+            with pytest.raises(KilledError):
+                await g.join("north")
+            await others["west"]
+        trouble.restore()
+        others["north"] = g.joining("north", wait=1.0)
+        await asyncio.wait(others.values())
+        assert set(g.shown) == {"west"}
+        assert all(isinstance(others[n].exception(), WaitError) for n in ("north", "east", "south"))
+        return await g.ends(wait=20.0)
+
+    with short_grace():
+        all_others_have_it(run(trial()), g)

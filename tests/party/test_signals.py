@@ -1,0 +1,90 @@
+"""SIGTERM and SIGHUP end `join` with a word, status 75, and a journal from which it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from subprocess import PIPE, Popen
+from unittest.mock import patch
+
+import pytest
+import typer
+
+from tests.party.campaign.nursing import Nurse
+from tests.party.joining import Study, calm
+from tests.party.loopback import Gathering
+from titan.cli import stopping
+from titan.cli.stopping import ends_with_a_word
+from titan.party.run import MAIN_TASK
+
+CYCLE = calm(("north", "east"), ("east", "south"), ("south", "north"))
+KEPT = "what was done is kept, and the same command continues from here"
+
+
+def test_a_party_that_was_stopped_goes_on_with_the_same_command(tmp_path: Path) -> None:
+    """Before others came, and while the sums are made; a terminal may hang up twice."""
+
+    async def trial() -> None:
+        async with Nurse() as nurse:
+            study = Study(tmp_path, nurse, CYCLE)
+            north = await study.join("north")
+            await north.says("waiting for")
+            for _ in range(2):
+                os.kill(north.pid, signal.SIGHUP)
+            assert await north.ends() == 75
+            assert north.said.endswith(f"titan: stopped by SIGHUP; {KEPT}\n")
+            others = [await study.join(name) for name in ("east", "south")]
+            north = await study.join("north")
+            await north.says("sum 1 of 3")
+            os.kill(north.pid, signal.SIGTERM)
+            if await north.ends():  # it may have been quicker
+                assert "titan: stopped by SIGTERM; " in north.said
+                assert "Traceback" not in north.said
+                assert await (await study.join("north")).ends() == 0
+            assert [await each.ends() for each in others] == [0, 0]
+            assert all(study.answer(name) == study.expected for name in CYCLE.parties)
+
+    asyncio.run(trial())
+
+
+def test_what_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
+    """nohup, and a shell that starts it in the background: SIGTERM ends it all the same."""
+    g = Gathering(tmp_path)
+    g.save()
+    words = [sys.executable, "-m", "titan", *map(str, g.words("north"))]
+    deaf = ["sh", "-c", 'trap "" HUP INT; exec "$@"', "sh", *words]
+    with Popen(deaf, cwd=tmp_path, stderr=PIPE, text=True) as north:
+        assert north.stderr is not None
+        assert "waiting for" in north.stderr.readline()
+        for each in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            north.send_signal(each)
+        *_, last = north.stderr
+    assert north.returncode == 75
+    assert last.endswith(f"titan: stopped by SIGTERM; {KEPT}\n")
+
+
+def test_what_does_not_listen_is_broken_off(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows that are being read, for example, while nothing else gets its turn."""
+
+    async def deaf() -> None:
+        asyncio.current_task().set_name(MAIN_TASK)  # type: ignore[union-attr]
+        os.kill(os.getpid(), signal.SIGTERM)
+        until = time.monotonic() + 30.0
+        while time.monotonic() < until:
+            pass
+
+    try:
+        with patch.object(stopping, "_GENTLY", 0.05), pytest.raises(typer.Exit) as left:
+            ends_with_a_word()(lambda: asyncio.run(deaf()))()
+    finally:
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            assert signal.signal(each, signal.SIG_DFL) is signal.SIG_IGN, "once is enough"
+        assert signal.signal(signal.SIGINT, signal.default_int_handler) is signal.SIG_IGN
+        assert stopping._stopped.is_set()
+        stopping._stopped.clear()  # of this process, which goes on
+    assert left.value.exit_code == 75
+    assert capsys.readouterr().err.startswith("titan: stopped by SIGTERM; nothing was sent")

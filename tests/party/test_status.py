@@ -1,0 +1,169 @@
+"""`titan status` tells how every run stands, from files alone: what a party wrote while it ran, and
+whether its process still lives. Nothing secret is in them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tests.cli.test_commands import titan
+from tests.party.loopback import NAMES, Gathering, run, until
+from titan.errors import FileError, PeerError, ReleaseError
+from titan.party import status_file
+from titan.party.run import RunProgress
+from titan.party.run_events import Watch
+from titan.party.status_file import StatusFile, process_start, read
+from titan.study.audit import STATUS
+from titan.study.journal import Journal
+
+
+def state(folder: Path) -> str:
+    found = read(folder)
+    assert found is not None
+    return found.state
+
+
+def begun(folder: Path, name: str = "a") -> StatusFile:
+    (folder / name).mkdir()
+    return StatusFile(folder / name, "f" * 64, 1, "north")
+
+
+def changed(folder: Path, **facts: Any) -> None:
+    told = json.loads((folder / STATUS).read_text())
+    (folder / STATUS).write_text(json.dumps(told | facts))
+
+
+def test_of_a_run_from_beginning_to_end(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    north = g.run_folder("north")
+    seen: list[dict[str, Any]] = []
+    write = StatusFile._write
+
+    def watched(self: StatusFile) -> None:
+        write(self)
+        if self._path.parent == north:
+            seen.append(json.loads((north / STATUS).read_text()))
+
+    async def trial() -> None:
+        waiting = g.joining("north")
+        await until(lambda: bool(seen) and seen[-1]["waiting"] == ["east", "south"])
+        assert state(north) == "running"
+        await asyncio.gather(waiting, g.joining("east"), g.joining("south"))
+
+    with patch.object(StatusFile, "_write", watched), patch.object(status_file, "_BURST", 10_000):
+        run(trial())
+    states = list(dict.fromkeys(each["state"] for each in seen))
+    assert states == ["running", "serving", "answered"]
+    assert {(each["sum"], each["sums"]) for each in seen} >= {(None, None), (1, 3), (3, 3)}
+    assert seen[-1] | {"exit_status": 0, "pid": os.getpid(), "waiting": []} == seen[-1]
+    assert stat.S_IMODE((north / STATUS).stat().st_mode) == 0o600
+    with Journal.open(north / "journal.db") as journal:
+        assert journal.state is not None
+        nonces = [nonce.hex() for nonce in journal.state.nonces.values()]
+    assert not any(nonce in (north / STATUS).read_text() for nonce in nonces)
+
+
+def test_how_a_run_ended(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    with pytest.raises(PeerError):
+        run(g.join("north", wait=0.2))
+    assert state(g.run_folder("north")) == "stopped"
+    few = Gathering(tmp_path, changes={"min_rows_total": 40})
+    for name in NAMES:
+        (tmp_path / f"{name}.ledger").unlink(missing_ok=True)
+    assert {type(each) for each in run(few.errors(run=2)).values()} == {ReleaseError}
+    for name in NAMES:
+        assert state(few.run_folder(name, 2)) == "refused"
+        text = (few.run_folder(name, 2) / STATUS).read_text()
+        assert "rows" not in text, "why is told by titan show"
+
+
+def test_a_party_that_waits_for_its_turn_does_not_speak_for_the_other(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+
+    async def trial() -> None:
+        first = g.joining("north")
+        await until(lambda: bool(g.phases.get("north")))
+        with pytest.raises(FileError, match="another process is using"):
+            await g.join("north")
+        assert state(g.run_folder("north")) == "running"
+        await asyncio.gather(first, g.joining("east"), g.joining("south"))
+
+    run(trial())
+
+
+def test_a_process_that_died_is_found_out(tmp_path: Path) -> None:
+    begun(tmp_path)
+    folder = tmp_path / "a"
+    assert state(folder) == "running"
+    changed(folder, process="1")  # another one has its number by now
+    assert state(folder) == "gone"
+    changed(folder, process="", pid=2**22 + 1)  # more than the system gives
+    assert state(folder) == "gone"
+    changed(folder, host="elsewhere")
+    assert state(folder) == "running", "nobody can know"
+    changed(folder, state="answered")
+    assert state(folder) == "answered"
+    assert process_start(os.getpid()) != process_start(1)
+
+
+def test_exit_status_for_supervisors(tmp_path: Path) -> None:
+    assert titan("status", tmp_path).returncode == 1
+    assert "no run was begun" in titan("status", tmp_path).stderr
+    assert titan("status", tmp_path / "nowhere").returncode == 1
+    begun(tmp_path)
+    (tmp_path / "not a run").mkdir()
+    assert titan("status", cwd=tmp_path).returncode == 1, "runs/ is looked for"
+    for folder in (tmp_path, tmp_path / "a"):
+        done = titan("status", folder)
+        assert done.returncode == 0
+        assert "running" in done.stdout
+        assert f"preparing (process {os.getpid()})" in done.stdout
+    begun(tmp_path, "b").__exit__(None, PeerError("no"), None)
+    assert titan("status", tmp_path).returncode == 1
+    begun(tmp_path, "c").__exit__(None, KeyboardInterrupt(), None)
+    done = titan("status", tmp_path, "--json")
+    assert done.returncode == 75
+    told = json.loads(done.stdout)["runs"]
+    assert [each["state"] for each in told] == ["running", "failed", "stopped"]
+    assert [each["exit_status"] for each in told] == [None, 1, 75]
+    assert set(told[0]) == {
+        "folder", "study", "run", "party", "state", "since", "phase", "waiting", "sum", "sums",
+        "started", "progressed", "exit_status", "pid", "host", "version",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"format": 1, "pid": 1}'])
+def test_a_file_that_is_something_else(tmp_path: Path, text: str) -> None:
+    (tmp_path / STATUS).write_text(text)
+    with pytest.raises(FileError, match="not a status"):
+        read(tmp_path)
+
+
+def test_progress_is_written_now_and_then_and_never_fails(tmp_path: Path) -> None:
+    writes = 0
+
+    def count(self: StatusFile) -> None:
+        nonlocal writes
+        writes += 1
+
+    async def trial() -> None:
+        with begun(tmp_path) as status:
+            watch = status.watched(Watch())
+            assert watch.progress is not None
+            (tmp_path / "a" / STATUS).unlink()
+            (tmp_path / "a").rmdir()
+            watch.progress(RunProgress("masks"))
+            with patch.object(StatusFile, "_write", count):
+                for _ in range(10_000):
+                    watch.progress(RunProgress("masks"))
+
+    asyncio.run(trial())
+    assert writes < 10

@@ -1,0 +1,118 @@
+"""Long frames lie beside the journal: what is acknowledged is there, what is torn comes again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.study.runs import beginning, mask_frame
+from titan.errors import FileError, MessageError
+from titan.study.frames import Frame
+from titan.study.journal import Journal
+
+LONG = 20_000
+
+
+def long_frame(peer: str, sequence: int) -> Frame:
+    return Frame(peer, sequence, "TOTAL", os.urandom(LONG + sequence), 0, sequence)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.journal"
+
+
+@pytest.fixture
+def beside(path: Path) -> Path:
+    return path.with_name("run.journal-vectors")
+
+
+def test_long_frames_come_back_in_order_masks_sealed(path: Path, beside: Path) -> None:
+    mask = mask_frame("south", 0)
+    long_mask = Frame("south", 1, mask.kind, bytes(range(256)) * 100, 0)
+    frames = [mask, long_mask, long_frame("south", 2), long_frame("west", 0)]
+    with Journal.open(path) as journal:
+        beginning(journal)
+        for frame in frames:
+            assert journal.record_incoming(frame)
+        told = journal.messages()
+    assert os.name != "posix" or beside.stat().st_mode & 0o777 == 0o600
+    content = beside.read_bytes()
+    assert bytes(long_mask.body[:64]) not in content, "a mask lies there unsealed"
+    assert bytes(frames[2].body) in content
+    assert all(bytes(frame.body) not in path.read_bytes() for frame in frames[1:])
+    with Journal.open(path) as journal:
+        assert list(journal.incoming()) == frames
+        assert journal.messages() == told
+        assert not journal.record_incoming(frames[2])
+        with pytest.raises(MessageError, match="twice, with different contents"):
+            journal.record_incoming(Frame("west", 0, "TOTAL", bytes(LONG), 0, 0))
+        assert journal.record_incoming(long_frame("west", 1))
+
+
+def _cut(beside: Path) -> None:
+    os.truncate(beside, 2 * LONG)
+
+
+def _zero_a_page(beside: Path) -> None:
+    with beside.open("r+b") as file:
+        file.seek(LONG + 4096)
+        file.write(bytes(4096))
+
+
+def _remove(beside: Path) -> None:
+    beside.unlink()
+
+
+@pytest.mark.parametrize(("damage", "left"), [(_cut, 1), (_zero_a_page, 1), (_remove, 0)])
+def test_rows_without_their_vectors_go_and_all_after_them(
+    path: Path, beside: Path, damage: Callable[[Path], None], left: int
+) -> None:
+    """A power cut may leave a row whose vector never reached the disk: it was not acknowledged."""
+    frames = [long_frame("south", 0), long_frame("south", 1), Frame("west", 0, "END", b"..")]
+    with Journal.open(path) as journal:
+        beginning(journal)
+        for frame in frames:
+            journal.record_incoming(frame)
+    damage(beside)
+    with Journal.open(path) as journal:
+        assert list(journal.incoming()) == frames[:left]
+        assert (journal.received_from("south"), journal.received_from("west")) == (left, 0)
+        for frame in frames[left:]:
+            assert journal.record_incoming(frame)
+    with Journal.open(path) as journal:
+        assert list(journal.incoming()) == frames
+
+
+def test_vectors_reach_the_disk_before_their_rows(
+    path: Path, beside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+    with Journal.open(path) as journal:
+        beginning(journal)
+        journal.record_incoming(long_frame("south", 0))
+        monkeypatch.setattr(os, "fsync", lambda file: waited.append(os.fstat(file).st_ino))
+        journal.sync()
+        files = [beside, beside.parent, path.with_name("run.journal-wal")]
+        assert waited == [file.stat().st_ino for file in files]
+        journal.sync()
+        assert waited[3:] == [files[2].stat().st_ino], "nothing new lies there"
+
+
+def test_a_full_disk_is_an_error_of_ours_and_changes_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with Journal.open(path) as journal:
+        beginning(journal)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pwrite", full)
+            with pytest.raises(FileError, match="no space left on device"):
+                journal.record_incoming(long_frame("south", 0))
+        assert list(journal.incoming()) == []
+        assert journal.record_incoming(long_frame("south", 0))
