@@ -6,9 +6,10 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE, Popen, run
 from unittest.mock import patch
 
 import pytest
@@ -67,6 +68,46 @@ def test_what_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
     assert last.endswith(f"titan: stopped by SIGTERM; {KEPT}\n")
 
 
+def as_before() -> None:
+    """This process was stopped, and is not stopped again; but here it goes on."""
+    for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+        assert signal.signal(each, signal.SIG_DFL) is signal.SIG_IGN, "once is enough"
+    assert signal.signal(signal.SIGINT, signal.default_int_handler) is signal.SIG_IGN
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert stopping._stopped.is_set()
+    stopping._stopped.clear()
+
+
+def test_a_handler_starts_no_thread() -> None:
+    """It may come while the main thread starts one, and holds what both would need."""
+    try:
+        with patch.object(threading.Thread, "start") as start, pytest.raises(typer.Exit) as left:
+            ends_with_a_word()(lambda: os.kill(os.getpid(), signal.SIGTERM))()
+    finally:
+        as_before()
+    assert left.value.exit_code == 75
+    assert not start.called
+
+
+def test_what_does_not_even_break_off_is_cut_short() -> None:
+    """A lock that is never released, say, on the way out of what was broken off."""
+    stuck = """
+import os, signal, time
+from titan.cli import stopping
+stopping._GENTLY = 0.05
+with stopping.ends_with_a_word():
+    for _ in range(3):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            continue
+"""
+    done = run([sys.executable, "-c", stuck], capture_output=True, text=True, check=False)
+    assert done.returncode == 75
+    assert done.stderr.startswith("titan: stopped by SIGTERM; it did not end by itself")
+
+
 def test_what_does_not_listen_is_broken_off(capsys: pytest.CaptureFixture[str]) -> None:
     """Rows that are being read, for example, while nothing else gets its turn."""
 
@@ -81,10 +122,6 @@ def test_what_does_not_listen_is_broken_off(capsys: pytest.CaptureFixture[str]) 
         with patch.object(stopping, "_GENTLY", 0.05), pytest.raises(typer.Exit) as left:
             ends_with_a_word()(lambda: asyncio.run(deaf()))()
     finally:
-        for each in (signal.SIGTERM, signal.SIGHUP):
-            assert signal.signal(each, signal.SIG_DFL) is signal.SIG_IGN, "once is enough"
-        assert signal.signal(signal.SIGINT, signal.default_int_handler) is signal.SIG_IGN
-        assert stopping._stopped.is_set()
-        stopping._stopped.clear()  # of this process, which goes on
+        as_before()
     assert left.value.exit_code == 75
     assert capsys.readouterr().err.startswith("titan: stopped by SIGTERM; nothing was sent")

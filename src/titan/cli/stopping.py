@@ -4,16 +4,19 @@ All end a command in the same way: with a word, in good order, and with the stat
 the same command goes on. A signal that is ignored from the start (nohup) stays ignored.
 """
 
+# Rule: a handler starts no thread and takes no lock. It runs in the main thread between any two of
+#       its steps, perhaps while that holds the very lock: then both would wait for ever.
+
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
 
 import typer
 
@@ -28,7 +31,8 @@ _UNTOUCHED = (signal.SIG_DFL, signal.default_int_handler)
 _GENTLY = 5.0  # seconds to leave in good order; what is in the middle of something then breaks off
 _LAST = 0.5  # seconds for what the interpreter does at its end, threads in the middle of something
 _NOTHING = "nothing was sent, and the same command begins again"
-
+_CUT_SHORT = "it did not end by itself and was cut short; the same command goes on"
+_ALARM = getattr(signal, "SIGALRM", None)
 
 _stopped = threading.Event()
 
@@ -38,8 +42,7 @@ class _Signals:
 
     def __init__(self) -> None:
         self.name = ""
-        self._since = 0.0
-        self._again: threading.Timer | None = None
+        self._alarms = 0
 
     def take(self, number: int, frame: FrameType | None) -> None:
         """A terminal that goes away may say so several times: the first one counts.
@@ -47,31 +50,40 @@ class _Signals:
         Who presses Ctrl-C again does not want to wait.
         """
         if not self.name:
-            self.name, self._since = signal.Signals(number).name, time.monotonic()
-            self._again = threading.Timer(_GENTLY, os.kill, (os.getpid(), number))
-            self._again.daemon = True
-            self._again.start()
+            self.name = signal.Signals(number).name
+            _alarm_every(_GENTLY)
             wait_for_no_reader()
             if _cancelled():
                 return
-        elif number != signal.SIGINT and time.monotonic() - self._since < _GENTLY:
+        elif number == _ALARM:
+            self._alarms += 1
+            if self._alarms > 1:  # it was broken off, and even that did not end it
+                self.leave()
+        elif number != signal.SIGINT:
             return
         raise KeyboardInterrupt
 
-    def forget(self) -> None:
-        """It has ended: nothing is to be broken off."""
-        if self._again is not None:
-            self._again.cancel()
+    def leave(self) -> NoReturn:
+        """As in a crash, of which a journal is afraid as little."""
+        with suppress(Exception):
+            tell(Notice(f"stopped by {self.name}; {_CUT_SHORT}", event="stopped"))
+        os._exit(WaitError.exit_status)
+
+
+def _alarm_every(seconds: float) -> None:
+    """Where the system has alarms; 0 ends it."""
+    if _ALARM is not None:
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
 
 
 def _cancelled() -> bool:
     """Where a run is going on, it is asked to leave; asyncio listens to no signal but its own."""
-    from titan.party.run import MAIN_TASK
-
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
         return False
+    from titan.party.run import MAIN_TASK  # it is there: a run is going on
+
     tasks = [task for task in asyncio.all_tasks(loop) if task.get_name() == MAIN_TASK]
     for task in tasks:
         task.cancel()
@@ -88,6 +100,8 @@ def ends_with_a_word() -> Iterator[None]:
     signals, mine = _Signals(), threading.current_thread() is threading.main_thread()
     before = {each: signal.getsignal(each) for each in _SIGNALS if mine}
     before = {each: how for each, how in before.items() if how in _UNTOUCHED}
+    alarm = [_ALARM] if mine and _ALARM is not None else []
+    before |= {each: signal.getsignal(each) for each in alarm}
     for each in before:
         signal.signal(each, signals.take)
     try:
@@ -101,7 +115,8 @@ def ends_with_a_word() -> Iterator[None]:
         tell(Notice(f"stopped{by}; {str(stopped) or _NOTHING}", event="stopped"))
         raise typer.Exit(WaitError.exit_status) from None
     finally:
-        signals.forget()
+        if alarm:
+            _alarm_every(0)
         for each, how in before.items():
             signal.signal(each, how)
 
