@@ -92,6 +92,8 @@ def test_nobody_is_named_who_stopped_because_of_a_total(
         Table(tmp_path, Network.complete(list(NAMES))) as table,
     ):
         table.run()
+        # Secrets are erased, also where somebody never confirms the masks of which that total is.
+        assert table.seats["north"].session.sums.masked
         error = table.seats["west"].session.stopped
         assert isinstance(error, CheckError)
         assert "north" not in error.named, error

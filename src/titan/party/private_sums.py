@@ -69,7 +69,7 @@ class PrivateSums:
         self.by_total = False
         """It stopped because of a total, as all do who have it."""
         self.masked = False
-        """A sum was falsified after all parties had its masks."""
+        """It stopped in a sum whose masks all parties have on their disks."""
 
     @property
     def done(self) -> bool:
@@ -255,18 +255,19 @@ class PrivateSums:
             total = self.agent.total
         except RecoveryError as error:  # all parties see the same
             self.stopped, self.by_total = error, not isinstance(error, CheckError)
-            self.masked = bool(self.agent.challenge)
+            self.masked = _binds(self.agent.plan)
             self.give_up()
             return out
         self.totals.append(total)
         self.challenges.append(self.agent.challenge)
         self._passed.append(self.agent if self.agent.challenge else None)
-        self._binding = self._binding.after(self.agent.plan.ring, total)
+        plan = self.agent.plan
+        self._binding = self._binding.after(plan.ring, total)
         self.agent = self._signatures = None
         try:
             self._fold.learn(total)
         except TitanError as error:  # the others see the same total, and stop here too
-            self.stopped, self.by_total = error, True
+            self.stopped, self.by_total, self.masked = error, True, _binds(plan)
             self.give_up()
             return out
         return out + self._next()
@@ -284,6 +285,11 @@ class PrivateSums:
         if (sender, kind) not in plan.senders(self._run.party, round_):
             raise MessageError(f"{envelope!r} is not planned")
         plan.scheme.check_addressed(envelope)
+
+
+def _binds(plan: Plan) -> bool:
+    """Whether what a party tells in a sum waits for its disk, and so for the masks it was sent."""
+    return plan.scheme.checked or plan.scheme.signed_by_origin
 
 
 def first_binding(identity: bytes, plans: Sequence[Plan]) -> Binding:
