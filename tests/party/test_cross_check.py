@@ -222,6 +222,19 @@ def test_who_is_named_is_told_alike(kept: Gathering) -> None:
     assert {each.told for each in differ} == {("north", "east")}
 
 
+def test_what_a_liar_makes_honest_parties_tell_differently_is_no_difference(
+    kept: Gathering,
+) -> None:
+    """East shows north what nobody signed. North ends the run because of east, in the first sum;
+    south hears of it in the second, and cannot know which of the two is right."""
+    told = [falsified(verify(folder / "transcript.json").transcript) for folder in folders(kept)]
+    first = replace(told[0].sums[0], check=None)
+    told[0] = replace(told[0], sums=(first,), stopped=Stopped("it was", ("east",)))
+    told[2] = replace(told[2], stopped=Stopped("it was", ("north", "east")))
+    found = cross_check(Facts(t, "") for t in (told[0], told[2]))
+    assert (found.differences, found.messages > 0) == ((), True)
+
+
 # -- the command ------------------------------------------------------------------------------
 
 

@@ -28,9 +28,9 @@ def _checked(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened_by_east(table: Table) -> bytes:
     """What east says to west where it finds the last sum wrong, though it does not."""
     sums = table.seats["east"].session.sums
-    assert sums._passed is not None
-    west = NAMES.index("west")
-    (envelope,) = [each for each in sums._passed._open() if each.receiver == west]
+    agent, west = sums.passed(1), NAMES.index("west")
+    assert agent is not None
+    (envelope,) = [each for each in agent._open() if each.receiver == west]
     return Enclosed(1, envelope).encode()
 
 
@@ -92,6 +92,8 @@ def test_nobody_is_named_who_stopped_because_of_a_total(
         Table(tmp_path, Network.complete(list(NAMES))) as table,
     ):
         table.run()
+        # Secrets are erased, also where somebody never confirms the masks of which that total is.
+        assert table.seats["north"].session.sums.masked
         error = table.seats["west"].session.stopped
         assert isinstance(error, CheckError)
         assert "north" not in error.named, error

@@ -100,7 +100,7 @@ def test_their_transcripts_agree(runs: list[Run]) -> None:
     folder, *others = (runs[1].of(name) for name in HONEST)
     agreed = titan("verify", folder, others[0], "--study", runs[1].folder / "study.toml")
     assert (agreed.returncode, agreed.stderr) == (0, "")
-    assert f"proven not to have done as planned: {LIAR}" in agreed.stdout
+    assert f"named: {LIAR}" in agreed.stdout
     told = answer("verify", folder, *others)
     assert (told["verified"], told["differences"]) == (True, [])
     assert [each["stopped"]["named"] for each in told["transcripts"]] == [[LIAR]] * 3

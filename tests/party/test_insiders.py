@@ -73,6 +73,21 @@ def test_nor_once_the_stream_is_open(tmp_path: Path) -> None:
     run(trial())
 
 
+def test_nor_does_a_number_that_cannot_be(tmp_path: Path) -> None:
+    """South says that north has confirmed nine messages, which would mean that the journal of north
+    was put back; but it was not so a moment ago."""
+
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        async with two_wait(g):
+            for numbers in ({}, {"expects": 9}):
+                words = wire.encode(hello(g, **numbers)), wire.encode(Refusal(WORDS))
+                await dialled(g.identities["south"], g, *words)
+            await until(lambda: "9 messages are said to be confirmed" in said(g, "north"))
+
+    run(trial())
+
+
 def test_but_its_own_signature_does(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
 

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.party.loopback import Gathering, run
+from tests.study.runs import beginning
 from titan.cli import app
 from titan.errors import InputError, PeerError, WaitError
 from titan.study.audit import STATUS
@@ -42,6 +43,19 @@ def states(g: Gathering) -> dict[str, tuple[str, bool]]:
     return {
         Path(r["folder"]).name: (r["state"], r["secrets"]) for r in runs("list", g.folder)["runs"]
     }
+
+
+def test_what_was_cleaned_before_it_began_can_begin(tmp_path: Path) -> None:
+    """A process died before its journal knew a run; nothing was sealed under that key."""
+    with Journal.open(tmp_path / "journal.db"):
+        pass
+    assert runs("clean", tmp_path, "--yes") == cleaned(tmp_path)
+    (found,) = runs("list", tmp_path)["runs"]
+    assert (found["state"], found["secrets"]) == ("empty", False)
+    with Journal.open(tmp_path / "journal.db") as journal:
+        state = beginning(journal)
+    with Journal.open(tmp_path / "journal.db") as journal:
+        assert journal.state == state
 
 
 def test_a_run_that_is_given_up_says_so_to_all(g: Gathering) -> None:

@@ -100,6 +100,14 @@ def test_the_oldest_of_an_address_with_too_many_are_ended() -> None:
         assert not any(map(ended, [*new, other]))
 
 
+def test_of_ipv6_a_network_of_64_bits_counts_as_one_address() -> None:
+    """Whoever has one address of it has them all."""
+    unused = UnusedConnections(7443, per_address=3, in_all=100)
+    hers = [(f"2001:db8::{place:x}", 4711) for place in range(5)]
+    unused._oldest_first = [("2001:db8:0:1::7", 4711), *hers, ("192.0.2.7", 4711)]
+    assert {*unused._excess(0)} == {*hers[:2]}
+
+
 def test_who_opened_a_stream_is_left_alone() -> None:
     with Port() as port:
         unused = UnusedConnections(port.number, per_address=1, in_all=100)

@@ -20,7 +20,7 @@ import socket
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -74,7 +74,7 @@ class UnusedConnections:
         """Of every address, then of all that are left, the oldest that are too many."""
         by_address: dict[str, list[Peer]] = defaultdict(list)
         for peer in self._oldest_first:
-            by_address[peer[0]].append(peer)
+            by_address[_site(peer[0])].append(peer)
         found = {p for peers in by_address.values() for p in peers[: -self._per_address]}
         left = [peer for peer in self._oldest_first if peer not in found]
         return [*found, *left[: max(0, len(left) + used - self._in_all)]]
@@ -119,6 +119,11 @@ def peer_of(text: str) -> Peer:
     """What gRPC calls the other end: `ipv4:192.0.2.7:4711`, or `ipv6:%5B::1%5D:4711`."""
     host, _, port = unquote(text).partition(":")[2].rpartition(":")
     return _plain(host.strip("[]")), int(port)
+
+
+def _site(host: str) -> str:
+    """Whose an address is: of IPv6, whoever has one has all that begin with the same 64 bits."""
+    return str(ip_network(f"{host}/64", strict=False)) if ":" in host else host
 
 
 def _plain(host: str) -> str:

@@ -18,6 +18,8 @@ told it to nobody, and says itself that the run has stopped.
 # Rule 2: what is passed on counts under the signature of who said it. It is written down, like a
 #         message, where it is taken.
 # Rule 3: that a journal is lost is believed of who says it of itself, or shows it by its numbers.
+#         That the own one is, of a neighbour whose numbers did not fit from the first: a journal is
+#         not put back under the process that has it.
 
 from __future__ import annotations
 
@@ -57,6 +59,8 @@ class LostJournals:
     """What neighbours are told that began this run before."""
     ahead: set[str] = field(default_factory=set)
     """Who expects more than this party knows to have sent; after a power cut it soon will."""
+    _fitted: set[str] = field(default_factory=set)
+    """Who had this party's word, since this process began, for no more than it has."""
 
     @property
     def here(self) -> PeerError | None:
@@ -72,7 +76,11 @@ class LostJournals:
             self.ahead.add(peer)
             if hello.expects <= durable.outgoing[peer].next:
                 self.ahead.remove(peer)
-        elif self.here is None and hello.expects > durable.incoming[peer].expected:
+        elif self.here is None and hello.expects <= durable.incoming[peer].expected:
+            self._fitted.add(peer)
+        elif self.here is None and peer in self._fitted:
+            raise MessageError(f"{hello.expects} messages are said to be confirmed, and are not")
+        elif self.here is None:
             self.give_up(self._how(peer, hello.expects))
         return self.here is not None or peer in durable.lost
 
@@ -83,7 +91,7 @@ class LostJournals:
             return lost_journal(run.name, run.number).message
         how = journal_put_back(run.name, run.number).message
         own = incoming[peer].expected
-        return f"{how} ({peer} had its word for {confirmed} messages, and it has {own})"
+        return f"{how} ({peer} says it had its word for {confirmed} messages, and it has {own})"
 
     def give_up(self, how: str) -> None:
         """This party itself cannot go on."""

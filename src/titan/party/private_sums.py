@@ -61,15 +61,15 @@ class PrivateSums:
         """Leave the secrets to whoever drives this."""
         self._due = False  # the secret of the next sum
         self._taken: set[tuple[int, Kind, int, int]] = set()  # sum, kind, sender, round
-        self._passed: Agent | None = None  # that of the last sum, if it was a checked one
-        self._reopened: tuple[Residues, bytes] | None = None  # its total, and what it hung on
+        self._passed: list[Agent | None] = []  # those of the sums that are over and were checked
+        self._reopened: list[tuple[Residues, bytes]] = []  # their totals, and what they hung on
         self._given_up = False
         self.settled = False
         """All have agreed on the totals, so none of them is opened any more."""
         self.by_total = False
         """It stopped because of a total, as all do who have it."""
         self.masked = False
-        """A sum was falsified after all parties had its masks."""
+        """It stopped in a sum whose masks all parties have on their disks."""
 
     @property
     def done(self) -> bool:
@@ -109,7 +109,7 @@ class PrivateSums:
     def take(self, sender: int, enclosed: Enclosed) -> list[Enclosed]:
         """An envelope for this sum, a later one, or one that is over here but not there."""
         number, envelope, current = enclosed.number, enclosed.envelope, len(self.totals)
-        over = self.done and self._reopened is None
+        over = self.done and not self._reopened
         if number >= (current if over else len(self._plans)):
             raise MessageError(f"an envelope for sum {number + 1}, which will not come")
         if envelope.sender != sender:
@@ -132,25 +132,36 @@ class PrivateSums:
         return out
 
     def _reopen(self, number: int) -> None:
-        """Some party finds a sum falsified that seemed all right here: back to it, as long as the
-        next one was not found right by all."""
-        if number == len(self.totals) - 1 and self._passed is not None:
-            if self.settled:
-                return
-            self.agent, self._passed, self._due = self._passed, None, False
-            self._reopened = self.totals.pop(), self.challenges.pop()
-            self._signatures = self._signatures_of(number)
-        elif number != len(self.totals) or self.agent is None:
+        """Some party finds a sum falsified that seemed all right here: back to it, as long as not
+        all have agreed. Of several that are opened, all parties come back to the first."""
+        if self.settled or (number == len(self.totals) and self.agent is not None):
+            return
+        agent = self.passed(number)
+        if agent is None:
             raise MessageError(f"what was sent in sum {number + 1} is opened out of its time")
+        over = zip(self.totals[number:], self.challenges[number:], strict=True)
+        self._reopened = [*over, *self._reopened]
+        del self.totals[number:], self.challenges[number:], self._passed[number:]
+        self.agent, self._due = agent, False
+        self._signatures = self._signatures_of(number)
+
+    def passed(self, number: int) -> Agent | None:
+        """That of a checked sum which is over here."""
+        return self._passed[number] if number < len(self.totals) else None
+
+    @property
+    def reopened(self) -> bool:
+        """A sum is opened that was all right here, and whose total did not stop this party."""
+        return bool(self._reopened)
 
     def settle(self) -> None:
         """All have agreed on the totals: none of them is opened any more, nor was any rightly."""
         self.settled = True
-        if self._reopened is not None:
-            total, challenge = self._reopened
+        for total, challenge in self._reopened:
             self.totals.append(total)
             self.challenges.append(challenge)
-            self.agent = self._signatures = self._reopened = None
+            self.agent = self._signatures = None
+        self._reopened.clear()
 
     def give_up(self) -> None:
         """No sum goes on; what still comes is judged as before, and leads to nothing."""
@@ -244,18 +255,19 @@ class PrivateSums:
             total = self.agent.total
         except RecoveryError as error:  # all parties see the same
             self.stopped, self.by_total = error, not isinstance(error, CheckError)
-            self.masked = bool(self.agent.challenge)
+            self.masked = _binds(self.agent.plan)
             self.give_up()
             return out
         self.totals.append(total)
         self.challenges.append(self.agent.challenge)
-        self._passed = self.agent if self.agent.challenge else None
-        self._binding = self._binding.after(self.agent.plan.ring, total)
+        self._passed.append(self.agent if self.agent.challenge else None)
+        plan = self.agent.plan
+        self._binding = self._binding.after(plan.ring, total)
         self.agent = self._signatures = None
         try:
             self._fold.learn(total)
         except TitanError as error:  # the others see the same total, and stop here too
-            self.stopped, self.by_total = error, True
+            self.stopped, self.by_total, self.masked = error, True, _binds(plan)
             self.give_up()
             return out
         return out + self._next()
@@ -273,6 +285,11 @@ class PrivateSums:
         if (sender, kind) not in plan.senders(self._run.party, round_):
             raise MessageError(f"{envelope!r} is not planned")
         plan.scheme.check_addressed(envelope)
+
+
+def _binds(plan: Plan) -> bool:
+    """Whether what a party tells in a sum waits for its disk, and so for the masks it was sent."""
+    return plan.scheme.checked or plan.scheme.signed_by_origin
 
 
 def first_binding(identity: bytes, plans: Sequence[Plan]) -> Binding:

@@ -23,9 +23,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from titan.errors import CheckError, MessageError, PeerError, RecoveryError, TitanError
+from titan.errors import MessageError, PeerError, RecoveryError, TitanError
 from titan.joint import Task
-from titan.listing import listing
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed, Received, Told
 from titan.party.private_sums import PrivateSums, Work
 from titan.party.run import CONNECTING, MOST_ANSWER, NOTHING, Ready, Run, RunProgress, run_identity
@@ -149,12 +148,18 @@ class Session:
                 return self._end(sender, ended)
 
     def _unless_wrong(self, step: Callable[[], Ready]) -> Ready:
-        """What another party did wrong ends the run of all, who hear of it; not a message alone."""
+        """What another party did wrong ends the run of all, who hear of it; not a message alone.
+
+        Where all is decided it changes nothing: whoever was found out could else put another reason
+        in the place of the proof, or take back an answer that all have agreed on.
+        """
         try:
             return step()
         except MessageError:
             raise
         except PeerError as error:
+            if self.stopped is not None or self.agreed is not None:
+                return NOTHING
             if self._nonces.missing:  # no last message is due yet
                 raise
             self.halt(error)
@@ -354,23 +359,9 @@ class Session:
         if self.stopped is None and (left := self._ended.keys() & self._needed()):
             told = self._end_of_all = self._ended[min(left)]
             stop = Stop(min(left), min(left)) if told is None else self._read(told)
-            self.halt(self._left(stop))
+            self.sums.masked |= self.sums.checking
+            self.halt(stop.error(self._network.parties, self.run.number, self.sums))
         return NOTHING if self.stopped is None else self._last_messages()
-
-    def _left(self, stop: Stop) -> PeerError:
-        """It is said of all alike, so that everybody asks the same party."""
-        names, which = self._network.parties, len(self.totals) + 1
-        named, who = stop.named(names), stop.words(names)
-        hint = f"ask {listing(named)} why; then agree on run {self.run.number + 1}"
-        if not self.sums.checking:
-            return PeerError(f"{who} before there was an answer", named=named, hint=hint)
-        self.sums.masked = True
-        how = f"sum {which} could not be checked: {who} before everybody had told what it knew"
-        if self.sums.opening:
-            how = f"sum {which} was falsified, and {who} before all had shown what they sent"
-        if stop.cause is None:  # nobody who has that total could do otherwise
-            named = []
-        return CheckError(how, named=named, hint=hint)
 
     def _needed(self) -> frozenset[int]:
         """Without whom this party does not get on; who has everything leaves nobody without it."""

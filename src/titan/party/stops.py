@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from titan.errors import MessageError, PeerError, TitanError
+from titan.errors import CheckError, MessageError, PeerError, TitanError
 from titan.listing import listing
 from titan.party.messages import END, Told
 from titan.party.signed_broadcast import Signer, signed_data
+
+if TYPE_CHECKING:
+    from titan.party.private_sums import PrivateSums
 
 _PARTY_BYTES = 4
 _A_TOTAL = (1 << 8 * _PARTY_BYTES) - 1
@@ -62,3 +66,19 @@ class Stop:
         origin, *others = self.named(names)
         cause = "a total" if self.cause is None else listing(others)
         return f"{origin} ended the run" + (f" because of {cause}" if cause else "")
+
+    def error(self, names: Sequence[str], run: int, sums: PrivateSums) -> PeerError:
+        """Why the run ends for whoever still needs something in these sums.
+
+        It is said of all alike, so that everybody asks the same party.
+        """
+        named, who, which = self.named(names), self.words(names), len(sums.totals) + 1
+        hint = f"ask {listing(named)} why; then agree on run {run + 1}"
+        if not sums.checking:
+            return PeerError(f"{who} before there was an answer", named=named, hint=hint)
+        how = f"sum {which} could not be checked: {who} before everybody had told what it knew"
+        if sums.opening:
+            how = f"sum {which} was falsified, and {who} before all had shown what they sent"
+        if self.cause is None and sums.opening and not sums.reopened:
+            named = []  # nobody who has that total could do otherwise
+        return CheckError(how, named=named, hint=hint)

@@ -108,6 +108,7 @@ def cross_check(transcripts: Iterable[str | PathLike[str] | Facts]) -> CrossChec
         if not found:  # of two runs nothing else need be alike
             found += _unlike(parties, _known_to_all(one), _known_to_all(other))
             found += _unlike(parties, *_results(one, other))
+            found += _unlike(parties, *_named(one, other))
             for sender, receiver in ((one, other), (other, one)):
                 said, both = _along_link(sender, receiver)
                 found += said
@@ -144,16 +145,15 @@ def _known_to_all(t: Transcript) -> dict[str, str]:
     found = {
         "the network": f"diameter {t.network.diameter}, connectivity {t.network.connectivity}, "
         f"tau {t.network.tau}",
-        "the number of sums": str(len(t.sums)),
         "the end": "an answer" if t.stopped is None else "that a sum was falsified",
     }
-    if t.stopped is None:
+    if t.stopped is None:  # else one party may have stopped in another sum than another
+        found["the number of sums"] = str(len(t.sums))
         found["the pooled sum"] = str(t.pooled)
-    else:
-        found["who is named"] = ", ".join(sorted(t.stopped.named)) or "nobody"
     for number, record in enumerate(t.sums, 1):
         found[f"the recovery of sum {number}"] = f"{record.recovery} in {record.rounds} rounds"
-        found[f"the check of sum {number}"] = record.check or "none"
+        if record.check or t.stopped is None:
+            found[f"the check of sum {number}"] = record.check or "none"
     return found
 
 
@@ -171,6 +171,16 @@ def _results(*transcripts: Transcript) -> list[dict[str, str]]:
         {"the result": f"numbers with sha256 {sha256(canonical(t.result)).hexdigest()}"}
         for t in transcripts
     ]
+
+
+def _named(*transcripts: Transcript) -> list[dict[str, str]]:
+    """Of two who name nobody in common. Who found another out, and ended the run because of that,
+    names the other; who was told so names both, since it cannot know which of them is right. And
+    whoever lies may tell different parties different things."""
+    one, other = (set(t.stopped.named) if t.stopped else set[str]() for t in transcripts)
+    if not one or not other or one & other:
+        return [{}, {}]
+    return [{"who is named": ", ".join(sorted(each))} for each in (one, other)]
 
 
 def _without_estimates(value: Any) -> Any:
@@ -194,9 +204,9 @@ def _unlike(
 
 def _along_link(sender: Transcript, receiver: Transcript) -> tuple[list[Difference], int]:
     """What the two tell differently of the messages from one to the other; how many are alike."""
-    ends = sender.party, receiver.party
+    ends, both = (sender.party, receiver.party), min(len(sender.sums), len(receiver.sums))
     sent, received = (
-        _by_place(m for m in t.messages if (m.sender, m.receiver) == ends)
+        _by_place(m for m in t.messages if (m.sender, m.receiver) == ends and (m.sum or 0) < both)
         for t in (sender, receiver)
     )
     latest = max((_turn(m) for m in received.values() if m.sum is not None), default=(0, 0))

@@ -116,6 +116,10 @@ class Journal(FrameLog):
 
         Each part counts with its length: what moves from one to the next changes the digest.
         """
+        if self._key is None and self.state is None:  # it was cleaned before its run began
+            with self.batch():
+                self._key = run_key.create(self.key_path)
+                self._do("UPDATE journal SET key_name = ?", self._key.name)
         if self._key is None:
             return b""  # erased: a finished run has no use for the data
         code = hmac.new(self._key.check, digestmod=hashlib.sha256)

@@ -57,7 +57,8 @@ class SumRecord:
 
 @dataclass(frozen=True)
 class Stopped:
-    """Why there is no answer, and who is proven not to have done as planned."""
+    """Why there is no answer, and who is named: who did not do as planned; or who ended the run and
+    because of whom, of which one is right and nobody else can know which."""
 
     why: str
     named: tuple[str, ...]

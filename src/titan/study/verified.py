@@ -38,7 +38,7 @@ class Facts:
         if t.stopped is None:
             return [f"pooled sum: sha256 {t.pooled}", *released.lines(t.result)]
         named = listing(t.stopped.named) or "nobody"
-        return [f"no answer: {t.stopped.why}", f"proven not to have done as planned: {named}"]
+        return [f"no answer: {t.stopped.why}", f"named: {named}"]
 
     def __str__(self) -> str:
         t, totals = self.transcript, self.transcript.totals
