@@ -129,22 +129,12 @@ def is_function(name: str) -> bool:
     return name.removeprefix(NUMPY) in FUNCTIONS
 
 
-def evaluate(
-    expression: Expression,
-    columns: Mapping[str, Column],
-    rows: int,
-    known: Mapping[Expression, Column] | None = None,
-) -> Column:
-    """The value in every row; functions.DomainError where there is none.
-
-    `known` are values that parts of the expression are to have, whatever the columns say.
-    """
+def evaluate(expression: Expression, columns: Mapping[str, Column], rows: int) -> Column:
+    """The value in every row; functions.DomainError where there is none."""
 
     def of(part: Expression) -> Column:
-        return evaluate(part, columns, rows, known)
+        return evaluate(part, columns, rows)
 
-    if known and expression in known:
-        return known[expression]
     match expression:
         case Name(name):
             return columns[name]
@@ -228,6 +218,18 @@ def truths(expression: Expression) -> Iterator[Expression]:
         return
     for part in _operands(expression):
         yield from truths(part)
+
+
+def is_exact(expression: Expression) -> bool:
+    """Whether nothing in it is rounded: neither a function but abs nor most quotients are there."""
+    match expression:
+        case Apply() if expression.plain != "abs":
+            return False
+        case Binary("/", _, right) if exact_inverse(right) is None:
+            return False
+        case Compare():
+            return True
+    return all(map(is_exact, _operands(expression)))
 
 
 # -- constants --------------------------------------------------------------------------------

@@ -41,8 +41,7 @@ class Readings:
     rows: int
     numbers: Mapping[str, Column] = field(repr=False)
     codes: Mapping[Category, npt.NDArray[Any]] = field(repr=False)
-    """For each category the number of its level in every row; of a condition, only where rows are
-    to have it whatever their numbers say."""
+    """For each category of the data the number of its level in every row."""
     place: Callable[[int], str] = field(default="row {}, counted from 0".format, repr=False)
     """Where a row comes from, in words, for errors."""
     rounded: Mapping[str, int] = field(default_factory=dict)
@@ -50,19 +49,14 @@ class Readings:
 
     def codes_of(self, category: Category) -> npt.NDArray[Any]:
         """The number of its level in every row; that of a condition follows from numbers."""
-        if isinstance(category, Condition) and category not in self.codes:
+        if isinstance(category, Condition):
             return self.value(category.expression, category).numbers
         return self.codes[category]
 
     def value(self, expression: Expression, of: Factor) -> Column:
         """In every row, or DataError where there is none."""
-        known = {
-            condition.expression: Column(codes)
-            for condition, codes in self.codes.items()
-            if isinstance(condition, Condition)
-        }
         try:
-            return expressions.evaluate(expression, self.numbers, self.rows, known)
+            return expressions.evaluate(expression, self.numbers, self.rows)
         except functions.DomainError as error:
             raise DataError(f"{self.place(error.row)}, in {of}: {error.found}") from None
 

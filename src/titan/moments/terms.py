@@ -158,6 +158,8 @@ class Condition(Category):
 
 
 _FALSE_TRUE = Level("False", "False"), Level("True", "True")
+TRUE = ((1, 1),)
+"""The levels of a piece that is 1 where a condition holds."""
 
 Factor = Numeric | Polynomial | Category
 Term = tuple[Factor, ...]
