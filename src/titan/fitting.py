@@ -104,6 +104,7 @@ def fit(
     weights: str | None = None,
     missing: Missing = "refuse",
     decimal: bool = False,
+    csv: Any = None,
     release: Release = "inference",
     cov_type: CovType = "nonrobust",
     precision: int | None = None,
@@ -117,9 +118,11 @@ def fit(
     columns), in order of `network.parties` or as a mapping; without a network it is one table.
     The model is a `formula`, or a `response` with the `columns` that explain it. A float counts as
     the exact binary number it is; with `decimal` as the shortest decimal that stands for it, as it
-    would in a CSV. Every party learns the pooled AᵀA, Aᵀb, bᵀb and the number of rows. With a
-    network too few rows are refused as by `solve`, and so is a level of a category that only one or
-    two rows have in all, unless `allow_small`.
+    would in a CSV. `csv` says how CSV files are written, if not with commas and points in UTF-8:
+    "europe" for semicolons, decimal commas and cp1252, or {"delimiter": ";", "decimal_comma": True,
+    "encoding": "cp1252"}. Every party learns the pooled AᵀA, Aᵀb, bᵀb and the number of rows. With
+    a network too few rows are refused as by `solve`, and so is a level of a category that only one
+    or two rows have in all, unless `allow_small`.
 
     `cov_type` asks for other standard errors, by one further private sum, of which every party
     learns the total as well, in units in which AᵀA is the identity and rounded to `bits` bits, with
@@ -148,14 +151,14 @@ def fit(
     _check_choice("cov_type", cov_type, CovType)
     if network is None:
         refuse_without_network(solver=solver, allow_small=allow_small or None, **options)
-        table = open_source(data, decimal=decimal)
+        table = open_source(data, decimal=decimal, csv=csv)
         rounding = _rounding(model, [table], precision)
         return _alone(table, model, missing, cov_type, rounding)
     net = network_for(network, data)
     settings = _settings(net, options)
     _check_robust(cov_type, solver, settings, model, allow_small)
     origin = None if solver is None else net.index(solver)
-    tables = sources(data, net, decimal)
+    tables = sources(data, net, decimal, csv)
     regression = Regression(
         Found(model.names, len(net), settings.bits, release, cells_of(model, {})),
         len(net),
@@ -209,6 +212,7 @@ def ridge(
     weights: str | None = None,
     missing: Missing = "refuse",
     decimal: bool = False,
+    csv: Any = None,
     precision: int | None = None,
     allow_small: bool = False,
     **options: Unpack[SumOptions],
@@ -223,14 +227,14 @@ def ridge(
     policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        table = open_source(data, decimal=decimal)
+        table = open_source(data, decimal=decimal, csv=csv)
         rows = ModelRows(model, missing, rounding=_rounding(model, [table], precision))
         own = read(table, CollectMoments(rows)).moments
         return ridge_pooled(exact(own), alpha, model.constant_column)
     net = network_for(network, data)
     settings = _settings(net, options)
     equations = Found(model.names, len(net), settings.bits, "solution", cells_of(model, {}))
-    tables = sources(data, net, decimal)
+    tables = sources(data, net, decimal, csv)
     rounding = _rounding(model, tables, precision)
     penalised = RidgeRegression(
         equations, len(net), policy, model, missing,

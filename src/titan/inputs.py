@@ -51,10 +51,10 @@ def _not_by_party(values: Any) -> InputError:
     )
 
 
-def sources(data: Any, network: Network, decimal: bool) -> list[Source]:
+def sources(data: Any, network: Network, decimal: bool, csv: Any = None) -> list[Source]:
     """One table of every party, in the same order."""
     return [
-        open_source(table, decimal=decimal, label=f"the table of {party!r}")
+        open_source(table, decimal=decimal, label=f"the table of {party!r}", csv=csv)
         for party, table in zip(network.parties, by_party(data, network), strict=True)
     ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from titan.errors import FileError, InputError
+from titan.moments.csv_format import RowsFile
 from titan.results import Results, decode
 from titan.results.result_file import NAME, checked_path, read_file
 from titan.ring.whole import real_number, whole_number
@@ -36,14 +37,16 @@ def join(
     wait: float = 3600.0,
     allow_differencing: bool = False,
     new_ledger: bool = False,
+    csv: Any = None,
 ) -> Results:
     """Take part in a study as the party `name`, and return everybody's results.
 
     `data` is this party's rows (a path, a table, an Arrow stream), or a mapping from a question's
-    name to the rows for it. Nobody is asked: `titan study check` says beforehand what will be
-    opened, and with --data whether these rows would be refused. Where others do not come in time
-    the same call goes on later. Runs are kept in `runs` (else beside the study's file), the ledger
-    beside the key; where that is gone though the key was used, FileError unless `new_ledger`.
+    name to the rows for it; `csv` says how CSV files are written, as of `titan.fit`. Nobody is
+    asked: `titan study check` says beforehand what will be opened, and with --data whether these
+    rows would be refused. Where others do not come in time the same call goes on later. Runs are
+    kept in `runs` (else beside the study's file), the ledger beside the key; where that is gone
+    though the key was used, FileError unless `new_ledger`.
     `passphrase` is the key's, or a function that asks for it, such as `getpass.getpass`. From this
     call on the process leaves no core dumps: it holds secrets.
     """
@@ -64,7 +67,7 @@ def join(
     party = Party(
         found,
         Identity.load(secret, found.card(name), passphrase=passphrase),
-        data,
+        RowsFile.all_of(data, csv),
         folder=run_folder(checked_path(runs) if runs else place / "runs", found, run, name),
         ledger=checked_path(ledger) if ledger else secret.with_suffix(".ledger"),
         choices=Choices(run, float(wait), listen, allow_differencing=bool(allow_differencing)),

@@ -44,6 +44,7 @@ def command(
         float | None, Option(help="Penalise coefficients by this times their squares.")
     ] = None,
     decimal: options.Decimal = False,
+    csv: options.Csv,
     network: options.NetworkName = None,
     tau: options.Tau = None,
     sums: options.Sums,
@@ -71,7 +72,7 @@ def command(
     reading = _Reading(modelled.model(), missing, cov_type, ridge, allow_small)
     choices = sums.given(tau=tau, engine=engine, solver=solver)
     with waiting() as wait:
-        parts = _parts(files, party, decimal, wait.rows)
+        parts = _parts(files, party, decimal, csv, wait.rows)
         if len(files) == 1 and party is None:
             options.refuse_without_network(
                 network=network, allow_small=allow_small or None, **choices
@@ -87,7 +88,11 @@ def command(
 
 
 def _parts(
-    files: Sequence[Path], party: str | None, decimal: bool, watch: inputs.RowsRead | None
+    files: Sequence[Path],
+    party: str | None,
+    decimal: bool,
+    csv: options.Csv,
+    watch: inputs.RowsRead | None,
 ) -> dict[str, Part]:
     """Party → its rows or its moments."""
     if party is not None and len(files) != 1:
@@ -96,7 +101,8 @@ def _parts(
             hint="without --party every file is a party's",
         )
     parts: dict[str, Part] = {
-        name: inputs.load_moments(path) or inputs.open_rows(path, decimal=decimal, watch=watch)
+        name: inputs.load_moments(path)
+        or inputs.open_rows(csv.of(path), decimal=decimal, watch=watch)
         for name, path in inputs.by_party(files).items()
     }
     return parts if party is None else _divided(next(iter(parts.values())), files[0], party)

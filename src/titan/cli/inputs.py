@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,9 @@ def by_party(files: Sequence[Path]) -> dict[str, Path]:
     return parties
 
 
-def open_rows(path: Path, *, decimal: bool = False, watch: RowsRead | None = None) -> Source:
+def open_rows(
+    path: PathLike[str], *, decimal: bool = False, watch: RowsRead | None = None
+) -> Source:
     """The rows of a CSV or Parquet file."""
     from titan.moments import open_source
 

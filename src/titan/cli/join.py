@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 @ends_with_a_word()
+@options.grouped
 def command(
     study: Annotated[
         Path, Argument(metavar="STUDY", envvar="TITAN_JOIN_STUDY", help="The study's file.")
@@ -55,6 +56,8 @@ def command(
         ),
     ],
     key: Annotated[Path, Option(help="This party's private key.")],
+    *,
+    csv: options.Csv,
     passphrase_file: options.PassphraseFile = None,
     run: Annotated[int, Option(help="Which run of the study, from 1.", min=1, max=2**31)] = 1,
     wait: Annotated[
@@ -135,7 +138,7 @@ def command(
         listen = None if listen is None else checked_address(listen)
     found = Study.load(study)
     with wrong_usage():
-        card, rows = found.card(as_), files_given(found, data)
+        card, rows = found.card(as_), csv.of(files_given(found, data))
     addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
     if keep_journal and not all(map(on_loopback, addresses)):
         raise InputError(

@@ -31,6 +31,7 @@ def command(
     ] = None,
     missing: options.Missing = "refuse",
     decimal: options.Decimal = False,
+    csv: options.Csv,
     json: options.Json = False,
 ) -> None:
     """Sum up FILE exactly, for `titan fit`: its rows need not be read again.
@@ -49,7 +50,7 @@ def command(
     target = _target(files, out)
     check_writable(target)
     with waiting() as wait:
-        made = [(file, *_read(file, model, missing, decimal, wait.rows)) for file in files]
+        made = [(file, *_read(file, model, missing, decimal, csv, wait.rows)) for file in files]
     total = reduce(add, (moments for _, moments, _ in made))
     total.save(target)
     answer = {
@@ -74,7 +75,12 @@ def _target(files: Sequence[Path], out: Path | None) -> Path:
 
 
 def _read(
-    file: Path, model: Model | None, missing: str, decimal: bool, watch: inputs.RowsRead | None
+    file: Path,
+    model: Model | None,
+    missing: str,
+    decimal: bool,
+    csv: options.Csv,
+    watch: inputs.RowsRead | None,
 ) -> tuple[Moments, int]:
     """What the file gives, and how many of its rows were dropped."""
     from titan.moments import collect
@@ -82,7 +88,7 @@ def _read(
     moments = inputs.load_moments(file)
     if moments is not None:
         return moments if model is None else moments.select(model.names), 0
-    source = inputs.open_rows(file, decimal=decimal, watch=watch)
+    source = inputs.open_rows(csv.of(file), decimal=decimal, watch=watch)
     chosen = model or _all_columns(source)
     found = collect(source, chosen, missing=missing)  # type: ignore[arg-type]  # checked there
     return found.moments, found.dropped

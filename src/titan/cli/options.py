@@ -119,6 +119,37 @@ class Sums:
 
 
 @dataclass(frozen=True)
+class Csv:
+    """How CSV files are written, if not with commas between cells and points in numbers."""
+
+    csv: Annotated[
+        str | None,
+        Option(help="europe: short for --delimiter ';' --decimal-comma --encoding cp1252."),
+    ] = None
+    delimiter: Annotated[
+        str | None, Option(help="Between cells of a CSV: ';' or tab. [default: comma; tab of .tsv]")
+    ] = None
+    decimal_comma: Annotated[
+        bool, Option("--decimal-comma", help="In a CSV 1,5 is one and a half.")
+    ] = False
+    encoding: Annotated[str | None, Option(help="Of a CSV: cp1252. [default: utf-8]")] = None
+
+    def of(self, data: Any) -> Any:
+        """A path, or several by name, with what was said."""
+        from dataclasses import replace
+
+        from titan.moments.csv_format import CsvFormat, RowsFile
+
+        said = given(delimiter=self.delimiter, encoding=self.encoding)
+        said |= {"decimal_comma": True} if self.decimal_comma else {}
+        if self.csv is None and not said:
+            return data
+        if self.csv not in (None, "europe"):
+            raise InputError(f"--csv {self.csv} is unknown", hint="--csv europe")
+        return RowsFile.all_of(data, replace(CsvFormat.of(self.csv), **said))
+
+
+@dataclass(frozen=True)
 class Modelled:
     """A model: a formula, or the columns that it is made of."""
 

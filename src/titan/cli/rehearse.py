@@ -72,6 +72,7 @@ def command(
             "--keep-journal", help="With --out: leave the masks in the journals, for titan.view."
         ),
     ] = False,
+    csv: options.Csv,
     wait: Annotated[
         float | None,
         Option(min=0.1, help="Seconds to wait for a party. [default: 60, and 3 per party]"),
@@ -111,9 +112,11 @@ def command(
     with workplace(out) as place, _live_line() as progress:
         if data is not None:
             study, rows = _given(file, data)
+            rows = csv.of(rows)
         else:
-            content |= _content(file, str(party), questions, said)
-            study, rows = _made(file, str(party), network or "cycle", keys, place, content)
+            whole = csv.of(file)
+            content |= _content(whole, str(party), questions, said)
+            study, rows = _made(whole, str(party), network or "cycle", keys, place, content)
         found = rehearse(
             study, rows, keys=keys, folder=place, wait=wait, keep_journal=keep_journal,
             allow_small=allow_small, progress=progress,

@@ -44,16 +44,12 @@ def new(
     *,
     asked: options.Asked,
     network: Annotated[str, Option(help=networks.HELP_STUDY)] = "design",
-    title: Annotated[
-        str | None, Option(help="What the study is about. [default: what its questions ask]")
-    ] = None,
+    title: Annotated[str | None, Option(help="[default: what its questions ask]")] = None,
     like: Annotated[
         Path | None,
-        Option(
-            metavar="FILE",
-            help="Rows of one's own that say what columns are; ranges are asked for.",
-        ),
+        Option(metavar="FILE", help="Own rows that say what columns are; ranges are asked for."),
     ] = None,
+    csv: options.Csv,
     conditions: options.Conditions,
     min_rows_total: Annotated[
         int | None, Option(help="The fewest rows in all; --min-rows for every party.")
@@ -96,9 +92,9 @@ def new(
         raise InputError(
             "no question is asked", hint='--formula "y ~ a + b", or --ask with a question'
         )
+    like = like and csv.of(like)
     if like is None:
-        said = asked.columns()
-        names = list(said)
+        names = list(said := asked.columns())
     else:
         names, said = drafting.columns_like(like, asked, questions)
     columns = Dictionary.of(said)
@@ -130,8 +126,10 @@ def new(
 
 
 @app.command()
+@options.grouped
 def check(
     file: Annotated[Path, Argument(metavar="STUDY", help="The study's file.")],
+    *,
     data: Annotated[
         list[str] | None,
         Option(
@@ -143,6 +141,7 @@ def check(
     as_: Annotated[
         str | None, Option("--as", envvar="TITAN_STUDY_CHECK_AS", help="Whose rows they are.")
     ] = None,
+    csv: options.Csv,
     json: options.Json = False,
 ) -> None:
     """Is it sound and private, what will it cost, and what will everybody learn?
@@ -165,7 +164,7 @@ def check(
     answer = _advised(report.as_dict()) | {"shares": told}
     own = None
     if data is not None and as_ is not None:
-        own = _own_rows(study, data, as_) if report.ok else None
+        own = _own_rows(study, data, as_, csv) if report.ok else None
         answer["own_rows"] = own and {"party": as_, **checked_rows.as_dict(own)}
 
     def as_text() -> None:
@@ -219,11 +218,11 @@ def sheet(
     give(answer, lambda: show_pairs(rows), json=json)
 
 
-def _own_rows(study: Study, data: list[str], name: str) -> OwnRows:
+def _own_rows(study: Study, data: list[str], name: str, csv: options.Csv) -> OwnRows:
     from titan.party.own_rows import look
 
     study.card(name)  # refuses who is not a party
-    return look(study, checked_rows.files_given(study, data))
+    return look(study, csv.of(checked_rows.files_given(study, data)))
 
 
 def _report(study: Study) -> Report:

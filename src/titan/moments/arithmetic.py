@@ -1,4 +1,4 @@
-"""Exact sums, products and powers of columns.
+"""Exact sums, products, powers and comparisons of columns.
 
 Everything happens on integers: a float64 is a whole number of some power of two. int64 is used
 wherever the largest entries prove that nothing overflows, Python's integers otherwise.
@@ -8,7 +8,10 @@ wherever the largest entries prove that nothing overflows, Python's integers oth
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +20,14 @@ from titan.moments.columns import Column
 from titan.moments.spans import whole_parts
 
 _LIMIT = 2**63
+_COMPARE: dict[str, Callable[[Any, int], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 def multiply(a: Column, b: Column) -> Column:
@@ -49,6 +60,21 @@ def negate(a: Column) -> Column:
 
 def subtract(a: Column, b: Column) -> Column:
     return add(a, negate(b))
+
+
+def absolute(a: Column) -> Column:
+    return Column(abs(a.numbers), a.two, a.five)
+
+
+def compare(operation: str, a: Column, b: Column) -> Column:
+    """1 where a < b, say, and 0 elsewhere: of the exact numbers."""
+    difference = subtract(a, b).numbers
+    return Column(np.asarray(_COMPARE[operation](difference, 0), bool).astype(np.int64))
+
+
+def either(a: Column, b: Column) -> Column:
+    """1 where one of two columns of 0 and 1 is 1, or both are."""
+    return Column(np.maximum(a.numbers, b.numbers))
 
 
 def power(a: Column, exponent: int) -> Column:

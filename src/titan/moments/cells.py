@@ -43,6 +43,8 @@ class Cells(ABC):
     place: Callable[[int], str] = field(repr=False)
     decimal: bool = False
     """Whether a float stands for its shortest decimal instead of the binary number it is."""
+    decimal_comma: bool = False
+    """Whether text has numbers such as 1,5."""
 
     def numbers(self) -> tuple[Column, Mask]:
         """The cells as numbers, and which are missing (some number stands in their place).
@@ -150,23 +152,35 @@ class ArrowCells(Cells):
     def _from_text(self, array: Any) -> tuple[Column, Mask]:
         try:
             return decimal_text.parse(
-                _shortest(array) if array.type == pa.float16() else array.cast(pa.string())
+                _shortest(array) if array.type == pa.float16() else self._pointed(array)
             )
         except decimal_text.BadNumberError as error:
             raise self._not_a_number(error.row, error.found) from None
+
+    def _pointed(self, array: Any) -> Any:
+        """Text with points in numbers, where the file has commas; a point there is not a number."""
+        text = array.cast(pa.string())
+        if not self.decimal_comma or not _is_text(array.type):
+            return text
+        # What had a point before gets two letters, so that it is text, not another number.
+        return pc.replace_substring(pc.replace_substring(text, ".", "p,"), ",", ".")
 
     def _not_a_number(self, row: int, found: str) -> DataError:
         hints = {
             decimal_text.TEXT: f"if {self.name} is a category, write C({self.name}, "
             'levels=["…", "…"]) in the formula; otherwise correct this cell',
-            decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234",
+            decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234; where all "
+            "numbers have commas, say decimal_comma",
         }
+        if self.decimal_comma and found == decimal_text.TEXT:
+            hints[found] += "; with decimal commas 1.5 is not a number, nor is 1.234,5"
         return self.error(row, found, hints.get(found, ""))
 
     def wrong_numbers(self) -> list[DataError]:
         array = self.array
         if _is_text(array.type):
-            return [self._not_a_number(each.row, each.found) for each in decimal_text.wrong(array)]
+            text = self._pointed(array)
+            return [self._not_a_number(each.row, each.found) for each in decimal_text.wrong(text)]
         if kinds.is_floating(array.type):
             infinite = np.isinf(np.asarray(array.cast(pa.float64()).fill_null(math.nan)))
             return [

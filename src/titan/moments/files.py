@@ -22,17 +22,26 @@ import numpy.typing as npt
 
 from titan.errors import FileError
 from titan.moments.arrow import arrow_csv, pa, parquet
+from titan.moments.csv_format import PLAIN, CsvFormat
 from titan.moments.sources import ArrowSource, Table, check_distinct, name_file
 
 _BLOCK_BYTES = 2 << 20  # of which Arrow reads up to 32 ahead
 _BUFFER_BYTES = 1 << 20
 _RAGGED = "every line needs as many cells as the header; put a cell that holds a comma into quotes"
 _MATRICES = "write it with numpy.savez(file, A=A, b=b), A having one row for each entry of b"
-_SEMICOLONS = "save it with commas between the cells, and with points in numbers: 1.5, not 1,5"
+_EUROPE = (
+    'if Excel wrote it in Europe, say csv="europe" (semicolons, decimal commas, cp1252); else '
+    "say delimiter, decimal_comma and encoding by themselves"
+)
+_TABS = "say delimiter='tab', or let the file's name end in .tsv"
+_NOT_TEXT = 'save it as UTF-8, or say which it is: encoding="cp1252" of many an Excel'
+_UTF8 = ("utf-8", "utf-8-sig")
 
 
 class CsvFile(ArrowSource):
-    """A CSV file with a header, in UTF-8; commas, or tabs where the name ends in .tsv.
+    """A CSV file with a header; in UTF-8, and commas, or tabs where the name ends in .tsv.
+
+    Where it is written in another way, `written` says how.
 
     Cells may be quoted and hold line breaks; empty lines are skipped; a compressed file (.gz, .bz2)
     is read as it is. For a file that may have no header, `names` looks at the first record's cells
@@ -46,11 +55,13 @@ class CsvFile(ArrowSource):
         *,
         label: str = "",
         names: Callable[[Sequence[str]], Sequence[str] | None] = lambda first: None,
+        written: CsvFormat = PLAIN,
     ) -> None:
         self.path = path
         self.label = name_file(path.name, label)
         suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-        self.delimiter = "\t" if ".tsv" in suffixes else ","
+        self.delimiter = written.delimiter or ("\t" if ".tsv" in suffixes else ",")
+        self.encoding, self.decimal_comma = written.encoding, written.decimal_comma
         first = self._read_header()
         made = names(first)
         self._named = made is not None
@@ -62,7 +73,9 @@ class CsvFile(ArrowSource):
         raw = [self._header[self.column_names.index(name)] for name in columns]
         options = {
             "read_options": arrow_csv.ReadOptions(
-                block_size=_BLOCK_BYTES, column_names=self._header if self._named else None
+                block_size=_BLOCK_BYTES,
+                column_names=self._header if self._named else None,
+                encoding="utf8" if self.encoding in _UTF8 else self.encoding,
             ),
             "parse_options": arrow_csv.ParseOptions(
                 delimiter=self.delimiter, newlines_in_values=True
@@ -88,7 +101,7 @@ class CsvFile(ArrowSource):
             for number, (line, _) in enumerate(self._records()):
                 if number == row + (not self._named):  # a header is a record
                     return f"{self.label}, line {line}"
-        except (csv.Error, OSError):
+        except (csv.Error, OSError, UnicodeError):
             pass
         return f"{self.label}, row {row + 1}"
 
@@ -96,7 +109,7 @@ class CsvFile(ArrowSource):
         """Arrow refuses a header whose line does not end: it lacks rows, and is not wrong."""
         try:
             return not self._named and len(list(islice(self._records(), 2))) == 1
-        except (csv.Error, OSError):
+        except (csv.Error, OSError, UnicodeError):
             return False
 
     def _diagnosis(self) -> FileError:
@@ -104,19 +117,20 @@ class CsvFile(ArrowSource):
         line = 1
         try:
             for line, record in self._records():
-                if _not_utf8(record):
-                    return self._error(line, "not UTF-8 text", hint="save it as UTF-8")
+                if _not_text(record):
+                    return self._not_text(line)
                 if len(record) != len(self._header):
                     found = f"{len(record)} cells, where the header has {len(self._header)}"
                     return self._error(line, found, hint=_RAGGED)
-        except (csv.Error, OSError):
+        except (csv.Error, OSError, UnicodeError):
             return FileError(f"{self.label}, after line {line}: not readable as CSV")
         return FileError(f"{self.label} is not readable as CSV")
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Every record with the line where it begins, empty lines left out."""
         bytes_ = self._bytes()
-        with io.TextIOWrapper(bytes_, "utf-8-sig", "surrogateescape", newline="") as text:
+        encoding = "utf-8-sig" if self.encoding in _UTF8 else self.encoding
+        with io.TextIOWrapper(bytes_, encoding, "surrogateescape", newline="") as text:
             reader = csv.reader(text, delimiter=self.delimiter)
             line = 1
             for record in reader:
@@ -127,16 +141,29 @@ class CsvFile(ArrowSource):
     def _read_header(self) -> list[str]:
         try:
             line, header = next(self._records(), (0, []))
-        except (csv.Error, OSError):
-            raise self._error(1, "not readable as CSV") from None
+        except (csv.Error, OSError, UnicodeError):
+            raise self._error(1, "not readable as CSV", hint=_EUROPE) from None
         if not header:
             raise FileError(f"{self.label} is empty", hint="the first line names the columns")
-        if _not_utf8(header):
-            raise self._error(line, "not UTF-8 text", hint="save it as UTF-8")
-        if len(header) == 1 and ";" in header[0]:
-            found = "cells between semicolons, where commas were expected"
-            raise self._error(line, found, hint=_SEMICOLONS)
+        for name, sign, hint in (("semicolons", ";", _EUROPE), ("tabs", "\t", _TABS)):
+            if len(header) == 1 and sign in header[0]:
+                found = f"cells between {name}, where {self._between} were expected"
+                raise self._error(line, found, hint=hint)
+        if len(header) == 1 and self.delimiter == ";" and "," in header[0]:
+            found = "cells between commas, where semicolons were expected"
+            raise self._error(line, found, hint="leave out what says that it has semicolons")
+        if _not_text(header):
+            raise self._not_text(line)
         return header
+
+    @property
+    def _between(self) -> str:
+        names = {",": "commas", ";": "semicolons", "\t": "tabs"}
+        return names.get(self.delimiter, f"{self.delimiter!r}")
+
+    def _not_text(self, line: int) -> FileError:
+        found = "UTF-8" if self.encoding in _UTF8 else self.encoding
+        return self._error(line, f"not {found} text", hint=_NOT_TEXT)
 
     def _error(self, line: int, found: str, *, hint: str = "") -> FileError:
         return FileError(f"{self.label}, line {line}: {found}", hint=hint)
@@ -145,7 +172,7 @@ class CsvFile(ArrowSource):
         return pa.input_stream(str(self.path), compression="detect", buffer_size=_BUFFER_BYTES)
 
 
-def _not_utf8(record: list[str]) -> bool:
+def _not_text(record: list[str]) -> bool:
     """Whether some byte could not be decoded: it is then a lone surrogate."""
     return not "".join(record).isascii() and any("\udc80" <= c <= "\udcff" for c in "".join(record))
 

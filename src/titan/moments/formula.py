@@ -2,58 +2,51 @@
 
     formula := response "~" sum
     sum     := product {("+" | "-") product}         0 and 1 stand for the intercept
-    product := cell {"*" cell}                       a * b is a + b + a:b
-    cell    := atom {":" atom}
+    product := cell {("*" | "/") cell}               a * b is a + b + a:b, and a / b is a + a:b
+    cell    := raised {":" raised}
+    raised  := atom ["**" whole number]              (a + b)**2 is a + b + a:b
     atom    := "(" sum ")" | factor
-    factor  := name | log(e) | exp(e) | sqrt(e) | I(e) | poly(e, degree, raw=True)
-             | C(name, levels=[level, …]) | name[level, …]
 
-where e, arithmetic with + - * **, and names are those of `formula_arithmetic`. Where the caller
-states a column's levels, `name` is name[…] and C(name) has them; name[…] is C(name, levels=[…]) but
-for what its columns are called: sex[T.m], as patsy calls those of a column of text.
+where factors are those of `formula_factors`. Where the caller states a column's levels, `name` is
+name[…] and C(name) has them; name[…] is C(name, levels=[…]) but for what its columns are called:
+sex[T.m], as patsy calls those of a column of text.
 
 That is the whole language, so that there is nothing to forbid: what is not in the grammar cannot be
-said. (Formula libraries were tried: formulaic expands `(a + b + … )**13` while parsing, which takes
-for ever, and imports pandas. Python's own parser knows neither `:` nor backquotes.)
+said. docs/decisions/0016 says why no library parses it.
 """
 
 # Rule 1: text, depth, terms, degree, digits and columns are bounded before work is done on them.
 # Rule 2: nothing here looks at data, and nothing in a formula is looked up anywhere but in data.
+# Rule 3: no word is read twice, and for each at most so many terms are made as there may be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from types import MappingProxyType
+from itertools import takewhile
 
 from titan.errors import FormulaError
-from titan.listing import listing
 from titan.moments import expressions
-from titan.moments.formula_arithmetic import (
-    MOST_DIGITS,
-    MOST_POWER,
-    ArithmeticParser,
-    Token,
-    tokens,
-)
+from titan.moments.formula_arithmetic import MOST_DIGITS
+from titan.moments.formula_factors import ANY_LEVELS, MOST_COLUMNS, NO_LEVELS, FactorParser
+from titan.moments.formula_words import tokens
 from titan.moments.terms import (
     Category,
+    Condition,
     Factor,
-    Level,
     Numeric,
-    Polynomial,
     Term,
     count_all_digits,
     count_columns,
     count_digits,
 )
 
+__all__ = ["ANY_LEVELS", "MOST_COLUMNS", "NO_LEVELS", "Formula", "parse", "without_levels"]
+
 MOST_TERMS = 10_000
-MOST_COLUMNS = 20_000
 MOST_FACTORS = 8
 MOST_DIGITS_OF_A_ROW = 5000
-NO_LEVELS: Mapping[str, Sequence[str]] = MappingProxyType({})
+_CONTRAST_WORDS = 10  # of C(name, Treatment(reference="b"), levels at most before the last
 
 _Terms = dict[frozenset[Factor], Term]
 
@@ -80,7 +73,7 @@ def parse(text: str, levels: Mapping[str, Sequence[str]] = NO_LEVELS) -> Formula
     formula = _Parser(tokens(text), levels).formula()
     for term in (*formula.terms, (formula.response,)):
         for factor in term:
-            for name in () if isinstance(factor, Category) else factor.columns_needed():
+            for name in () if _is_level(factor) else factor.columns_needed():
                 if name in levels:
                     raise FormulaError(
                         f"{factor} reads {name!r} as a number, which is a category",
@@ -89,24 +82,24 @@ def parse(text: str, levels: Mapping[str, Sequence[str]] = NO_LEVELS) -> Formula
     return formula
 
 
+def _is_level(factor: Factor) -> bool:
+    return isinstance(factor, Category) and not isinstance(factor, Condition)
+
+
 def without_levels(text: str) -> list[str]:
-    """The columns that stand in C(name): their levels are for somebody else to state."""
+    """The columns that stand in C(name) or C(name, contrast): others are to state their levels."""
     words, found = tokens(text), []
     for at in range(len(words) - 3):
-        c, opening, name, closing = words[at : at + 4]
-        if (c.text, opening.text, closing.text) == ("C", "(", ")"):
-            found.append(name.text.strip("`"))
+        c, opening, name = words[at : at + 3]
+        if (c.text, opening.text) == ("C", "("):
+            rest = (word.text for word in words[at + 3 : at + 3 + _CONTRAST_WORDS])
+            if "levels" not in takewhile(lambda word: word not in ("C", "["), rest):
+                found.append(name.text.strip("`"))
     return list(dict.fromkeys(found))
 
 
-class _Parser(ArithmeticParser):
+class _Parser(FactorParser):
     """Recursive descent, one method for each rule of the grammar."""
-
-    def __init__(self, words: list[Token], levels: Mapping[str, Sequence[str]]) -> None:
-        super().__init__(words)
-        self.levels = levels
-
-    # -- terms --------------------------------------------------------------------------------
 
     def formula(self) -> Formula:
         if self.next.text == "~":
@@ -114,11 +107,14 @@ class _Parser(ArithmeticParser):
         token = self.next
         response = self.factor()
         if not isinstance(response, Numeric):
-            raise self.error("the response must be one number per row", token=token)
+            hint = "I(1 * (y > 5)) is 1 or 0" if isinstance(response, Condition) else ""
+            raise self.error("the response must be one number per row", hint=hint, token=token)
         self.expect("~")
         terms = self.sum({frozenset(): ()})
         if self.next.kind != "end":
             hint = "interactions are a:b and a*b; arithmetic goes inside I(…)"
+            if self.next.text == "|":
+                hint = "groups and random effects are not supported; C(group) has fixed effects"
             raise self.error("the end was expected", hint=hint)
         return _checked(Formula(response, tuple(sorted(terms, key=lambda term: term != ()))))
 
@@ -129,15 +125,15 @@ class _Parser(ArithmeticParser):
         if top and plus:
             self.take("+")
         while True:
-            if top and self.next.kind == "number":
-                self.intercept(terms, plus=plus)
+            if self.next.kind == "number":
+                self.intercept(terms, plus=plus, top=top)
             else:
                 self.merge(terms, self.product(), plus=plus)
             if not self.at_plus_or_minus():
                 return list(terms.values())
             plus = self.advance().text == "+"
 
-    def intercept(self, terms: _Terms, *, plus: bool) -> None:
+    def intercept(self, terms: _Terms, *, plus: bool, top: bool) -> None:
         token = self.advance()
         if token.text not in ("0", "1") or (token.text == "0" and not plus):
             raise self.error(
@@ -147,34 +143,64 @@ class _Parser(ArithmeticParser):
             )
         if plus and token.text == "1":
             terms[frozenset()] = ()
-        else:
+        elif top:
             terms.pop(frozenset(), None)
+        else:
+            hint = "write + 0 or - 1 outside of all parentheses: 0 + (a + b)"
+            raise self.error("which speaks of the intercept", hint=hint, token=token)
 
-    def merge(self, terms: _Terms, new: Sequence[Term], *, plus: bool = True) -> list[Term]:
+    def merge(self, terms: _Terms, new: Sequence[Term], *, plus: bool = True) -> _Terms:
         """Terms of the same factors are one."""
         for term in new:
             if plus:
                 terms.setdefault(frozenset(term), term)
             elif terms.pop(frozenset(term), None) is None:
-                raise self.error("a term to be taken away is not there before it")
+                gone = "a term to be taken away is not there before it"
+                raise self.error(gone, hint="leave out what is not there")
         if len(terms) > MOST_TERMS:
             raise self.error(f"more than {MOST_TERMS} terms up to here")
-        return list(terms.values())
+        return terms
 
     def product(self) -> list[Term]:
         terms = self.cell()
-        while self.take("*"):
+        while self.next.kind == "sign" and self.next.text in ("*", "/"):
+            nested = self.advance().text == "/"
             other = self.cell()
-            terms = self.merge({}, [*terms, *other, *self.crossed(terms, other)])
+            if nested:  # as patsy: what is nested is so in all that stands before
+                every = [tuple(dict.fromkeys(factor for term in terms for factor in term))]
+                terms = self.distinct([*terms, *self.crossed(every, other)])
+            else:
+                terms = self.distinct([*terms, *other, *self.crossed(terms, other)])
         return terms
 
     def cell(self) -> list[Term]:
-        terms = self.atom()
+        terms = self.raised_terms()
         while self.take(":"):
-            terms = self.crossed(terms, self.atom())
-        if self.next.text == "**":
-            raise self.error("which is for numbers", hint="the square of a column is I(x ** 2)")
+            terms = self.crossed(terms, self.raised_terms())
         return terms
+
+    def raised_terms(self) -> list[Term]:
+        """To the power n: all products of up to n of the terms."""
+        terms = self.atom()
+        if not self.take("**"):
+            return terms
+        if len(terms) == 1:
+            column = str(terms[0][0]) if len(terms[0]) == 1 else "x"
+            hint = f"the square of a number is I({column} ** 2)"
+            raise self.error("but a power of one term is that term", hint=hint)
+        power = self.whole_number("a whole number, as in (a + b)**2")
+        if power < 1:
+            raise self.error("before which the power must be at least 1")
+        found, known = terms, 0
+        while power > 1 and len(found) > known:  # a product of all terms has no more factors
+            known, power = len(found), power - 1
+            found = self.distinct([*found, *self.crossed(found, terms)])
+        if self.next.text == "**":
+            raise self.error("but one exponent is enough", hint="use parentheses")
+        return found
+
+    def distinct(self, terms: Sequence[Term]) -> list[Term]:
+        return list(self.merge({}, terms).values())
 
     def crossed(self, left: list[Term], right: list[Term]) -> list[Term]:
         if len(left) * len(right) > MOST_TERMS:
@@ -182,7 +208,7 @@ class _Parser(ArithmeticParser):
         pairs = [tuple(dict.fromkeys(a + b)) for a in left for b in right]
         if any(len(term) > MOST_FACTORS for term in pairs):
             raise self.error(f"more than {MOST_FACTORS} factors in one term")
-        return self.merge({}, pairs)
+        return self.distinct(pairs)
 
     def atom(self) -> list[Term]:
         if not self.take("("):
@@ -190,112 +216,6 @@ class _Parser(ArithmeticParser):
         terms = self.deeper(lambda: self.sum({}))
         self.expect(")")
         return terms
-
-    # -- factors ------------------------------------------------------------------------------
-
-    def factor(self) -> Factor:
-        token = self.next
-        called = self.tokens[min(self.position + 1, len(self.tokens) - 1)].text == "("
-        if token.kind == "name" and called and token.text in ("C", "I", "poly"):
-            self.position += 2
-            rules: dict[str, Callable[[], Factor]] = {
-                "C": self.category,
-                "I": lambda: Numeric(self.expression(), identity=True),
-                "poly": self.polynomial,
-            }
-            factor = rules[token.text]()
-            self.expect(")")
-            return factor
-        if token.kind not in ("name", "quoted"):
-            raise self.error("a column or one of C, I, poly, log, exp, sqrt was expected")
-        expression = self.operand()
-        if isinstance(expression, expressions.Name):
-            if self.next.text == "[":
-                return Category(expression.name, self.stated(expression.name), bare=True)
-            if expression.name in self.levels:
-                return Category(expression.name, self.known(expression.name), bare=True)
-        return Numeric(expression)
-
-    def polynomial(self) -> Polynomial:
-        argument = self.expression()
-        self.expect(",")
-        degree = self.whole_number()
-        raw = self.take(",")
-        if raw:
-            self.keyword("raw")
-            raw = self.next.text == "True"
-        if not raw:
-            raise self.error(
-                "but only raw polynomials can be had: orthogonal ones depend on all parties' rows",
-                hint="write poly(x, 3, raw=True)",
-            )
-        self.advance()
-        if not 1 <= degree <= MOST_POWER or degree * expressions.degree(argument) > MOST_POWER:
-            raise self.error(f"before which the degree must be from 1 to {MOST_POWER}")
-        return Polynomial(argument, degree)
-
-    def category(self) -> Category:
-        name = self.column()
-        if not self.take(","):
-            return Category(name, self.known(name))
-        self.keyword("levels")
-        return Category(name, self.stated(name))
-
-    def known(self, name: str) -> tuple[Level, ...]:
-        """The levels that the caller has stated."""
-        if name not in self.levels:
-            raise self.error(
-                f"but the levels of {name!a} are not stated, and parties that guess them from "
-                "their own rows would not agree",
-                hint='write C(site, levels=["a", "b"]); the first level is the base',
-            )
-        if len(self.levels[name]) < 2:
-            raise FormulaError(
-                f"{name!a} in the formula has one level only, and explains nothing",
-                hint=f"state all levels that may occur: --levels {name}=a,b; or leave it out",
-            )
-        return tuple(Level(text, text) for text in self.levels[name])
-
-    def stated(self, name: str) -> tuple[Level, ...]:
-        """The levels that the formula states, in an order of its own."""
-        self.expect("[")
-        levels = [self.level()]
-        while self.take(","):
-            levels.append(self.level())
-            if len(levels) > MOST_COLUMNS:
-                raise self.error(f"more than {MOST_COLUMNS} levels")
-        closing = self.next
-        self.expect("]")
-        if len({level.value for level in levels}) < len(levels) or len(levels) < 2:
-            few = "before which at least two different levels were expected"
-            raise self.error(few, token=closing)
-        if len({type(level.value) for level in levels}) > 1:
-            mixed = "before which levels are partly text and partly numbers"
-            raise self.error(mixed, token=closing)
-        known = self.levels.get(name)
-        if known is not None and {level.text for level in levels} != set(known):
-            raise self.error(
-                f"before which the levels of {name!a} are not those that are known",
-                hint=f"they are {listing(map(expressions.text_literal, known))}",
-                token=closing,
-            )
-        return tuple(levels)
-
-    def level(self) -> Level:
-        if self.next.kind == "text":
-            text = self.text()
-            if text != text.strip():
-                raise self.error("before which a level begins or ends with a space")
-            return Level(text, text)
-        sign = "-" if self.take("-") else ""
-        text = sign + self.number()
-        return Level(Fraction(text), text)
-
-    def keyword(self, name: str) -> None:
-        if self.next.kind != "name" or self.next.text != name:
-            raise self.error(f'"{name}=" was expected')
-        self.advance()
-        self.expect("=")
 
 
 def _checked(formula: Formula) -> Formula:

@@ -1,29 +1,42 @@
-"""The words of a formula, and its arithmetic: what stands inside I(…), log(…) and poly(…).
+"""The arithmetic of a formula: what stands inside I(…), log(…) and poly(…).
 
-    e       := product {("+" | "-") product}
-    product := signed {"*" signed}
-    signed  := {"-" | "+"} raised
-    raised  := operand ["**" whole number]
-    operand := "(" e ")" | number | (log | exp | sqrt) "(" e ")" | name
-    name    := identifier | `any text` | Q("any text")
+    e        := both [("<" | "<=" | ">" | ">=" | "==" | "!=") both]
+    both     := all {"|" all}
+    all      := sum {"&" sum}
+    sum      := product {("+" | "-") product}
+    product  := signed {("*" | "/") signed}
+    signed   := {"-" | "+" | "~"} raised
+    raised   := operand ["**" whole number]
+    operand  := "(" e ")" | number | name | function "(" e ")"
+    function := [np.] log | log2 | log10 | log1p | exp | expm1 | sqrt | abs
+    name     := identifier | `any text` | Q("any text")
 
-The words are ASCII: a look-alike of `log` is a stranger.
+Operations bind as in Python. A comparison is true or false; & | ~ are for these alone, and so is
+their product. In all other arithmetic it counts as 1 or 0. + and - of two comparisons are refused:
+to NumPy the one is "or", and the other an error.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
-from titan.decimals import UNSIGNED
 from titan.errors import FormulaError
 from titan.moments import expressions
-from titan.moments.expressions import Apply, Binary, Expression, Name, Negate, Number, Power
-from titan.moments.functions import FUNCTIONS
+from titan.moments.expressions import (
+    Apply,
+    Binary,
+    Compare,
+    Expression,
+    Name,
+    Negate,
+    Not,
+    Number,
+    Power,
+)
+from titan.moments.formula_words import COMPARISONS, NUMPY, Token, hint_for
 
-MOST_CHARACTERS = 200_000
 MOST_DEPTH = 40
 MOST_PARTS = 200
 MOST_POWER = 64
@@ -31,58 +44,9 @@ MOST_DIGITS = 2000
 """That the constants of one term may add to a number: see `expressions.digits`."""
 _MOST_NUMBER = 40  # characters of a number in a formula
 _MOST_EXPONENT = 308
-_WORDS = ("C", "I", "Q", "poly", *FUNCTIONS)
-
-_TOKEN = re.compile(
-    rf"""(?P<space>[ \t\r\n]+)
-      | (?P<number>{UNSIGNED})
-      | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
-      | (?P<quoted>`[^`]*`)
-      | (?P<text>"(?:[^"\\]|\\["'\\])*"|'(?:[^'\\]|\\["'\\])*')
-      | (?P<sign>\*\*|[-~+*:(),=\[\]])""",
-    re.VERBOSE | re.ASCII,
-)
+WORDS = ("C", "I", "Q", "poly", *expressions.FUNCTIONS)
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class Token:
-    """A word, of what kind, and at which character."""
-
-    kind: str
-    text: str
-    at: int
-
-
-def tokens(text: str) -> list[Token]:
-    """The words of a text, and one that says that it ends."""
-    if len(text) > MOST_CHARACTERS:
-        raise FormulaError(
-            f"a formula of {len(text)} characters, where {MOST_CHARACTERS} are the most"
-        )
-    found, at = [], 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise _refused(text[at], at)
-        if match.lastgroup != "space":
-            found.append(Token(str(match.lastgroup), match[0], at))
-        at = match.end()
-    return [*found, Token("end", "", len(text))]
-
-
-def _refused(character: str, at: int) -> FormulaError:
-    hints = {
-        ".": "a name with a dot, or any other odd name, goes in backquotes: `a.b`",
-        "/": "multiply by a decimal number instead of dividing: 0.5 * x",
-        "^": "powers are written I(x ** 2)",
-        "|": "groups and random effects are not supported",
-    }
-    return FormulaError(
-        f"formula, character {at + 1}: {character!a} is not part of the language",
-        hint=hints.get(character, "names other than plain ones go in backquotes"),
-    )
 
 
 class ArithmeticParser:
@@ -114,6 +78,10 @@ class ArithmeticParser:
         if not self.take(text):
             raise self.error(f'"{text}" was expected')
 
+    def is_called(self) -> bool:
+        """Whether a parenthesis follows the next word."""
+        return self.tokens[min(self.position + 1, len(self.tokens) - 1)].text == "("
+
     def error(self, expected: str, *, hint: str = "", token: Token | None = None) -> FormulaError:
         token = token or self.next
         found = f"found {token.text[:40]!a}" if token.kind != "end" else "it ends here"
@@ -138,21 +106,22 @@ class ArithmeticParser:
             raise self.error("but names and levels are visible text", token=token)
         return text
 
-    def number(self) -> str:
+    def number(self, hint: str = "") -> str:
         token = self.advance()
         if token.kind != "number":
-            raise self.error("a number was expected", token=token)
+            raise self.error("a number was expected", hint=hint, token=token)
         exponent = re.split("[eE]", token.text)[1:] or ["0"]
         long = len(token.text) > _MOST_NUMBER
         if long or abs(int(exponent[0])) > _MOST_EXPONENT:
             raise self.error("a shorter number was expected", token=token)
         return token.text
 
-    def whole_number(self) -> int:
+    def whole_number(self, hint: str = "") -> int:
         token = self.next
-        text = self.number()
+        text = self.number(hint)
         if not text.isdecimal() or int(text) > MOST_POWER:
-            raise self.error(f"a whole number up to {MOST_POWER} was expected", token=token)
+            expected = f"a whole number up to {MOST_POWER} was expected"
+            raise self.error(expected, hint=hint, token=token)
         return int(text)
 
     # -- arithmetic ---------------------------------------------------------------------------
@@ -160,30 +129,74 @@ class ArithmeticParser:
     def expression(self) -> Expression:
         """A whole expression, its size bounded."""
         start = self.position
-        expression = self.deeper(self.arithmetic)
+        expression = self.deeper(self.compared)
         if self.position - start > MOST_PARTS * 2:
             raise self.error(f"after an expression of more than {MOST_PARTS} parts")
         if expressions.degree(expression) > MOST_POWER:
             raise self.error(f"after a power beyond the {MOST_POWER}th")
-        if expressions.digits(expression) > MOST_DIGITS:
+        made = max(expressions.digits(expression), expressions.digits_inside(expression))
+        if made > MOST_DIGITS:
             raise self.error(
                 f"after constants that make numbers of more than {MOST_DIGITS} digits",
                 hint="use shorter constants or smaller powers, or rescale the column in the data",
             )
+        if any(map(expressions.divides_by_zero, expressions.parts(expression))):
+            raise self.error("after a division by zero")
         return expression
+
+    def compared(self) -> Expression:
+        left = self.chain("|", lambda: self.chain("&", self.arithmetic))
+        if self.next.text not in COMPARISONS or self.next.kind != "sign":
+            if self.next.text == "=":
+                raise self.error("but equality is written ==", hint="I(x == 5)")
+            return left
+        operation = self.advance().text
+        if self.next.kind == "text":
+            raise self.error(
+                "but only numbers are compared",
+                hint="a category stands by itself, and its levels have columns: C(name)",
+            )
+        right = self.chain("|", lambda: self.chain("&", self.arithmetic))
+        if self.next.text in COMPARISONS:
+            raise self.error("but comparisons do not form a chain", hint="write (a > 1) & (a < 5)")
+        return Compare(operation, left, right)
+
+    def chain(self, sign: str, operand: Callable[[], Expression]) -> Expression:
+        left, start = operand(), self.position
+        while self.next.text == sign:
+            token = self.advance()
+            right = operand()
+            if not (expressions.is_truth(left) and expressions.is_truth(right)):
+                raise self.error(
+                    "which joins comparisons", hint="as in (a > 1) & (b < 5)", token=token
+                )
+            left = Binary(sign, left, right)
+            self.bounded(start)
+        return left
 
     def arithmetic(self) -> Expression:
         left, start = self.multiplied(), self.position
         while self.at_plus_or_minus():
-            left = Binary(self.advance().text, left, self.multiplied())
+            token = self.advance()
+            right = self.multiplied()
+            if expressions.is_truth(left) and expressions.is_truth(right):
+                raise self.error(
+                    "between two comparisons",
+                    hint="write (a > 1) | (b > 1) for one or both, or count them: "
+                    "1 * (a > 1) + 1 * (b > 1)",
+                    token=token,
+                )
+            left = Binary(token.text, left, right)
             self.bounded(start)
         return left
 
     def multiplied(self) -> Expression:
         left, start = self.signed(), self.position
-        while self.take("*"):
-            left = Binary("*", left, self.signed())
+        while self.next.kind == "sign" and self.next.text in ("*", "/"):
+            left = Binary(self.advance().text, left, self.signed())
             self.bounded(start)
+        if self.next.text == "//":
+            raise self.error("which is not there", hint="make this column in the data")
         return left
 
     def bounded(self, start: int) -> None:
@@ -192,34 +205,48 @@ class ArithmeticParser:
             raise self.error(f"after an expression of more than {MOST_PARTS} parts")
 
     def signed(self) -> Expression:
+        token = self.next
         if self.take("-"):
-            return Negate(self.deeper(self.signed))
+            return Negate(self.number_like(self.deeper(self.signed), token))
         if self.take("+"):
             return self.deeper(self.signed)
+        if self.take("~"):
+            argument = self.deeper(self.signed)
+            if not expressions.is_truth(argument):
+                raise self.error("but only a comparison can be untrue", token=token)
+            return Not(argument)
         return self.raised()
+
+    def number_like(self, expression: Expression, token: Token) -> Expression:
+        if expressions.is_truth(expression):
+            hint = "what is not so is ~(a > 1); for numbers write -1 * (a > 1)"
+            raise self.error("before a comparison", hint=hint, token=token)
+        return expression
 
     def raised(self) -> Expression:
         base = self.operand()
         if not self.take("**"):
             return base
-        power = Power(base, self.whole_number())
+        power = Power(base, self.whole_number("the root is sqrt(x), the inverse I(1 / x)"))
         if self.next.text == "**":
             raise self.error("but one exponent is enough", hint="use parentheses")
         return power
 
     def operand(self) -> Expression:
         if self.take("("):
-            expression = self.deeper(self.arithmetic)
+            expression = self.deeper(self.compared)
             self.expect(")")
             return expression
         if self.next.kind == "number":
             return Number(self.number())
-        if self.next.kind == "name" and self.next.text in FUNCTIONS:
+        if self.next.kind == "name" and expressions.is_function(self.next.text):
+            if not self.is_called() and not self.next.text.startswith(NUMPY):
+                return Name(self.advance().text)  # a column may be called log
             function = self.advance().text
-            if self.next.text != "(":  # a column may be called log
-                return Name(function)
             self.expect("(")
             argument = self.expression()
+            if self.next.text == ",":
+                raise self.error("but there is one argument only", hint="log2(x) and log10(x)")
             self.expect(")")
             return Apply(function, argument)
         return Name(self.column())
@@ -235,10 +262,13 @@ class ArithmeticParser:
             self.expect(")")
             return name
         if self.next.text == "(":
+            inside = self.tokens[self.position + 1].text
             raise self.error(
                 f"but there is no function {token.text!a} in formulas",
-                hint=f"there are {', '.join(_WORDS)}",
+                hint=hint_for(token.text, inside, ", ".join(WORDS)),
             )
+        if token.text.startswith(NUMPY):
+            raise self.error("but a name with a dot goes in backquotes: `a.b`", token=token)
         if not expressions.is_plain(token.text):
             raise self.error("but names that begin with __ go in backquotes", token=token)
         return token.text

@@ -20,8 +20,18 @@ from titan.errors import DataError, FormulaError
 from titan.moments import arithmetic, expressions, formula, functions, terms
 from titan.moments.cells import place_among
 from titan.moments.columns import Column
+from titan.moments.expressions import Expression
 from titan.moments.formula import NO_LEVELS
-from titan.moments.terms import Category, DesignColumn, Factor, Numeric, Piece, Polynomial, Term
+from titan.moments.terms import (
+    Category,
+    Condition,
+    DesignColumn,
+    Factor,
+    Numeric,
+    Piece,
+    Polynomial,
+    Term,
+)
 
 
 @dataclass(frozen=True)
@@ -31,11 +41,24 @@ class Readings:
     rows: int
     numbers: Mapping[str, Column] = field(repr=False)
     codes: Mapping[Category, npt.NDArray[Any]] = field(repr=False)
-    """For each category the number of its level in every row."""
+    """For each category of the data the number of its level in every row."""
     place: Callable[[int], str] = field(default="row {}, counted from 0".format, repr=False)
     """Where a row comes from, in words, for errors."""
     rounded: Mapping[str, int] = field(default_factory=dict)
     """How many numbers of a column a check has rounded."""
+
+    def codes_of(self, category: Category) -> npt.NDArray[Any]:
+        """The number of its level in every row; that of a condition follows from numbers."""
+        if isinstance(category, Condition):
+            return self.value(category.expression, category).numbers
+        return self.codes[category]
+
+    def value(self, expression: Expression, of: Factor) -> Column:
+        """In every row, or DataError where there is none."""
+        try:
+            return expressions.evaluate(expression, self.numbers, self.rows)
+        except functions.DomainError as error:
+            raise DataError(f"{self.place(error.row)}, in {of}: {error.found}") from None
 
     def take(self, rows: npt.NDArray[np.intp]) -> Readings:
         return Readings(
@@ -71,11 +94,13 @@ class Model:
         parsed = formula.parse(formula_text, levels)
         if weights in levels:
             raise FormulaError(f"the weights are {weights!r}, which is a category, not a number")
-        columns = terms.design(parsed.terms)
+        blocks = terms.blocks(parsed.terms)
+        columns = [column for block in blocks for column in block]
         names = [*map(terms.name_of, columns), *parsed.response.labels()]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise FormulaError(f'two columns of the model are called "{twice}"')
+        factors = list(dict.fromkeys(f for term in parsed.terms for f in term))
         for name, value in {
             "formula": str(parsed),
             "weights": weights,
@@ -83,15 +108,24 @@ class Model:
             "response": parsed.response,
             "design": columns,
             "terms": tuple(parsed.terms),
-            "_factors": list(dict.fromkeys(f for term in parsed.terms for f in term)),
+            "term_sizes": tuple(map(len, blocks)),
+            "_factors": factors,
         }.items():
             object.__setattr__(self, name, value)
+        for condition in self.conditions:
+            if condition.column in self.columns_needed:
+                raise FormulaError(
+                    f"a column of the data is called {condition.column!a}, as is a comparison",
+                    hint="rename the column",
+                )
 
     response: Numeric = field(compare=False, repr=False)
     design: list[DesignColumn] = field(compare=False, repr=False)
     """The columns of A, each a product of pieces."""
     terms: tuple[Term, ...] = field(compare=False, repr=False)
     """What the columns of A are made of, the intercept being a term without factors."""
+    term_sizes: tuple[int, ...] = field(compare=False, repr=False)
+    """How many columns of A each term has; they stand one term after the other."""
     _factors: list[Factor] = field(compare=False, repr=False)
 
     @classmethod
@@ -117,14 +151,24 @@ class Model:
         return self.formula + (f" weighted by {self.weights}" if self.weights else "")
 
     @property
+    def columns_by_term(self) -> dict[str, tuple[str, ...]]:
+        """Term → the names of its columns, in order; terms are called as patsy calls them."""
+        ends = list(accumulate(self.term_sizes))
+        return {
+            terms.name_of_term(term): self.names[end - size : end]
+            for term, size, end in zip(self.terms, self.term_sizes, ends, strict=True)
+        }
+
+    @property
     def constant(self) -> dict[str, int] | None:
         """Coefficients c with A c = 1 in every row: the intercept, or all levels of a category."""
         if () in self.design:
             return {"Intercept": 1}
-        for category in self.categories:
+        for category in (*self.categories, *self.conditions):
             levels = [c for c in self.design if len(c) == 1 and c[0].factor == category]
             if len(levels) == len(category.levels):
-                return {terms.name_of(column): 1 for column in levels}
+                ones = [c for c in levels if all(weight == 1 for _, weight in c[0].levels)]
+                return {terms.name_of(column): 1 for column in ones}
         return None
 
     @property
@@ -135,13 +179,20 @@ class Model:
     @property
     def number_columns(self) -> tuple[str, ...]:
         """The columns of the data that are read as numbers."""
-        numeric = [f for f in self._factors if not isinstance(f, Category)]
+        numeric = [f for f in self._factors if not isinstance(f, Category) or f in self.conditions]
         needed = [name for f in [*numeric, self.response] for name in f.columns_needed()]
         return tuple(dict.fromkeys([*needed, *([self.weights] if self.weights else [])]))
 
     @property
     def categories(self) -> tuple[Category, ...]:
-        return tuple(f for f in self._factors if isinstance(f, Category))
+        """Those that are columns of the data."""
+        every = (f for f in self._factors if isinstance(f, Category))
+        return tuple(f for f in every if not isinstance(f, Condition))
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The comparisons that are categories of their own; others are inside of numbers."""
+        return tuple(f for f in self._factors if isinstance(f, Condition))
 
     @property
     def columns_needed(self) -> tuple[str, ...]:
@@ -152,21 +203,24 @@ class Model:
         """How many rows have each level, or levels together, from the diagonal of AᵀA.
 
         A column of levels alone is 0 or 1 in every row, so its sum of squares is a count. A base
-        level without a column has the rows that are left. With weights nothing is counted.
+        level without a column has the rows that are left. With weights nothing is counted, and
+        nothing of a column that is 1 at several levels, or -1.
         """
         if self.weights is not None:
             return {}
-        single: dict[Category, list[int]] = {category: [] for category in self.categories}
+        every = (*self.categories, *self.conditions)
+        single: dict[Factor, list[int]] = {category: [] for category in every}
         counts = {}
         for column, squares in zip(self.design, diagonal, strict=True):
-            factors = [piece.factor for piece in column if isinstance(piece.factor, Category)]
-            if column and len(factors) == len(column):
+            if column and all(len(piece.levels) == 1 for piece in column):
                 counts[terms.name_of(column)] = int(squares)
                 if len(column) == 1:
-                    single[factors[0]].append(int(squares))
-        for category, found in single.items():
+                    single[column[0].factor].append(int(squares))
+        for category in every:
+            found = single[category]
             if len(found) == len(category.levels) - 1:
-                counts[category.labels(full=True)[0]] = rows - sum(found)
+                base = category.contrast.base
+                counts[category.labels(full=True)[base]] = rows - sum(found)
         return counts
 
     def evaluate(self, readings: Readings) -> list[Column]:
@@ -179,8 +233,9 @@ class Model:
 
         def piece(piece: Piece) -> Column:
             if isinstance(piece.factor, Category):
-                chosen = readings.codes[piece.factor] == piece.index
-                return Column(chosen.astype(np.int64))
+                codes = readings.codes_of(piece.factor)
+                chosen = [(codes == level) * np.int64(weight) for level, weight in piece.levels]
+                return Column(reduce(np.add, chosen))
             return numbers[piece.factor][piece.index]
 
         def product(column: DesignColumn) -> Column:
@@ -204,9 +259,6 @@ class Model:
 
 def _numbers(factor: Numeric | Polynomial, readings: Readings) -> list[Column]:
     """The columns of one factor: one, or one for each power."""
-    try:
-        value = expressions.evaluate(factor.expression, readings.numbers, readings.rows)
-    except functions.DomainError as error:
-        raise DataError(f"{readings.place(error.row)}, in {factor}: {error.found}") from None
+    value = readings.value(factor.expression, factor)
     degree = factor.degree if isinstance(factor, Polynomial) else 1
     return list(accumulate([value] * degree, arithmetic.multiply))

@@ -30,6 +30,7 @@ from titan.files import attempt
 from titan.moments import decimal_text, headings
 from titan.moments.arrow import pa, pc
 from titan.moments.cells import ArrowCells, Cells, ObjectCells, Rows, place_among
+from titan.moments.csv_format import CsvFormat, RowsFile
 
 BATCH_ROWS = 65_536
 
@@ -99,18 +100,25 @@ class Source(ABC):
 
 
 def open_source(
-    data: Any, *, names: Sequence[str] | None = None, decimal: bool = False, label: str = ""
+    data: Any,
+    *,
+    names: Sequence[str] | None = None,
+    decimal: bool = False,
+    label: str = "",
+    csv: Any = None,
 ) -> Source:
     """The rows of a file or a table.
 
     `names` are the columns of a two-dimensional array. With `decimal` a float stands for the
     shortest decimal that rounds to it (37.2 is 372/10); without, for the binary number it is.
-    `label` is what errors call a table, and what they add to the name of a file.
+    `label` is what errors call a table, and what they add to the name of a file. `csv` says how
+    CSV files are written: "europe", or a mapping as `CsvFormat` has it.
     """
+    written = data.written if isinstance(data, RowsFile) else CsvFormat.of(csv)
     if isinstance(data, Source):
         return data
     if isinstance(data, str | PathLike):
-        return _open_file(Path(fspath(data)), decimal, label)
+        return _open_file(Path(fspath(data)), decimal, label, written)
     label = label or "the table"
     if isinstance(data, np.ndarray):
         data = _array_columns(data, names)
@@ -198,6 +206,7 @@ class ArrowSource(Source):
     """Rows that come as Arrow's record batches, here cut and joined to `size` rows each."""
 
     decimal = False
+    decimal_comma = False
 
     @abstractmethod
     def record_batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
@@ -207,7 +216,10 @@ class ArrowSource(Source):
         at = 0
         for part in _resized(self.record_batches(columns, size), size):
             place = _from(at, self.place)
-            cells = {name: ArrowCells(name, part[name], place, self.decimal) for name in columns}
+            cells: dict[str, Cells] = {
+                name: ArrowCells(name, part[name], place, self.decimal, self.decimal_comma)
+                for name in columns
+            }
             yield Block(part.num_rows, cells, place)
             at += part.num_rows
 
@@ -284,7 +296,7 @@ def _not_arrow(data: Any, label: str) -> DataError:
 _EXCEL = (".xlsx", ".xlsm", ".xls")
 
 
-def _open_file(path: Path, decimal: bool, label: str) -> Source:
+def _open_file(path: Path, decimal: bool, label: str, written: CsvFormat) -> Source:
     from titan.moments.files import CsvFile, ParquetFile, open_matrix_file
 
     with attempt("read", name_file(path, label)), path.open("rb") as file:
@@ -297,7 +309,7 @@ def _open_file(path: Path, decimal: bool, label: str) -> Source:
         return ParquetFile(path, decimal=decimal, label=label)
     if path.suffix.lower() == ".npz":
         return open_matrix_file(path, decimal=decimal, label=label)
-    return CsvFile(path, label=label)
+    return CsvFile(path, label=label, written=written)
 
 
 def _array_columns(data: np.ndarray[Any, Any], names: Sequence[str] | None) -> dict[str, Any]:

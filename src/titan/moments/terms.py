@@ -1,8 +1,10 @@
 """The terms of a model, and the columns of the design matrix that each contributes.
 
 A term is a product of factors; no factor at all is the intercept. A factor is a number per row
-(`Numeric`), powers of one (`Polynomial`) or a choice among stated levels (`Category`), which
-becomes one 0/1 column for each level but the first: the first is the base.
+(`Numeric`), powers of one (`Polynomial`), a choice among stated levels (`Category`) or a comparison
+(`Condition`), whose levels are False and True. A category becomes one 0/1 column for each level but
+the base, which is the first unless Treatment(…) says otherwise. With Sum a column is 1 at its
+level, -1 at the base, which is the last unless said otherwise, and 0 elsewhere.
 
 Where the base's column is not yet spanned by the other terms (`y ~ 0 + C(site)`), every level gets
 its column, as in R and patsy. All levels of a category span a constant and the contrasts. A
@@ -53,9 +55,13 @@ class Numeric(_OfExpression):
     def __str__(self) -> str:
         return f"I({self.expression})" if self.identity else str(self.expression)
 
-    def labels(self) -> list[str]:
+    @property
+    def label(self) -> str:
         bare = isinstance(self.expression, Name) and not self.identity
-        return [self.expression.name if bare else str(self)]  # type: ignore[union-attr]
+        return self.expression.name if bare else str(self)  # type: ignore[union-attr]
+
+    def labels(self) -> list[str]:
+        return [self.label]
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,28 @@ class Polynomial(_OfExpression):
     def __str__(self) -> str:
         return f"poly({self.expression}, {self.degree}, raw=True)"
 
+    @property
+    def label(self) -> str:
+        return str(self)
+
     def labels(self) -> list[str]:
         return [f"{self}[{power}]" for power in range(1, self.degree + 1)]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """How a category's levels become columns, where the formula says so."""
+
+    text: str
+    """As it was written, but for blanks: patsy makes it part of the columns' names."""
+    base: int
+    """Which level has no column of its own."""
+    sums: bool = False
+    """Sum: that level is -1 in all columns."""
+
+
+_FIRST = Contrast("", 0)
+_Weights = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -79,32 +105,83 @@ class Category:
     levels: tuple[Level, ...] = field(hash=False)  # hashed often, and may be many
     bare: bool = False
     """Written without C(…), and so called by its column's name alone."""
+    contrast: Contrast = _FIRST
 
     def __str__(self) -> str:
         levels, name = ", ".join(map(str, self.levels)), expressions.quoted(self.column)
-        return f"{name}[{levels}]" if self.bare else f"C({name}, levels=[{levels}])"
+        return f"{name}[{levels}]" if self.bare else f"C({name}{self._said}, levels=[{levels}])"
+
+    @property
+    def _said(self) -> str:
+        return f", {self.contrast.text}" if self.contrast.text else ""
+
+    @property
+    def label(self) -> str:
+        """What it is called in the names of columns, before the level."""
+        return self.column if self.bare else f"C({expressions.quoted(self.column)}{self._said})"
 
     def labels(self, *, full: bool) -> list[str]:
-        name = self.column if self.bare else f"C({expressions.quoted(self.column)})"
-        if full:
-            return [f"{name}[{level.text}]" for level in self.levels]
-        return [f"{name}[T.{level.text}]" for level in self.levels[1:]]
+        return [label for label, _ in self.coded(full=full)]
+
+    def coded(self, *, full: bool) -> Iterator[tuple[str, _Weights]]:
+        """The columns: what each is called, and its value at each level where that is not 0."""
+        name, base, sums = self.label, self.contrast.base, self.contrast.sums
+        if full and sums:
+            yield f"{name}[mean]", tuple((at, 1) for at in range(len(self.levels)))
+        for at, level in enumerate(self.levels):
+            if full and not sums:
+                yield f"{name}[{level.text}]", ((at, 1),)
+            elif at != base and sums:
+                yield f"{name}[S.{level.text}]", ((at, 1), (base, -1))
+            elif at != base:
+                yield f"{name}[T.{level.text}]", ((at, 1),)
 
     def columns_needed(self) -> Iterator[str]:
         yield self.column
 
 
+@dataclass(frozen=True)
+class Condition(Category):
+    """What is true or false in every row, which is a category of two levels to patsy."""
+
+    expression: Expression = field(kw_only=True)
+
+    @classmethod
+    def of(cls, expression: Expression) -> Condition:
+        return cls(f"I({expression})", _FALSE_TRUE, bare=True, expression=expression)
+
+    def __str__(self) -> str:
+        return self.column
+
+    def columns_needed(self) -> Iterator[str]:
+        return expressions.names(self.expression)
+
+
+_FALSE_TRUE = Level("False", "False"), Level("True", "True")
+TRUE = ((1, 1),)
+"""The levels of a piece that is 1 where a condition holds."""
+
 Factor = Numeric | Polynomial | Category
 Term = tuple[Factor, ...]
 
 
+def conditions(factor: Factor) -> Iterator[Condition]:
+    """The comparisons that a factor is, or that are in it: they divide the rows."""
+    if isinstance(factor, Condition):
+        yield factor
+    elif not isinstance(factor, Category):
+        yield from map(Condition.of, expressions.truths(factor.expression))
+
+
 @dataclass(frozen=True)
 class Piece:
-    """What one factor gives to one column: its `index`-th label, that is level or power."""
+    """What one factor gives to one column: its `index`-th power, or its values at levels."""
 
     factor: Factor
     index: int
     label: str
+    levels: _Weights = ()
+    """Of a category: the levels at which it is not 0, and what it is there."""
 
 
 DesignColumn = tuple[Piece, ...]
@@ -115,8 +192,13 @@ _Coding = dict[Category, bool]  # whether a category has all its levels
 
 def design(terms: Sequence[Term]) -> list[DesignColumn]:
     """The columns of all terms, term by term."""
+    return [column for block in blocks(terms) for column in block]
+
+
+def blocks(terms: Sequence[Term]) -> list[list[DesignColumn]]:
+    """The columns that each term contributes."""
     codings = _codings(terms)
-    return [column for term in terms for coding in codings[term] for column in _block(term, coding)]
+    return [[c for coding in codings[term] for c in _block(term, coding)] for term in terms]
 
 
 def count_columns(terms: Sequence[Term]) -> int:
@@ -147,6 +229,10 @@ def name_of(column: DesignColumn) -> str:
     return ":".join(piece.label for piece in column) or "Intercept"
 
 
+def name_of_term(term: Term) -> str:
+    return ":".join(factor.label for factor in term) or "Intercept"
+
+
 def _size(factor: Factor) -> int:
     if isinstance(factor, Category):
         return len(factor.levels)
@@ -163,9 +249,8 @@ def _block(term: Term, coding: _Coding) -> Iterator[DesignColumn]:
 def _pieces(factor: Factor, coding: _Coding) -> list[Piece]:
     if not isinstance(factor, Category):
         return [Piece(factor, index, label) for index, label in enumerate(factor.labels())]
-    full = coding[factor]
-    labels = factor.labels(full=full)
-    return [Piece(factor, index + (not full), label) for index, label in enumerate(labels)]
+    coded = factor.coded(full=coding[factor])
+    return [Piece(factor, index, label, levels) for index, (label, levels) in enumerate(coded)]
 
 
 def _codings(terms: Sequence[Term]) -> Mapping[Term, list[_Coding]]:

@@ -25,6 +25,7 @@ import numpy as np
 from titan.errors import DataError, FileError, InputError
 from titan.listing import listing
 from titan.moments import open_source
+from titan.moments.cells import Cells
 from titan.moments.files import ParquetFile
 from titan.moments.sources import Block, party_names
 from titan.network import Network
@@ -34,6 +35,7 @@ from titan.study.identity import checked_name
 ENDINGS = (".csv", ".parquet", ".npz")
 _PORTS = range(20_000, 32_768)  # below those that systems hand out to whoever dials
 _DAYS = 2
+_WITH_COMMA = "^([+-]?[0-9]*),([0-9]+(?:[eE][+-]?[0-9]+)?)$"
 
 
 # -- identities -------------------------------------------------------------------------------
@@ -183,7 +185,17 @@ def _by_party(block: Block, column: str) -> tuple[Any, dict[str, Any]]:
         party: np.flatnonzero(codes == code)
         for code, party in enumerate(coded.dictionary.to_pylist())
     }
-    return pa.table({name: cells.values for name, cells in block.cells.items()}), rows
+    table = {name: _with_points(cells) for name, cells in block.cells.items()}
+    return pa.table(table), rows
+
+
+def _with_points(cells: Cells) -> Any:
+    """The cells as they are, but for numbers with commas: the files made here have points."""
+    if not cells.decimal_comma:
+        return cells.values
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(cells.values, _WITH_COMMA, r"\1.\2")
 
 
 def _file_name(party: str, column: str) -> str:

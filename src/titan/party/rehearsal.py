@@ -27,6 +27,7 @@ from typing import Any
 
 from titan.errors import InputError, RecoveryError
 from titan.files import attempt
+from titan.moments.csv_format import RowsFile
 from titan.party.loopback import on_loopback
 from titan.party.processes import Progress, run_all
 from titan.study import Study, check
@@ -139,10 +140,11 @@ def workplace(folder: Path | None) -> Iterator[Path]:
     yield folder.resolve()
 
 
-def _words(place: Path, name: str, data: Path, wait: float, keep_journal: bool) -> list[str]:
+def _words(place: Path, name: str, data: Any, wait: float, keep_journal: bool) -> list[str]:
     runs = place / "runs"
     return [
-        *_JOIN, str(place / "study.toml"), "--as", name, "--data", str(data.resolve()),
+        *_JOIN, str(place / "study.toml"), "--as", name, "--data", str(Path(data).resolve()),
+        *(data.written.words if isinstance(data, RowsFile) else ()),
         "--key", str(place / "keys" / f"{name}.key"), "--runs", str(runs / name),
         "--ledger", str(runs / f"{name}.ledger"), "--run", "1", "--wait", f"{wait:g}",
         "--yes", "--json", *(["--keep-journal"] if keep_journal else []),

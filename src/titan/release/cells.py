@@ -33,7 +33,7 @@ _CLOSE = 4  # times as many whole numbers as rows are still counted one by one
 
 @dataclass(frozen=True)
 class Cut:
-    """A way to divide rows: by the levels of a category, or by the few values of a number."""
+    """A way to divide rows: by a category's levels, a comparison, or the few values of a number."""
 
     column: str
     labels: tuple[str, ...]
@@ -43,7 +43,7 @@ class Cut:
 
     def codes(self, readings: Readings) -> Codes:
         if self.category is not None:
-            return readings.codes[self.category]
+            return readings.codes_of(self.category)
         found = np.zeros(readings.rows, np.int64)
         for code, value in enumerate(self.values):
             found[arithmetic.equals(readings.numbers[self.column], value)] = code

@@ -11,10 +11,11 @@ with fewer than k rows that have such a share together.
 
 Among own rows two things would be refused for no reason. A row alone in a cell, where the counts
 have told that others have rows: so as many are added to every such cell, which are like other own
-rows but for the cell. (A penalty on the column of the cell would do that too, and hide the column
-`I(sex + spike)` beside `sex`.) And all rows, where there are hardly more than columns: nobody can
-aim with columns as they are, so there only what a formula makes is looked at, group by group:
-columns that a formula makes of common data, with all that is made of these data alone.
+rows but for the cell; but not to that of a comparison (see `_tables`). (A penalty on the column of
+the cell would do that too, and hide the column `I(sex + spike)` beside `sex`.) And all rows, where
+there are hardly more than columns: nobody can aim with columns as they are, so there only what a
+formula makes is looked at, group by group: columns that a formula makes of common data, with all
+that is made of these data alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from titan.moments.model import Readings
 from titan.moments.reading import read, read_all
 from titan.moments.rows import ModelRows
 from titan.moments.sources import Block
-from titan.moments.terms import Category, DesignColumn, Polynomial
+from titan.moments.terms import Category, Condition, DesignColumn, Polynomial
 from titan.release.cells import CellCounts, Table
 from titan.release.joint_rows import JointRows
 from titan.release.orthonormal import Approximate, orthonormal
@@ -159,14 +159,21 @@ def _others(rows: JointRows, donors: Readings, counted: Sequence[Counted]) -> Mo
 
 
 def _tables(counted: Sequence[Counted]) -> Iterator[tuple[Table, tuple[int, ...]]]:
-    """Every table, and how many rows others have where there are own ones."""
+    """Every table, and how many rows others have where there are own ones.
+
+    Of a comparison no such rows can be made: what its numbers are at others is not known, and a
+    row where they do not fit would hide what is made of these numbers beside it. So rows are
+    added by the other cuts of a table alone.
+    """
     for cells, own, pooled in counted:
-        others = tuple(total - n if n else 0 for total, n in zip(pooled, own, strict=True))
-        start = 1
-        for table in cells.tables:
-            stop = start + prod(table.shape)
-            yield table, others[start:stop]
-            start = stop
+        for (table, mine), (_, total) in zip(
+            cells.grids(own, 1), cells.grids(pooled, 1), strict=True
+        ):
+            plain = tuple(cut for cut in table.cuts if not isinstance(cut.category, Condition))
+            if plain:
+                n, every = (table.margin(grid, plain).ravel() for grid in (mine, total))
+                others = tuple(int(t - m) if m else 0 for m, t in zip(n, every, strict=True))
+                yield Table(plain), others
 
 
 # -- the columns --------------------------------------------------------------------------------
@@ -200,6 +207,8 @@ def _needs(column: DesignColumn) -> frozenset[str]:
 
 def _is_made(column: DesignColumn) -> bool:
     """Whether a formula made it of numbers: by more than a product with levels."""
+    if any(isinstance(piece.factor, Condition) for piece in column):
+        return True
     numbers = [piece for piece in column if not isinstance(piece.factor, Category)]
     if len(numbers) > 1:
         return True

@@ -2,14 +2,15 @@
 
 Raw is what the dictionary has: a number, a flag, a multiple of one or one shifted (I(age - 50)), a
 category's indicator, an indicator times a number. Raw columns enter sums exactly, on their grid.
-All else is made: functions, powers, products and sums of several numbers. Exact sums of enough made
+All else is made: functions, quotients, powers, products and sums of several numbers, and what is
+compared: 0 or 1, but made of numbers all the same. Exact sums of enough made
 columns hold a whole table of the raw ones, which lattice reduction finds; so a made column becomes
 a whole multiple of the power of two at which its largest magnitude has `precision` bits. Where its
 exact grid is coarser than that, nothing is rounded.
 
 Rounding is to the nearest, the even one of two, of what the formula's evaluator gives exactly: it
 is the same at all parties. `precision = "exact"` rounds nothing that is exact: sums, products and
-powers. Functions, which are doubles, then keep 64 bits.
+powers. Functions and quotients, which are doubles, then keep 64 bits.
 """
 
 # Rule 1: what is made of which columns is public: it follows from formula and dictionary alone.
@@ -22,9 +23,20 @@ from fractions import Fraction
 
 from titan.moments import columns as exact
 from titan.moments.arithmetic import as_integers
-from titan.moments.expressions import Apply, Binary, Expression, Name, Negate, Power, names
+from titan.moments.expressions import (
+    Binary,
+    Expression,
+    Name,
+    Negate,
+    Not,
+    Number,
+    Power,
+    exact_inverse,
+    is_exact,
+    names,
+)
 from titan.moments.model import Model
-from titan.moments.terms import Category, DesignColumn, Polynomial
+from titan.moments.terms import TRUE, Category, Condition, DesignColumn, Polynomial
 from titan.release.dictionary import Column, Dictionary, Flag
 from titan.release.grid import Grid
 from titan.release.sizes import Size, products, sizes
@@ -81,9 +93,12 @@ def is_raw(product: DesignColumn, columns: Mapping[str, Column]) -> bool:
 
 
 def factors(product: DesignColumn) -> Iterator[tuple[Expression, int]]:
-    """The expressions that are multiplied, each with its power."""
+    """The expressions that are multiplied, each with its power; levels of the data are not."""
     for piece in product:
-        if not isinstance(piece.factor, Category):
+        if isinstance(piece.factor, Condition):
+            truth = piece.factor.expression
+            yield truth if piece.levels == TRUE else Not(truth), 1
+        elif not isinstance(piece.factor, Category):
             polynomial = isinstance(piece.factor, Polynomial)
             yield piece.factor.expression, piece.index + 1 if polynomial else 1
 
@@ -98,20 +113,22 @@ def _degree(expression: Expression) -> int | None:
         case Power(base, exponent):
             below = _degree(base)
             return None if below is None else below * exponent
-        case Binary(operation, left, right):
+        case Binary("/", left, right) if exact_inverse(right) is not None:
+            return _degree(left)
+        case Binary("+" | "-" | "*" as operation, left, right):
             a, b = _degree(left), _degree(right)
             if a is None or b is None:
                 return None
             return a + b if operation == "*" else max(a, b)
-        case Apply():
-            return None
-    return 0
+        case Number():
+            return 0
+    return None
 
 
 def _power_of_two(product: DesignColumn, size: Size, precision: int | None) -> int | None:
     """The least 2^two in which the largest magnitude has so many bits; None if exact values do."""
     if precision is None:
-        if all(_degree(expression) is not None for expression, _ in factors(product)):
+        if all(is_exact(expression) for expression, _ in factors(product)):
             return None
         precision = _FUNCTION_BITS
     most = (1 << precision) - 1

@@ -1,6 +1,7 @@
 """Which cells a model's sums tell apart: they are counted first.
 
-cuts      a category, a flag, a number with two values: each divides the rows into a few groups
+cuts      a category, a flag, a number with two values, a comparison, be it by itself or inside of
+          a number: each divides the rows into a few groups
 tables    of every two cuts, of those of a term, each with an outcome that is itself a cut; and
           of every number with few values alone, and of those that a term multiplies, since
           sums give these counts away
@@ -28,7 +29,7 @@ from titan.errors import InputError
 from titan.moments.expressions import Name
 from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
-from titan.moments.terms import Factor, Polynomial, Term
+from titan.moments.terms import Condition, Factor, Polynomial, Term, conditions
 from titan.release.cells import CellCounts, Cut, Digits, Table
 from titan.release.dictionary import Column, Flag, Number
 
@@ -52,6 +53,7 @@ def cells_of(model: Model, columns: Mapping[str, Column], *, squared: bool = Fal
     numbers = {name: cut for name, cut in few.items() if cut is not None}
     cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
     outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
+    outcome += map(_of_levels, conditions(model.response))
     parts = [_cut(term, cuts) for term in (*model.terms, (model.response,))]
     sets = [own for own, _ in parts[:-1]]
     weighted = squared or (model.weights is not None and model.weights not in cuts)
@@ -112,6 +114,7 @@ def _cut(term: Term, cuts: Mapping[str, Cut]) -> tuple[tuple[Cut, ...], bool]:
             found.append(_of_levels(factor))
         else:
             found += [cuts[name] for name in factor.columns_needed() if name in cuts]
+            found += map(_of_levels, conditions(factor))
             numeric |= not set(factor.columns_needed()) <= set(cuts)
     return tuple(dict.fromkeys(found)), numeric
 
@@ -120,7 +123,7 @@ def _told(name: str, model: Model, numbers: Collection[str], weighted: bool) -> 
     """So many values of a number at most can be told apart by the sums of its functions."""
     found, twice = dict[Factor, int](), weighted
     for term in [*model.terms, (model.response,)]:
-        own = [f for f in term if not isinstance(f, Levels) and name in f.columns_needed()]
+        own = [f for f in _functions(term) if name in f.columns_needed()]
         found |= {f: f.degree if isinstance(f, Polynomial) else 1 for f in own}
         twice |= bool(own) and any(not set(f.columns_needed()) <= set(numbers) for f in term)
     return 1 + sum(found.values()) * (2 if twice else 1)
@@ -136,6 +139,11 @@ def _varying(
             yield name, column.low, column.step
 
 
+def _functions(term: Term) -> list[Factor]:
+    """The factors that are made of numbers, comparisons too."""
+    return [f for f in term if not isinstance(f, Levels) or isinstance(f, Condition)]
+
+
 def _of_levels(category: Levels) -> Cut:
     labels = tuple(f"{category.column} = {level.text}" for level in category.levels)
     return Cut(category.column, labels, category)
@@ -144,7 +152,7 @@ def _of_levels(category: Levels) -> Cut:
 def _is_made(name: str, model: Model) -> bool:
     """Whether a formula makes something of this number, but for a product with levels."""
     for term in model.terms:
-        factors = [each for each in term if not isinstance(each, Levels)]
+        factors = _functions(term)
         if any(name in each.columns_needed() for each in factors):
             plain = len(factors) == 1 and isinstance(getattr(factors[0], "expression", None), Name)
             if not plain or isinstance(factors[0], Polynomial):

@@ -9,10 +9,12 @@ describes, as whole numbers without a common factor: equal ones tell the same th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, reduce
 from hashlib import sha256
 from itertools import combinations_with_replacement
+from itertools import product as combined
 from math import gcd, lcm, prod
 from operator import mul
 from typing import NamedTuple
@@ -22,7 +24,7 @@ from titan.moments import expressions
 from titan.moments.arithmetic import as_integers, multiply, power
 from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
-from titan.moments.terms import DesignColumn
+from titan.moments.terms import Condition, DesignColumn
 from titan.release.dictionary import Column, Number, points
 from titan.release.made import Rounding, factors, is_raw, rounded
 from titan.release.sizes import products
@@ -71,19 +73,29 @@ def opened(
 ) -> list[Entry]:
     """The entries of AᵀA and Aᵀb, and of bᵀb where there is inference."""
     parts = [
-        _part(product, two, columns)
+        part
         for product, two in zip(products(model), rounding.twos, strict=True)
+        for part in _parts(product, two, columns)
     ]
     weights = [_raw(model.weights, columns)] if model.weights else []
     return list(_entries(parts, weights, inference))
+
+
+def _parts(product: DesignColumn, two: int | None, columns: Mapping[str, Column]) -> Iterator[Part]:
+    """Of a column that sums over several levels (Sum) one for each: they tell no less."""
+    choices = [
+        [replace(piece, levels=(level,)) for level in piece.levels] or [piece] for piece in product
+    ]
+    for chosen in combined(*choices):
+        yield _part(chosen, two, columns)
 
 
 def _part(product: DesignColumn, two: int | None, columns: Mapping[str, Column]) -> Part:
     cells: dict[str, int] = {}
     levels: dict[str, int] = {}
     for piece in product:
-        if isinstance(piece.factor, Levels):
-            cells[piece.factor.column] = piece.index
+        if isinstance(piece.factor, Levels) and not isinstance(piece.factor, Condition):
+            cells[piece.factor.column] = piece.levels[0][0]
             levels[piece.factor.column] = len(piece.factor.levels)
     value, names = exact.Column.constant(Fraction(1), POINTS), set[str]()
     for expression, times in factors(product):
@@ -105,7 +117,7 @@ def _raw(name: str, columns: Mapping[str, Column]) -> Part:
 
 
 def _entries(parts: list[Part], weights: list[Part], inference: bool) -> Iterator[Entry]:
-    response = len(parts) - 1
+    response = len(parts) - 1  # which has one part: it is a number
     for i, j in combinations_with_replacement(range(len(parts)), 2):
         one, other = parts[i], parts[j]
         apart = any(other.cells.get(name, level) != level for name, level in one.cells.items())

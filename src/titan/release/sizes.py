@@ -1,9 +1,10 @@
 """How large the columns of a model can be, and of what they are multiples, before any row is read.
 
 Interval arithmetic over the dictionary's ranges, and the powers of 2 and 5 that divide every value:
-age from 0 to 120 by 1 makes I(age ** 2) whole numbers up to 14,400. log, exp and sqrt rise, and so
-does rounding to the nearest double: at the two ends they take the least and the largest of the
-values that `titan.moments.functions` can give in between.
+age from 0 to 120 by 1 makes I(age ** 2) whole numbers up to 14,400. All functions rise (but abs,
+which is exact), and so does rounding to the nearest double: at the two ends they take the least and
+the largest of the values that `titan.moments.functions` can give in between. A quotient is least
+and largest where its parts are, as long as the divisor cannot be 0.
 """
 
 from __future__ import annotations
@@ -16,10 +17,19 @@ from math import frexp
 from titan.errors import InputError
 from titan.listing import listing
 from titan.moments import expressions, functions
-from titan.moments.expressions import Apply, Binary, Expression, Name, Negate, Power
+from titan.moments.expressions import (
+    Apply,
+    Binary,
+    Compare,
+    Expression,
+    Name,
+    Negate,
+    Not,
+    Power,
+)
 from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
-from titan.moments.terms import DesignColumn, Piece, Polynomial
+from titan.moments.terms import Condition, DesignColumn, Piece, Polynomial
 from titan.release.dictionary import Column, Dictionary, Flag, Number
 
 
@@ -60,6 +70,24 @@ class Size:
         if exponent % 2 == 0 and self.low < 0 < self.high:
             ends.append(Fraction(0))
         return Size(self.two * exponent, self.five * exponent, min(ends), max(ends))
+
+    def __abs__(self) -> Size:
+        ends = abs(self.low), abs(self.high)
+        least = Fraction(0) if self.low < 0 < self.high else min(ends)
+        return Size(self.two, self.five, least, max(ends))
+
+    def __truediv__(self, other: Size) -> Size:
+        """Rounded to doubles; ArithmeticError where there is no quotient."""
+        if other.low <= 0 <= other.high:
+            raise ArithmeticError("a division by zero")
+        ends = [
+            Fraction(functions.quotient(a, b))
+            for a in (self.low, self.high)
+            for b in (other.low, other.high)
+        ]
+        least = self.unit if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
+        least = abs(Fraction(functions.quotient(least, max(-other.low, other.high))))
+        return Size(_least_bit(float(least)), 0, min(ends), max(ends))
 
     def bits(self, rows: int) -> int:
         """⌈log₂ of the number of values⌉ that a sum over so many rows can have."""
@@ -107,8 +135,11 @@ def _product(column: DesignColumn, columns: Mapping[str, Column]) -> Size:
     found = _ONE
     for piece in column:
         factor = piece.factor
-        if isinstance(factor, Levels):
-            found *= INDICATOR
+        if isinstance(factor, Condition):
+            found *= _of(factor.expression, columns)
+        elif isinstance(factor, Levels):
+            signs = {weight for _, weight in piece.levels}
+            found *= INDICATOR + -INDICATOR if -1 in signs else INDICATOR
         else:
             power = piece.index + 1 if isinstance(factor, Polynomial) else 1
             found *= _of(factor.expression, columns) ** power
@@ -131,8 +162,18 @@ def _of(expression: Expression, columns: Mapping[str, Column]) -> Size:
             return _of(left, columns) * _of(right, columns)
         case Binary("-", left, right):
             return _of(left, columns) + -_of(right, columns)
-        case Binary(_, left, right):
+        case Binary("+", left, right):
             return _of(left, columns) + _of(right, columns)
+        case Binary("/", left, right):
+            inverse = expressions.exact_inverse(right)
+            if inverse is not None:
+                return _of(left, columns) * _multiple(inverse, inverse, inverse)
+            return _divided(expression, _of(left, columns), _of(right, columns))
+        case Binary(_, left, right) | Compare(_, left, right):
+            _of(left, columns), _of(right, columns)  # which refuse what has no value
+            return INDICATOR
+        case Not(argument):
+            return _of(argument, columns)
         case Power(base, exponent):
             return _of(base, columns) ** exponent
         case Apply():
@@ -141,29 +182,45 @@ def _of(expression: Expression, columns: Mapping[str, Column]) -> Size:
 
 
 def _applied(expression: Apply, argument: Size) -> Size:
+    if expression.plain == "abs":
+        return abs(argument)
     try:
-        low, high = (functions.value(expression.function, x) for x in (argument.low, argument.high))
+        low, high = (functions.value(expression.plain, x) for x in (argument.low, argument.high))
     except ArithmeticError as error:
         raise _DomainError(expression, argument, str(error)) from None
     least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    two = max(frexp(least)[1] - _DOUBLE_BITS, _LEAST_TWO) if least else _LEAST_TWO
-    return Size(two, 0, Fraction(low), Fraction(high))
+    return Size(_least_bit(least), 0, Fraction(low), Fraction(high))
+
+
+def _divided(expression: Binary, above: Size, below: Size) -> Size:
+    try:
+        return above / below
+    except ArithmeticError as error:
+        raise _DomainError(expression, below, str(error)) from None
+
+
+def _least_bit(least: float) -> int:
+    """Of which power of two all doubles from this magnitude on are multiples."""
+    return max(frexp(least)[1] - _DOUBLE_BITS, _LEAST_TWO) if least else _LEAST_TWO
 
 
 class _DomainError(Exception):
-    """A function of an argument that it may not have."""
+    """A function of an argument that it may not have, or a quotient by what can be 0."""
 
-    def __init__(self, expression: Apply, argument: Size, why: str) -> None:
+    def __init__(self, expression: Apply | Binary, argument: Size, why: str) -> None:
         super().__init__(why)
         self.expression, self.argument = expression, argument
 
     def of_column(self, name: str) -> InputError:
+        divided = isinstance(self.expression, Binary)
+        what, instead = ("divisor", "I(x / (1 + z))") if divided else ("argument", "log(1 + x)")
+        part = self.expression.right if isinstance(self.expression, Binary) else self.expression
         ends = " to ".join(map(_shown, (self.argument.low, self.argument.high)))
-        of = listing(map(repr, dict.fromkeys(expressions.names(self.expression))))
+        of = listing(map(repr, dict.fromkeys(expressions.names(part))))
         return InputError(
-            f'column "{name}": by the dictionary the argument of {self.expression} can be from '
+            f'column "{name}": by the dictionary the {what} of {self.expression} can be from '
             f"{ends}, and {self} does not exist",
-            hint=f"give {of} a narrower range, or change the formula, such as log(1 + x)",
+            hint=f"give {of} a narrower range, or change the formula, such as {instead}",
         )
 
 

@@ -18,7 +18,7 @@ from titan.errors import InputError
 from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
 from titan.listing import listing
 from titan.moments import Model, Source
-from titan.moments.formula import without_levels
+from titan.moments.formula import ANY_LEVELS, without_levels
 from titan.release import Category, Column, Dictionary, Flag, Number
 from titan.release.draft import draft
 from titan.study.row_digests import RowKey
@@ -27,7 +27,6 @@ Said = TypeVar("Said")
 _SPOKEN = {"alpha": "alphas", "column": "columns"}
 _EXAMPLE = "such as 'regression: y ~ age + sex; cov_type=HC0; name=main'"
 _QUOTES = "\"'`"
-_ANY = "some", "others"  # levels that are not known yet
 
 
 # -- questions --------------------------------------------------------------------------------
@@ -222,7 +221,7 @@ def _model(question: Question, said: Mapping[str, Column]) -> Model | None:
     options: dict[str, Any] = question.options
     if "formula" not in options:
         return None
-    levels = dict.fromkeys(categories_named(question), _ANY) | Dictionary.of(said).levels()
+    levels = dict.fromkeys(categories_named(question), ANY_LEVELS) | Dictionary.of(said).levels()
     return Model(options["formula"], weights=options.get("weights"), levels=levels)
 
 

@@ -1,0 +1,107 @@
+"""The words of a formula, and what is said to who writes one that is not in the language.
+
+The words are ASCII: a look-alike of `log` is a stranger. A function may be written as NumPy's,
+np.log(x), and is then called so in the names of columns; nothing of NumPy is looked up.
+"""
+
+# Rule 1: every character is looked at once: words are found in time linear in the text.
+# Rule 2: a hint is a formula of this language that does what was meant, or says what will.
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from titan.decimals import UNSIGNED
+from titan.errors import FormulaError
+
+MOST_CHARACTERS = 200_000
+NUMPY = "np."
+COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
+
+_TOKEN = re.compile(
+    rf"""(?P<space>[ \t\r\n]+)
+      | (?P<number>{UNSIGNED})
+      | (?P<name>(?:np\.(?=[a-z]))?[A-Za-z_][A-Za-z0-9_]*)
+      | (?P<quoted>`[^`]*`)
+      | (?P<text>"(?:[^"\\]|\\["'\\])*"|'(?:[^'\\]|\\["'\\])*')
+      | (?P<sign>\*\*|<=|>=|==|!=|//|[-~+*/:(),=\[\]<>&|])""",
+    re.VERBOSE | re.ASCII,
+)
+
+_CHARACTERS = {
+    ".": "a name with a dot, or any other odd name, goes in backquotes: `a.b`; all columns are "
+    "written out: a + b",
+    "^": "interactions up to the second order are (a + b)**2; the square of a number is I(x ** 2)",
+    "%": "make this column in the data, and use it by its name",
+    "!": "not equal is !=, and what is not so is ~(x > 5), both inside I(…)",
+    "@": "make this column in the data, and use it by its name",
+}
+
+_CENTRE = (
+    "the mean is that of all parties' rows, which nobody knows yet: write I({x} - 50), with a "
+    "number near it that all agree on; only the intercept depends on that number"
+)
+_SPLINE = (
+    "its knots follow from all parties' rows: choose one yourself, as in {x} + "
+    "I(({x} > 50) * ({x} - 50)), or write poly({x}, 3, raw=True)"
+)
+_FUNCTIONS = {
+    "center": _CENTRE,
+    "scale": _CENTRE,
+    "standardize": _CENTRE,
+    "bs": _SPLINE,
+    "cr": _SPLINE,
+    "cs": _SPLINE,
+    "cc": _SPLINE,
+    "ns": _SPLINE,
+    "factor": "C({x}) is a category",
+    "square": "write I({x} ** 2)",
+    "power": "write I({x} ** 2)",
+    "absolute": "write abs({x})",
+    "fabs": "write abs({x})",
+    "ln": "the natural logarithm is log({x})",
+    "where": "write a comparison: I({x} > 5)",
+    "pow": "write I({x} ** 2)",
+    "offset": "take it from the response: I(y - {x}) ~ …",
+}
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word, of what kind, and at which character."""
+
+    kind: str
+    text: str
+    at: int
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text, and one that says that it ends."""
+    if len(text) > MOST_CHARACTERS:
+        raise FormulaError(
+            f"a formula of {len(text)} characters, where {MOST_CHARACTERS} are the most"
+        )
+    found, at = [], 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise _refused(text[at], at)
+        if match.lastgroup != "space":
+            found.append(Token(str(match.lastgroup), match[0], at))
+        at = match.end()
+    return [*found, Token("end", "", len(text))]
+
+
+def _refused(character: str, at: int) -> FormulaError:
+    return FormulaError(
+        f"formula, character {at + 1}: {character!a} is not part of the language",
+        hint=_CHARACTERS.get(character, "names other than plain ones go in backquotes"),
+    )
+
+
+def hint_for(function: str, argument: str, known: str) -> str:
+    """What to write instead of a function that is not there; `argument` is its first word."""
+    said = _FUNCTIONS.get(function.removeprefix(NUMPY))
+    x = argument if argument.isidentifier() else "x"
+    return said.format(x=x) if said else f"there are {known}; or make this column in the data"

@@ -1,0 +1,135 @@
+"""CSV as Excel writes it in Europe is read exactly where that is said, and else refused with how."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.test_commands import titan as command
+
+import titan
+from titan.errors import DataError, FileError, InputError, TitanError
+from titan.moments import Model, collect, open_source
+from titan.moments.csv_format import EUROPE, PLAIN, CsvFormat
+
+HEADER, ROWS = (
+    "größe;gewicht;ort",
+    ["1,5;70;Köln", "1,75;80,25;Bonn", "1,6;-3e2;Köln", "+,5;1;Bonn"],
+)
+
+
+def european(folder: Path, encoding: str = "cp1252", name: str = "rows.csv") -> Path:
+    path = folder / name
+    path.write_bytes("\r\n".join([HEADER, *ROWS, ""]).encode(encoding))
+    return path
+
+
+def test_what_is_read_is_exact(tmp_path: Path) -> None:
+    source = open_source(european(tmp_path), csv="europe")
+    assert source.column_names == ("größe", "gewicht", "ort")
+    model = Model('gewicht ~ `größe` + C(ort, levels=["Bonn", "Köln"])')
+    moments = collect(source, model).moments
+    assert moments.fraction(1, 1) == sum(Fraction(x) ** 2 for x in ("1.5", "1.75", "1.6", "0.5"))
+    assert moments.fraction(2, 2) == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252"])
+def test_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    said = {"delimiter": ";", "decimal_comma": True, "encoding": encoding}
+    source = open_source(european(tmp_path, encoding), csv=said)
+    assert collect(source, Model("gewicht ~ `größe`")).moments.rows == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "found", "hint"),
+    [
+        (b"a;b\n1,5;2\n", "between semicolons", 'csv="europe"'),
+        ("größe;b\n1;2\n".encode("cp1252"), "between semicolons", 'csv="europe"'),
+        (b"a\tb\n1\t2\n", "between tabs", "delimiter='tab'"),
+        ("größe,b\n1,2\n".encode("cp1252"), "not UTF-8 text", 'encoding="cp1252"'),
+    ],
+)
+def test_the_hint_is_what_helps(tmp_path: Path, content: bytes, found: str, hint: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(content)
+    with pytest.raises(FileError, match=found) as caught:
+        open_source(path)
+    assert hint in caught.value.hint
+    helps: Any = {"csv": "europe"}
+    if "delimiter" in hint:
+        helps = {"csv": {"delimiter": "tab"}}
+    elif "encoding" in hint:
+        helps = {"csv": {"encoding": "cp1252"}}
+    assert len(open_source(path, **helps).column_names) == 2
+
+
+def test_numbers_with_commas_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('a,b\n"1,5",2\n"2,5",3\n"3,5",5\n')
+    with pytest.raises(DataError, match="a comma inside a number") as caught:
+        collect(path, Model("b ~ a"))
+    assert "decimal_comma" in caught.value.hint
+
+
+@pytest.mark.parametrize("cell", ["1.5", "1.234,5", "1,2,3", "1.234"])
+def test_a_point_is_not_a_number_among_decimal_commas(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"a;b\n1,5;2\n{cell};3\n")
+    with pytest.raises(DataError, match=r'line 3, column "a": text') as caught:
+        collect(open_source(path, csv="europe"), Model("b ~ a"))
+    assert cell not in str(caught.value.message)
+
+
+def test_commas_where_semicolons_were_said(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(FileError, match="between commas, where semicolons were expected"):
+        open_source(path, csv="europe")
+
+
+@pytest.mark.parametrize(
+    "csv",
+    [
+        "asia",
+        {"decimal": ","},
+        {"delimiter": ";;"},
+        {"delimiter": "a"},
+        {"delimiter": 1},
+        {"decimal_comma": True},
+        {"delimiter": ";", "decimal_comma": "yes"},
+        {"encoding": "klingon"},
+        {"encoding": "zlib"},
+        {"encoding": 3},
+        7,
+    ],
+)
+def test_nonsense_is_refused(csv: Any) -> None:
+    with pytest.raises(InputError):
+        CsvFormat.of(csv)
+    with pytest.raises(TitanError):
+        titan.fit({"y": [1, 2, 4], "a": [1, 2, 3]}, formula="y ~ a", csv=csv)
+
+
+def test_formats_by_name() -> None:
+    assert CsvFormat.of("europe") == EUROPE
+    assert CsvFormat.of(None) == PLAIN
+    assert CsvFormat.of({"delimiter": "tab"}).delimiter == "\t"
+
+
+def test_commands_take_the_same(tmp_path: Path) -> None:
+    path = european(tmp_path)
+    fitted = titan.fit(path, formula="gewicht ~ `größe`", csv="europe")
+    options = ["--formula", "gewicht ~ `größe`", "--json"]
+    short = command("fit", path, *options, "--csv", "europe")
+    long = command(
+        "fit", path, *options, "--delimiter", ";", "--decimal-comma", "--encoding", "cp1252"
+    )
+    assert short.returncode == long.returncode == 0, short.stderr
+    assert short.stdout == long.stdout
+    assert json.loads(short.stdout)["params"] == dict(fitted.params)
+    plain = command("fit", path, *options)
+    assert plain.returncode == 1
+    assert "--csv europe" in plain.stderr
