@@ -109,7 +109,7 @@ def _cut(term: Term, cuts: Mapping[str, Cut]) -> tuple[tuple[Cut, ...], bool]:
     found, numeric = list[Cut](), False
     for factor in term:
         if isinstance(factor, Levels):
-            found.append(_of_levels(factor))
+            found.append(cut_of_levels(factor))
         else:
             found += [cuts[name] for name in factor.columns_needed() if name in cuts]
             numeric |= not set(factor.columns_needed()) <= set(cuts)
@@ -136,7 +136,8 @@ def _varying(
             yield name, column.low, column.step
 
 
-def _of_levels(category: Levels) -> Cut:
+def cut_of_levels(category: Levels) -> Cut:
+    """A category, by its levels."""
     labels = tuple(f"{category.column} = {level.text}" for level in category.levels)
     return Cut(category.column, labels, category)
 

@@ -41,7 +41,7 @@ def read_question(text: str) -> Question:
         kind = kind_named(name)
         if colon and not kind.first:
             raise InputError(f"a {kind.name} question has nothing after a colon", hint=_EXAMPLE)
-        asked = {kind.first: _value(kind, kind.first, first)} if colon else {}
+        asked = _first(kind, first) if colon else {}
         for piece in rest:
             key, value = _option(kind, piece)
             if key in asked:
@@ -49,6 +49,19 @@ def read_question(text: str) -> Question:
             asked[key] = value
     called = asked.pop("name", "")
     return Question(kind.name, str(called), tuple(asked.items()))
+
+
+def _first(kind: Kind, text: str) -> dict[str, Value]:
+    """What stands before the first semicolon: one option, or two with a comma between."""
+    if not kind.second:
+        return {kind.first: _value(kind, kind.first, text)}
+    names = [_unquoted(name.strip()) for name in _divided(text, ",")]
+    if len(names) != 2 or not all(names):
+        raise InputError(
+            f"a {kind.name} question begins with its {kind.first} and its {kind.second}",
+            hint=f"{kind.name}: {kind.first.upper()}, {kind.second.upper()}; …",
+        )
+    return dict(zip((kind.first, kind.second), names, strict=True))
 
 
 def _option(kind: Kind, piece: str) -> tuple[str, Value]:
