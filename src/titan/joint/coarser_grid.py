@@ -11,7 +11,7 @@ say of its own rows (a veto) nobody can know.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -41,12 +41,21 @@ class CoarserGrid:
     """Whether the last column is of those who leave after all intervals."""
     policy: Policy
     tau: int
+    own: Counts | None = field(default=None, repr=False)
+    """A party's own rows, where it is its own eyes that this is for."""
+    least: int = 0
+    """Rows in a cell of what is named."""
 
     def advice(self) -> str:
         """What to ask instead: a grid that keeps the whole curve, one that ends it earlier.
 
-        Empty where nothing is known to do.
+        Empty where nothing is known to do. With twice as many rows as are needed others' rows are
+        more often enough for each party; without such a grid, as many as are needed.
         """
+        k = self.policy.rows_per_cell
+        return replace(self, least=2 * k)._advice() or replace(self, least=k)._advice()
+
+    def _advice(self) -> str:
         whole = self._whole()
         ended = self._ended(whole or self._intervals)
         said = [] if whole is None else [f"grid={self._at(whole)} would do"]
@@ -57,8 +66,7 @@ class CoarserGrid:
 
     def _whole(self) -> int | None:
         """So many intervals in one, and the curve as long as it was."""
-        some = [n for n in self.parties if n > 1]
-        every: Iterable[int] = dict.fromkeys([*some, *range(2, self._intervals + 1)])
+        every: Iterable[int] = range(2, self._intervals + 1)
         if self.later:
             every = [n for n in every if self._intervals % n == 0]
         return next((n for n in every if self._passes(n, self._intervals)), None)
@@ -83,10 +91,15 @@ class CoarserGrid:
 
     def _passes(self, times: int, stop: int) -> bool:
         """Whether all cells are large, of so many intervals each up to a stop, and of all later."""
+        k, fewest = self.policy.rows_per_cell, self.policy.parties_needed(self.tau)
         starts = [*range(0, stop, times), *([stop] if stop < self.rows.shape[1] else [])]
         rows = np.add.reduceat(self.rows, starts, axis=1)
-        few = self._least_parties(times, stop, starts) < self.policy.parties_needed(self.tau)
-        return not ((rows > 0) & (few | (rows < self.policy.rows_per_cell))).any()
+        few = self._least_parties(times, stop, starts) < fewest
+        small = (rows > 0) & (few | (rows < self.least))
+        if self.own is not None:
+            others = rows - np.add.reduceat(self.own, starts, axis=1)
+            small |= (rows > 0) & (others < k)
+        return not small.any()
 
     def _least_parties(self, times: int, stop: int, starts: list[int]) -> Counts:
         """As far as it is known."""

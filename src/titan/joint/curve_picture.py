@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from titan.joint.survived import Curve, Survival
+    from titan.joint.survival_curve import Curve
+    from titan.joint.survived import Survival
 
 _STYLES = (
     ("#000000", "-"), ("#b2182b", "--"), ("#2166ac", "-."), ("#4d9221", ":"),

@@ -10,7 +10,8 @@ errors, the tests.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -19,13 +20,13 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from titan.decimals import decimal_text
-from titan.errors import DataError, InputError, PlanError, ReleaseError
+from titan.errors import InputError, PlanError, ReleaseError
 from titan.inputs import network_for, sources
 from titan.joint.coarser_grid import COARSER, CoarserGrid
 from titan.joint.computation import Sum
 from titan.joint.describe import checked_dictionary
 from titan.joint.equations import MOST_ROWS
+from titan.joint.exits import CountExits, ExitsCounted, ExitsPart
 from titan.joint.explanations import Explanation, Item
 from titan.joint.kinds import TEXT, TEXTS, Asked, Setting, kind
 from titan.joint.settings import SumOptions, SumSettings, refuse_without_network
@@ -33,10 +34,9 @@ from titan.joint.survived import Survival
 from titan.joint.times_asked import TimesAsked, names_of
 from titan.joint.together import alone, together
 from titan.listing import listing
-from titan.moments import Model, Source, arithmetic, open_source
-from titan.moments.reading import Reading, read
-from titan.moments.rows import Count, Missing, ModelRows
-from titan.moments.sources import Block
+from titan.moments import Model, Source, open_source
+from titan.moments.reading import read
+from titan.moments.rows import Missing, ModelRows
 from titan.network import Network
 from titan.release import Column, Dictionary, Flag, Number, Time
 from titan.release.cells import CellCounts
@@ -47,74 +47,6 @@ from titan.release.sent_counts import SentCounts
 from titan.ring import Residues, Ring
 
 Counts = npt.NDArray[np.int64]
-
-
-# -- one party's rows -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ExitsCounted:
-    """Of some rows: those in every cell, and the events in every interval of every group."""
-
-    counts: Counts = field(repr=False)
-    events: Counts = field(repr=False)
-    count: Count
-
-    def __add__(self, other: ExitsCounted) -> ExitsCounted:
-        counts, events = self.counts + other.counts, self.events + other.events
-        return ExitsCounted(counts, events, self.count + other.count)
-
-
-@dataclass(frozen=True)
-class CountExits(Reading[ExitsCounted, ExitsCounted]):
-    """One pass over the rows."""
-
-    asked: TimesAsked
-    rows: ModelRows
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return self.asked.model.columns_needed
-
-    def block(self, rows: Block) -> ExitsCounted:
-        cells, exits = self.asked.cells, self.asked.cells.tables[0]
-        readings, count = self.rows.complete(rows)
-        if readings is None:
-            none = np.zeros(cells.of_rows, np.int64), np.zeros(prod(exits.shape), np.int64)
-            return ExitsCounted(*none, count)
-        happened = self.asked.happened.codes(readings) == 1
-        early = happened & arithmetic.equals(readings.numbers[self.asked.time], Fraction(0))
-        if early.any():
-            raise _at_start(readings.place(int(early.argmax())), self.asked)
-        events = exits.count(readings.take(np.flatnonzero(happened)))
-        return ExitsCounted(cells.count(readings), events, count)
-
-    def finish(self, whole: ExitsCounted, label: str) -> ExitsCounted:
-        whole.count.check(label, self.rows.missing)
-        return whole
-
-
-def _at_start(place: str, asked: TimesAsked) -> DataError:
-    step = f"the first step, {decimal_text(asked.column.step or asked.grid)}"
-    wrong = DataError(
-        f'{place}, column "{asked.time}": the event at time 0, before anybody is at risk',
-        hint=f"if it came later than the start, write {step}; else leave the row out",
-    )
-    wrong.column = asked.time
-    return wrong
-
-
-@dataclass(frozen=True)
-class ExitsPart:
-    """What one party brings."""
-
-    owner: str
-    counts: tuple[int, ...] = field(repr=False)
-    events: tuple[int, ...] = field(repr=False)
-    rows: int
-    dropped: int = 0
-    rounded: Mapping[str, int] = field(default_factory=dict)
-    source: Source | None = field(default=None, repr=False)
 
 
 # -- the computation --------------------------------------------------------------------------
@@ -218,7 +150,8 @@ class CountingExits:
             self.policy.check_local(self.own_cells(part))
             return self.sums[0].ring.from_ints(self.sent.numbers(part.counts))
         pairs = zip(self.asked.checked.cells(known.counts), self.own_cells(part), strict=True)
-        self.policy.check_others((cell, rows, own) for (cell, rows), (_, own) in pairs)
+        with self._naming_a_grid(known.counts, part.counts):
+            self.policy.check_others((cell, rows, own) for (cell, rows), (_, own) in pairs)
         return self.sums[1].ring.from_ints(part.events)
 
     # -- all ------------------------------------------------------------------------------------
@@ -240,14 +173,21 @@ class CountingExits:
     def _check(self, counts: Sequence[int]) -> None:
         self.policy.check_pooled(counts[0], 0, self.parties)
         self.policy.check_possible(self.cells.possible(counts, self.parties))
-        try:
+        with self._naming_a_grid(counts):
             self.policy.check_cells(self.asked.checked.cells(counts))
             self.policy.check_parties(self.cells.parties(counts), self.tau)
+
+    @contextmanager
+    def _naming_a_grid(self, counts: Sequence[int], own: Sequence[int] = ()) -> Iterator[None]:
+        """A refusal of an interval says which grid would do; with own rows, for these."""
+        try:
+            yield
         except ReleaseError as refusal:
-            advice = self._coarser(counts).advice()
-            of_time = any(label in refusal.cell for label in self.asked.left.labels)
-            if advice and of_time:
-                refusal.hint = f"{advice}; else {refusal.hint}"
+            if any(label in refusal.cell for label in self.asked.left.labels):
+                found = self._coarser(counts)
+                found = replace(found, own=self._tables(own)[0]) if own else found
+                if advice := found.advice():
+                    refusal.hint = f"{advice}; else {refusal.hint}"
             raise
 
     def _coarser(self, counts: Sequence[int]) -> CoarserGrid:
