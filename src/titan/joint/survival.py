@@ -336,8 +336,8 @@ def survival(
 
 def _asked(asked: Asked | Mapping[str, Any], tables: Sequence[Source], given: Any) -> TimesAsked:
     for name in ("time", "event"):
-        if not isinstance(asked[name], str):
-            raise InputError(f"{name}={asked[name]!r} is not the name of a column")
+        if not isinstance(asked.get(name), str):
+            raise InputError(f"{name}={asked.get(name)!r} is not the name of a column")
     if given is not None:
         return TimesAsked.of(asked, checked_dictionary(given))
     names = (str(asked["time"]), str(asked["event"]), *asked.get("by", ()))
