@@ -15,6 +15,8 @@ from titan.joint.averaged import Average
 from titan.joint.counts import count
 from titan.joint.describe import describe
 from titan.joint.description import Description
+from titan.joint.survival import survival
+from titan.joint.survived import Survival
 from titan.leastsquares import LassoPath, Regression, Ridge, RidgePath, Solution
 from titan.network import Network
 from titan.results import Results
@@ -34,6 +36,7 @@ __all__ = [
     "Ridge",
     "RidgePath",
     "Solution",
+    "Survival",
     "TitanError",
     "__version__",
     "average",
@@ -44,6 +47,7 @@ __all__ = [
     "load",
     "ridge",
     "solve",
+    "survival",
     "view",
 ]
 _LATER = {"join": "titan.joining", "load": "titan.joining", "view": "titan.party.views"}

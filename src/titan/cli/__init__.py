@@ -20,6 +20,7 @@ from titan.cli import (
     solve,
     status,
     study,
+    survival,
 )
 from titan.cli.added_commands import Commands
 from titan.cli.output import fail, speak_plainly
@@ -46,6 +47,7 @@ app.command("rehearse")(rehearse.command)
 app.command("show")(runs.show)
 app.command("solve")(solve.command)
 app.command("status")(status.command)
+app.command("survival")(survival.command)
 app.command("verify")(runs.verify)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")

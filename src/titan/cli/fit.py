@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.output import check_save, give, show_rows, waiting
-from titan.errors import DataError, FileError, InputError
+from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from titan.leastsquares import Regression, Ridge
@@ -110,21 +110,13 @@ def _parts(
 
 def _divided(source: Part, file: Path, column: str) -> dict[str, Part]:
     """One file's rows, by the party that a column names."""
-    from titan.moments import Moments, split_by
+    from titan.moments import Moments
 
     if isinstance(source, Moments):
         raise FileError(
             f"{file.name} holds moments, which cannot be divided", hint="divide the rows"
         )
-    parts: dict[str, Part] = {**split_by(source, column)}
-    if not parts:
-        raise DataError(f"{source.label} has no rows")
-    if len(parts) == 1:
-        raise DataError(
-            f'{source.label} has only one party: column "{column}" is the same in all rows',
-            hint="leave --party out to fit one party alone",
-        )
-    return parts
+    return {**inputs.divided(source, column)}
 
 
 # -- fits -------------------------------------------------------------------------------------

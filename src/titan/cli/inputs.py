@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from titan.errors import FileError, InputError
+from titan.errors import DataError, FileError, InputError
 from titan.files import attempt
 from titan.moments.sources import BATCH_ROWS, Block, Source
 
@@ -38,6 +38,21 @@ def open_rows(
 
     source = open_source(path, decimal=decimal)
     return source if watch is None else Watched(source, watch)
+
+
+def divided(source: Source, column: str) -> dict[str, Source]:
+    """One file's rows, by the party that a column names."""
+    from titan.moments import split_by
+
+    parts: dict[str, Source] = {**split_by(source, column)}
+    if not parts:
+        raise DataError(f"{source.label} has no rows")
+    if len(parts) == 1:
+        raise DataError(
+            f'{source.label} has only one party: column "{column}" is the same in all rows',
+            hint="leave --party out to look at one party alone",
+        )
+    return parts
 
 
 def load_moments(path: Path) -> Moments | None:

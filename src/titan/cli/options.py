@@ -176,8 +176,8 @@ class Asked:
         Option(
             metavar="QUESTION",
             help="kind: what; key=value: such as 'regression: y ~ age + sex; cov_type=HC0; "
-            "name=main', 'ridge: y ~ age; alpha=0.1,1', 'describe: age, sex', average, solve; "
-            "repeatable.",
+            "name=main', 'ridge: y ~ age; alpha=0.1,1', 'describe: age, sex', "
+            "'survival: months, died; by=arm; grid=6', average, solve; repeatable.",
         ),
     ] = None
     formula: Annotated[

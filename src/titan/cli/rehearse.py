@@ -172,11 +172,12 @@ def _content(
     """The questions, and what every column is: as it was said, or as the rows have it."""
     from titan.moments import open_source
     from titan.release import Dictionary
-    from titan.study.asking import drafted, with_columns
+    from titan.study.asking import as_times, drafted, with_columns
 
     source = open_source(file)
     names = [name for name in source.column_names if name != column]
-    columns = Dictionary.of({**drafted(source, questions, said, but=column), **said})
+    found = {**drafted(source, questions, said, but=column), **said}
+    columns = Dictionary.of(as_times(found, questions))
     return {
         "columns": columns,
         "questions": tuple(with_columns(question, names, columns) for question in questions),

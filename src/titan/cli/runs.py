@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from titan.cli import options
+from titan.cli import options, survival
 from titan.cli.output import give, refuse_failures, refuse_run, show_results, show_rows
 from titan.errors import FileError
 from titan.listing import one_of
@@ -21,6 +21,7 @@ def show(
     run: Annotated[
         Path, Argument(metavar="RUN", help="A run's folder, a rehearsal's --out, or a saved file.")
     ],
+    plot: survival.Picture = None,
     json: options.Json = False,
 ) -> None:
     """Print what titan join printed, from the files that the run left.
@@ -31,12 +32,15 @@ def show(
     Example:
       titan show runs/3f2a9c0d1e4b-run1-north
       titan show kept --json
+      titan show kept --plot os.png
     """
     from titan.joining import load
     from titan.release.evidence import refusal_in
 
     results = load(run)
     refuse_run(results, refusal_in(run))
+    if plot is not None:
+        survival.draw(results, plot)
     give(results.to_dict(), lambda: show_results(results), json=json)
     refuse_failures(results)
 

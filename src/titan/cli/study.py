@@ -82,7 +82,7 @@ def new(
     """
     from titan.release import Dictionary
     from titan.study import Card, Study
-    from titan.study.asking import with_columns
+    from titan.study.asking import as_times, with_columns
     from titan.study.preflight import unread_columns
     from titan.study.reachability import only_dialling
     from titan.study.title import title_of
@@ -97,7 +97,7 @@ def new(
         names = list(said := asked.columns())
     else:
         names, said = drafting.columns_like(like, asked, questions)
-    columns = Dictionary.of(said)
+    columns = Dictionary.of(as_times(said, questions))
     cards = _cards([Card.load(path) for path in card], dials_only or [])
     only = only_dialling(cards)
     net = networks.for_study(network, [card.name for card in cards], tau, only)

@@ -382,12 +382,13 @@ def _computation(
     """Of what was asked for, checked."""
     names = texts("columns", columns)
     binned = Bins.by_column(bins if isinstance(bins, Mapping) else texts("bins", bins))
-    known = draft(tables, names or None) if dictionary is None else _checked(dictionary)
+    known = draft(tables, names or None) if dictionary is None else checked_dictionary(dictionary)
     names = names or [name for name in tables[0].column_names if name in known]
     return Describing(columns_asked(names, binned, known), len(tables), policy)
 
 
-def _checked(dictionary: Any) -> Dictionary:
+def checked_dictionary(dictionary: Any) -> Dictionary:
+    """What a caller says of columns, by name."""
     found = dictionary.values() if isinstance(dictionary, Mapping) else [None]
     if not all(isinstance(column, Column) for column in found):
         raise InputError(

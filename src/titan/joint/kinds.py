@@ -52,6 +52,8 @@ class Kind:
     """The options there are: one text each, or several."""
     first: str
     """The option that stands before the first semicolon of --ask; empty if there is none."""
+    second: str
+    """One more there, after a comma; empty if there is none."""
     required: tuple[str, ...]
     build: Build
     settle: Callable[[Asked, Dictionary], Asked]
@@ -66,20 +68,26 @@ def kind(
     *,
     options: Mapping[str, Shape],
     first: str = "",
+    second: str = "",
     required: tuple[str, ...] = (),
     settle: Callable[[Asked, Dictionary], Asked] = lambda asked, columns: asked,
 ) -> Callable[[Build], Build]:
     """Register the function that makes a question's computation."""
 
     def register(build: Build) -> Build:
-        KINDS[name] = Kind(name, options, first, required, build, settle)
+        KINDS[name] = Kind(name, options, first, second, required, build, settle)
         return build
 
     return register
 
 
 def kind_named(name: str) -> Kind:
-    from titan.joint import average_question, describe, questions  # noqa: F401 - they register
+    from titan.joint import (  # noqa: F401 - they register
+        average_question,
+        describe,
+        questions,
+        survival,
+    )
 
     found = KINDS.get(name)
     if found is None:
@@ -131,8 +139,9 @@ class Question:
     def __str__(self) -> str:
         """In one line: what comes first, then the other options."""
         said = {option: v if isinstance(v, str) else ", ".join(v) for option, v in self.asked}
-        first = said.pop(KINDS[self.kind].first, None)
-        told = [] if first is None else [first]
+        kind = KINDS[self.kind]
+        first = [said.pop(option) for option in (kind.first, kind.second) if option in said]
+        told = [", ".join(first)] if first else []
         told += [f"{option} {value}" for option, value in said.items()]
         return f"{self.kind}: {'; '.join(told)}" if told else self.kind
 

@@ -23,7 +23,7 @@ from titan.moments.reading import read
 from titan.moments.rows import Check, Missing, ModelRows
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
-from titan.release.cells import ROWS_ALONE
+from titan.release.cells import ROWS_ALONE, CellCounts
 from titan.release.evidence import Check as Evidence
 from titan.release.made import Rounding
 from titan.release.policy import Policy
@@ -111,6 +111,11 @@ class PooledModel:
 
     def begin(self) -> Known:
         return Known()
+
+    @property
+    def cells(self) -> CellCounts:
+        """What is counted first."""
+        return self.equations.cells
 
     @property
     def checks(self) -> ModelChecks:

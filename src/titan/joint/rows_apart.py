@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.joint.pooled_model import PooledModel
 from titan.moments.reading import Reading
 from titan.moments.rows import ModelRows
 from titan.moments.sources import Block
@@ -39,9 +38,9 @@ class RowsApart(Reading[Counts, tuple[int, ...]]):
     @classmethod
     def of(cls, computations: Iterable[tuple[str, Any]]) -> RowsApart | None:
         """None where all questions use the same rows."""
-        found: dict[Any, tuple[str, PooledModel]] = {}
+        found: dict[Any, tuple[str, Any]] = {}
         for name, model in computations:
-            if isinstance(model, PooledModel) and model.model is not None:
+            if getattr(model, "model", None) is not None and hasattr(model, "rows"):
                 gaps = frozenset(model.model.columns_needed if model.missing == "drop" else ())
                 found.setdefault((gaps, model.model.weights), (name, model))
         if len(found) < 2:

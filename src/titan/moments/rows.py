@@ -116,8 +116,8 @@ class ModelRows:
             return np.asarray(~incomplete & (readings.numbers[weights].numbers != 0), bool)
         return ~incomplete
 
-    def batch(self, block: Block) -> tuple[Batch | None, Count]:
-        """The exact columns of the rows that are used; None where gaps refuse the whole source."""
+    def complete(self, block: Block) -> tuple[Readings | None, Count]:
+        """The rows that are used, checked; None where gaps refuse the whole source."""
         readings, incomplete, count = self.readings(block)
         if count.dropped and self.missing == "refuse":
             return None, count
@@ -126,6 +126,13 @@ class ModelRows:
         if self.check is not None:
             readings = self.check(readings)
             count = replace(count, rounded=readings.rounded)
+        return readings, count
+
+    def batch(self, block: Block) -> tuple[Batch | None, Count]:
+        """The exact columns of the rows that are used; None where gaps refuse the whole source."""
+        readings, count = self.complete(block)
+        if readings is None:
+            return None, count
         weights = self.model.evaluate_weights(readings)
         columns = self.model.evaluate(readings)
         if self.rounding is not None:

@@ -19,9 +19,11 @@ from titan.errors import DataError, ReleaseError, TitanError
 from titan.joint.checking import check_own_leverage
 from titan.joint.computation import Fold
 from titan.joint.describe import RowsCounted
+from titan.joint.exits import ExitsPart
 from titan.joint.explanations import explained
 from titan.joint.meeting import Parts
 from titan.joint.pooled_model import PooledModel, RowsPart
+from titan.joint.survival import CountingExits
 from titan.moments import Source
 from titan.moments.reading import read_all
 from titan.moments.rows import ModelRows
@@ -141,7 +143,7 @@ def _used(computation: Any, part: Any) -> int | None:
     """How many rows; None of a kind that does not tell."""
     if isinstance(part, RowsPart):
         return part.moments.rows
-    if isinstance(part, RowsCounted):
+    if isinstance(part, RowsCounted | ExitsPart):
         return part.rows
     return 1 if getattr(computation, "one_row", False) else None
 
@@ -202,8 +204,8 @@ def _notes(study: Study, parts: Parts) -> Iterator[str]:
 
 def _held(computation: Any) -> Iterator[str]:
     """The columns of those cells in which parties are counted too."""
-    if isinstance(computation, PooledModel):
-        for table in computation.checks.cells.held:
+    if isinstance(computation, PooledModel | CountingExits):
+        for table in computation.cells.held:
             yield from (cut.column for cut in table.cuts)
 
 

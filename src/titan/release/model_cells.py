@@ -53,7 +53,7 @@ def cells_of(model: Model, columns: Mapping[str, Column], *, squared: bool = Fal
     numbers = {name: cut for name, cut in few.items() if cut is not None}
     cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
     outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
-    outcome += map(_of_levels, conditions(model.response))
+    outcome += map(cut_of_levels, conditions(model.response))
     parts = [_cut(term, cuts) for term in (*model.terms, (model.response,))]
     sets = [own for own, _ in parts[:-1]]
     weighted = squared or (model.weights is not None and model.weights not in cuts)
@@ -111,10 +111,10 @@ def _cut(term: Term, cuts: Mapping[str, Cut]) -> tuple[tuple[Cut, ...], bool]:
     found, numeric = list[Cut](), False
     for factor in term:
         if isinstance(factor, Levels):
-            found.append(_of_levels(factor))
+            found.append(cut_of_levels(factor))
         else:
             found += [cuts[name] for name in factor.columns_needed() if name in cuts]
-            found += map(_of_levels, conditions(factor))
+            found += map(cut_of_levels, conditions(factor))
             numeric |= not set(factor.columns_needed()) <= set(cuts)
     return tuple(dict.fromkeys(found)), numeric
 
@@ -144,7 +144,8 @@ def _functions(term: Term) -> list[Factor]:
     return [f for f in term if not isinstance(f, Levels) or isinstance(f, Condition)]
 
 
-def _of_levels(category: Levels) -> Cut:
+def cut_of_levels(category: Levels) -> Cut:
+    """A category, by its levels."""
     labels = tuple(f"{category.column} = {level.text}" for level in category.levels)
     return Cut(category.column, labels, category)
 

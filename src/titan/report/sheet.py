@@ -127,6 +127,7 @@ _ASKED = {
     "describe": "what the rows are like: counts, means and standard deviations of {columns}",
     "average": "the average over the parties of {columns}",
     "solve": "the solution of linear equations in {columns}, with the right side {response}",
+    "survival": "how long until {response}: survival curves (Kaplan-Meier), by {columns}",
 }
 _MEAN = "the mean of {response}: least squares"  # y ~ 1
 _RELEASED = {"solution": ", the coefficients alone", "inference": " with standard errors"}
@@ -135,6 +136,7 @@ _RELEASED = {"solution": ", the coefficients alone", "inference": " with standar
 def _in_words(question: Question, study: Study) -> Html:
     named, words = _named(question, study), _ASKED.get(question.kind)
     words = _MEAN if "formula" in question.options and not named["columns"] else words
+    words = words if words is None or named["columns"] else words.removesuffix(", by {columns}")
     said = "" if words is None else words.format(**named)
     if question.kind == "regression":
         said += _RELEASED[str(question.options.get("release", "inference"))]

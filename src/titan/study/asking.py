@@ -2,6 +2,7 @@
 
     kind[: first option][; key=value]…      regression: y ~ age + sex; cov_type=HC0; name=main
     several values with commas between      describe: age, bmi, sex
+    two options first, with a comma         survival: months, died; by=arm; grid=6
     what a column is                        --range age=0:120 --step age=1 --unit age=years
                                             --levels sex=f,m   --flag died
 
@@ -16,10 +17,11 @@ from typing import Any, TypeVar
 
 from titan.errors import InputError
 from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
+from titan.joint.survival import as_asked
 from titan.listing import listing
 from titan.moments import Model, Source
 from titan.moments.formula import ANY_LEVELS, without_levels
-from titan.release import Category, Column, Dictionary, Flag, Number
+from titan.release import Category, Column, Dictionary, Flag, Number, Time
 from titan.release.draft import draft
 from titan.study.row_digests import RowKey
 
@@ -40,7 +42,7 @@ def read_question(text: str) -> Question:
         kind = kind_named(name)
         if colon and not kind.first:
             raise InputError(f"a {kind.name} question has nothing after a colon", hint=_EXAMPLE)
-        asked = {kind.first: _value(kind, kind.first, first)} if colon else {}
+        asked = _first(kind, first) if colon else {}
         for piece in rest:
             key, value = _option(kind, piece)
             if key in asked:
@@ -48,6 +50,19 @@ def read_question(text: str) -> Question:
             asked[key] = value
     called = asked.pop("name", "")
     return Question(kind.name, str(called), tuple(asked.items()))
+
+
+def _first(kind: Kind, text: str) -> dict[str, Value]:
+    """What stands before the first semicolon: one option, or two with a comma between."""
+    if not kind.second:
+        return {kind.first: _value(kind, kind.first, text)}
+    names = [_unquoted(name.strip()) for name in _divided(text, ",")]
+    if len(names) != 2 or not all(names):
+        raise InputError(
+            f"a {kind.name} question begins with its {kind.first} and its {kind.second}",
+            hint=f"{kind.name}: {kind.first.upper()}, {kind.second.upper()}; …",
+        )
+    return dict(zip((kind.first, kind.second), names, strict=True))
 
 
 def _option(kind: Kind, piece: str) -> tuple[str, Value]:
@@ -212,9 +227,28 @@ def numbers_named(
 
 
 def columns_in_formula(question: Question, said: Mapping[str, Column]) -> Sequence[str]:
-    """All that its formula reads, where it has one."""
+    """All that its formula reads, where it has one; or that it names one by one."""
     model = _model(question, said)
-    return () if model is None else model.columns_needed
+    return named_apart(question) if model is None else model.columns_needed
+
+
+def named_apart(question: Question) -> tuple[str, ...]:
+    """The columns of a question about survival: its time, its event, its groups."""
+    options: dict[str, Any] = question.options
+    if "time" not in kind_named(question.kind).options:
+        return ()
+    said = [options[option] for option in ("time", "event") if option in options]
+    return (*said, *options.get("by", ()))
+
+
+def as_times(columns: Mapping[str, Column], questions: Iterable[Question]) -> dict[str, Column]:
+    """The same, where numbers that questions take for a time are said to be one."""
+    found, times = dict(columns), {named_apart(question)[:1] for question in questions}
+    for (name,) in filter(None, times):
+        column = found.get(name)
+        if isinstance(column, Number) and column.step is not None:
+            found[name] = Time(column.low, column.high, column.step, column.unit)
+    return found
 
 
 def _model(question: Question, said: Mapping[str, Column]) -> Model | None:
@@ -244,10 +278,15 @@ def drafted(
     for question in questions:
         needed |= set(numbers_named(question, source.column_names, said))
     needed |= categories & set(source.column_names)
+    needed |= {name for question in questions for name in named_apart(question)}
     missing = [name for name in source.column_names if name in needed - set(said)]
     missing += sorted(needed - set(said) - set(missing))  # which the source will refuse
     lenient = any("columns" not in question.options for question in naming)
-    return draft([source], missing, categories=categories, lenient=lenient)
+    found = draft([source], missing, categories=categories, lenient=lenient)
+    for question in questions:
+        if asked := named_apart(question)[:2]:
+            found = Dictionary.of(as_asked(found, *asked))
+    return found
 
 
 def with_columns(question: Question, names: Sequence[str], columns: Dictionary) -> Question:

@@ -14,6 +14,7 @@ import numpy as np
 
 from titan.errors import ReleaseError
 from titan.listing import listing
+from titan.study.crossing import read_divided
 from titan.study.row_classes import (
     Class,
     Places,
@@ -26,6 +27,7 @@ from titan.study.row_classes import (
 from titan.study.row_digests import Content, Counts, Mask, OwnRows, RowSet, Words, change
 
 _SHOWN = 12  # hex digits of a study's digest
+_SAME_INTERVALS = "ask for the same groups, and for the same grid or a multiple of it; "
 Parties = Mapping[str, str]
 """From names to certificates' fingerprints."""
 
@@ -79,7 +81,7 @@ class Conflict:
     study: str
     title: str
     run: int
-    reason: Literal["parties", "rows"]
+    reason: Literal["parties", "rows", "intervals"]
     parties: tuple[str, ...] = ()  # who stands out
     in_both: bool = False
 
@@ -87,6 +89,8 @@ class Conflict:
         earlier = f"study {self.title!r} ({self.study[:_SHOWN]}, run {self.run})"
         if self.reason == "rows":
             return f"only a few of this party's rows differ from those it used in {earlier}"
+        if self.reason == "intervals":
+            return f"its intervals or groups cross those of {earlier}, on mostly the same rows"
         if self.in_both:
             return f"only {listing(self.parties)} take part in this study and in {earlier}"
         return f"its parties differ from those of {earlier} only by {listing(self.parties)}"
@@ -267,8 +271,9 @@ class _Source:
         return self._frames[names]
 
 
-def read_before(entry: Entry, earlier: Sequence[Earlier]) -> list[frozenset[str]]:
-    """For each earlier question the columns of this one that it read, of mostly the same rows.
+def read_before(entry: Entry, earlier: Sequence[Earlier]) -> list[dict[str, str]]:
+    """For each earlier question the columns of this one that it read, of mostly the same rows; each
+    with the name it had then.
 
     Half of the fewer rows are most. Where a column of the earlier question is nowhere in today's
     file, rows cannot be matched; then a column's values must be all but the same.
@@ -276,18 +281,36 @@ def read_before(entry: Entry, earlier: Sequence[Earlier]) -> list[frozenset[str]
     source, found = _Source(entry.own, [entry], tuple(earlier)), []
     for at, each in enumerate(earlier):
         names = source._names(at)
-        read = frozenset(here for _, here in names if here in entry.columns)
+        read = {here: then for then, here in names if here in entry.columns}
         if read and len(names) == len(each.columns):
             own, before = entry.own.over(dict(names)), each.digests()  # whatever a gap leaves out
             fewer = min(int(entry.used.sum()), len(before))
             common = int(np.isin(before, own).sum())
-            read = read if 0 < fewer <= 2 * common else frozenset()
+            read = read if 0 < fewer <= 2 * common else {}
         elif read:
             parts, today = each.parts(), source._here
-            near = (h for n, h in names if h in read and change(parts[n], today[h]) < entry.minimum)
-            read = frozenset(near)
+            near = [h for n, h in names if h in read and change(parts[n], today[h]) < entry.minimum]
+            read = {here: read[here] for here in near}
         found.append(read)
     return found
+
+
+def crossing(
+    entries: Sequence[Entry], earlier: Sequence[tuple[Earlier, str]]
+) -> Iterator[Conflict]:
+    """Earlier questions, each in its words, whose intervals or groups cross those of today's."""
+    before = [(each, words) for each, words in earlier if read_divided(words, each.columns)]
+    for entry in entries:
+        mine = read_divided(entry.model, tuple(entry.columns))
+        if mine is None or not before:
+            continue
+        read = read_before(entry, [each for each, _ in before])
+        for (each, words), names in zip(before, read, strict=True):
+            theirs = read_divided(words, each.columns)
+            now = {then: here for here, then in names.items()}
+            same = theirs is not None and now.get(theirs.time) == mine.time
+            if theirs is not None and same and not mine.fits(theirs.under(now)):
+                yield Conflict(each.study, each.title, each.run, "intervals")
 
 
 # -- parties ----------------------------------------------------------------------------------
@@ -352,7 +375,9 @@ def refusal_of(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
         )
     return ReleaseError(
         "the answer could be subtracted from an earlier one: " + "; ".join(map(str, found)),
-        hint="use the same rows and parties as then; of an earlier run that ended without an "
+        hint=_SAME_INTERVALS
+        * any(each.reason == "intervals" for each in found)
+        + "use the same rows and parties as then; of an earlier run that ended without an "
         "answer only what it had opened is known, after too few rows or a small cell the counts; "
         "or, if what differs may be known to all parties, say so: allow_differencing=True",
         rule="differencing",

@@ -51,7 +51,15 @@ import numpy as np
 
 from titan.errors import FileError
 from titan.protocol.masking import fresh_key
-from titan.study.differencing import Conflict, Earlier, Entry, conflicts, read_before, refusal_of
+from titan.study.differencing import (
+    Conflict,
+    Earlier,
+    Entry,
+    conflicts,
+    crossing,
+    read_before,
+    refusal_of,
+)
 from titan.study.ledger_journals import LedgerJournals
 from titan.study.row_digests import Counts, RowKey, RowSet, Words, decode_digests
 from titan.study.vetoes import Vetoes, of_refusals
@@ -171,11 +179,12 @@ class Ledger(LedgerJournals):
             for each in entries
         }
         earlier = [
-            each
+            (each, model)
             for each, model, digest in self._earlier()
             if (each.study, each.run, model, digest, _json(each.parties)) not in own
         ]
-        return conflicts(entries, earlier)
+        found = conflicts(entries, [each for each, _ in earlier])
+        return list(dict.fromkeys([*found, *crossing(entries, earlier)]))
 
     def _earlier(self, *, vetoed: bool = False) -> Iterator[tuple[Earlier, str, bytes]]:
         """What was recorded, with its words and the digest of its rows; or only what was vetoed."""

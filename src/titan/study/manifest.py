@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,6 +38,7 @@ from titan.release.budget import Budget
 from titan.release.dictionary import check_text
 from titan.release.policy import POLICIES, PRECISIONS, Cells, Policy
 from titan.ring.whole import is_whole
+from titan.study.crossing import check_crossing
 from titan.study.fields import read_text
 from titan.study.identity import Card
 from titan.study.links import BOUNDS, LINE, Dial, Link, lines_of, said_of
@@ -338,22 +339,8 @@ def _settled(questions: Sequence[Question], columns: Dictionary) -> tuple[Questi
         for option, value in found[name].asked:
             for text in (value,) if isinstance(value, str) else value:
                 check_text(f"questions[{at}].{option}", text, most=_MOST_ASKED)
-    _check_bins(found.values())
+    check_crossing(found.values())
     return tuple(found.values())
-
-
-def _check_bins(questions: Iterable[Question]) -> None:
-    """Cells of two histograms of one column overlap: what lies between their edges is counted."""
-    bins: dict[str, str] = {}
-    for question in questions:
-        given: Any = question.options.get("bins", ())
-        for text in given if question.kind == "describe" else ():
-            name = text.rpartition("=")[0]
-            if bins.setdefault(name, text) != text:
-                raise InputError(
-                    f"questions: two histograms of {name!r} with different cells",
-                    hint="ask for one: the difference of two would count the rows in between",
-                )
 
 
 @contextmanager

@@ -15,6 +15,7 @@ _TITLES = {
     "describe": "a description of {columns}",
     "average": "the average of {columns}",
     "solve": "linear equations in {columns}",
+    "survival": "how long until {response}, by {columns}",
 }
 _ALONE = "the mean of {response}"  # y ~ 1
 _MOST_QUESTIONS = 3
@@ -35,12 +36,15 @@ def _said(question: Question, columns: Dictionary) -> str:
     names, response = columns_asked(question, columns)
     if "formula" in question.options and not names:
         words = _ALONE
+    words = words if names else words.removesuffix(", by {columns}")
     return words.format(columns=listing(names), response=response)
 
 
 def columns_asked(question: Question, columns: Dictionary) -> tuple[list[str], str]:
     """The columns as the data have them, and what they are to explain."""
     options: dict[str, Any] = question.options
+    if question.kind == "survival":
+        return list(options.get("by", ())), str(options["event"])
     if "formula" not in options:
         return list(options.get("columns", ())), str(options.get("response", ""))
     model = columns.model(options["formula"], weights=options.get("weights"))

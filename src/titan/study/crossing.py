@@ -1,0 +1,112 @@
+"""Questions that divide one column in ways that cross: what lies between would be counted.
+
+Curves in steps of 6 and of 4 months both tell how many have left by their edges, so together also
+who left between 4 and 6. Groups by arm in one and by ward in the other leave a patient of the one
+and not the other. None of these cells was looked at by anybody. So of two questions one must divide
+rows as the other does, and further: then every difference is a cell that was checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, Self
+
+from titan.decimals import decimal
+from titan.errors import InputError
+from titan.joint.kinds import Question
+
+_ONE = "ask for one: the difference of two would count the rows in between"
+
+
+@dataclass(frozen=True)
+class Divided:
+    """How a question about survival divides the rows."""
+
+    time: str
+    by: frozenset[str]
+    grid: Fraction
+    until: Fraction | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        until = Fraction(options["until"]) if "until" in options else None
+        return cls(
+            options["time"], frozenset(options.get("by", ())), Fraction(options["grid"]), until
+        )
+
+    def under(self, names: Mapping[str, str]) -> Self:
+        """With the names that columns have now."""
+        by = frozenset(names.get(name, name) for name in self.by)
+        return replace(self, time=names.get(self.time, self.time), by=by)
+
+    def fits(self, other: Divided) -> bool:
+        """Whether one of the two divides rows as the other does, and further."""
+        return self._refines(other) or other._refines(self)
+
+    def _refines(self, coarse: Divided) -> bool:
+        """Every interval of the coarse one is made of whole ones here, or begins after the last."""
+        if not coarse.by <= self.by or coarse.grid % self.grid:
+            return False
+        within = coarse.until is not None and self.until is not None and coarse.until <= self.until
+        return self.until is None or within or self.until % coarse.grid == 0
+
+
+def read_divided(words: str, columns: Sequence[str]) -> Divided | None:
+    """From a question as a ledger has it, and its columns; None of any other kind."""
+    first, *options = words.removeprefix("survival: ").split("; ")
+    if first == words:
+        return None
+    time = next((name for name in columns if first.startswith(f"{name}, ")), "")
+    said = dict(option.split(" ", 1) for option in options if " " in option)
+    by = [name for name in columns if name not in (time, first.removeprefix(f"{time}, "))]
+    try:
+        until = decimal(said["until"]) if "until" in said else None
+        return Divided(time, frozenset(by), decimal(said["grid"]), until)
+    except (KeyError, ValueError):  # a name with a semicolon: nothing is known to fit with it
+        return Divided(time, frozenset([words]), Fraction(1))
+
+
+def check_crossing(questions: Iterable[Question]) -> None:
+    """InputError where two questions of a study cross."""
+    every = list(questions)
+    bins = _histograms(every)
+    asked = [(q.name, Divided.of(q.options)) for q in every if q.kind == "survival"]
+    for name, divided in asked:
+        if divided.time in bins:
+            raise InputError(
+                f"questions: a histogram of {divided.time!r}, whose cells begin where intervals of "
+                f"{name!r} end",
+                hint=_ONE,
+            )
+    for (one, first), (other, second) in combinations(asked, 2):
+        if first.time == second.time and not first.fits(second):
+            raise InputError(
+                f"questions: {one!r} and {other!r} divide {first.time!r} in ways that cross",
+                hint=_finer(first, second),
+            )
+
+
+def _finer(one: Divided, other: Divided) -> str:
+    by = ",".join(sorted(one.by | other.by))
+    groups = "" if one.by == other.by else f", and ask for by={by} on the finer"
+    return (
+        f"let the grid of one be a multiple of the other's{groups}; in Python, margin of an answer "
+        "gives its curves by fewer columns"
+    )
+
+
+def _histograms(questions: Iterable[Question]) -> dict[str, str]:
+    """Cells of two histograms of one column overlap: what lies between their edges is counted."""
+    bins: dict[str, str] = {}
+    for question in questions:
+        given: Any = question.options.get("bins", ())
+        for text in given if question.kind == "describe" else ():
+            name = text.rpartition("=")[0]
+            if bins.setdefault(name, text) != text:
+                raise InputError(
+                    f"questions: two histograms of {name!r} with different cells", hint=_ONE
+                )
+    return bins
