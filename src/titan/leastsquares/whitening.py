@@ -92,7 +92,7 @@ def whiten(moments: PooledMoments, *, full_rank: bool = True) -> Whitening:
     rank = None  # found out only where it matters
     while digits <= _most_digits(moments):
         fixed: Integers = (moments.gram << digits) // moments.denominator
-        found = eliminate(fixed, digits, of_rows=True)
+        found = eliminate(fixed, digits)
         if len(found) < n and rank is None:
             rank = rank_of(moments)
             if full_rank and rank < n:
@@ -113,19 +113,18 @@ def _most_digits(moments: PooledMoments) -> int:
     return 8 * n * (bits + n.bit_length() + 4) + 2 * _FIRST_DIGITS
 
 
-def eliminate(matrix: Integers, digits: int, *, of_rows: bool = False) -> Integers:
+def eliminate(matrix: Integers, digits: int) -> Integers:
     """The rows of L⁻¹ for a symmetric matrix L Lᵀ, all in units of 2^-digits.
 
     A column whose pivot is at most 2^-(digits/2), the matrix having entries up to 1, has no row.
-    One that is below zero by more than was rounded is an error where the matrix is said to be
-    `of_rows`.
+    One that is below zero by more than was rounded is an error: no rows have such a matrix.
     """
     n, schur = len(matrix), matrix.copy()
     expansion = integers(np.eye(n, dtype=int).tolist()) << digits
     rows = []
     for j in range(n):
         pivot, below = int(schur[j, j]), slice(j + 1, n)
-        if of_rows and pivot < -1 << (3 * digits // 4):
+        if pivot < -1 << (3 * digits // 4):
             raise no_rows("a square below zero")
         if pivot <= 1 << (digits // 2):
             continue
