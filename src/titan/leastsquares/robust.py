@@ -129,15 +129,6 @@ def _half_exponent(square: Fraction) -> int:
     return t
 
 
-def _root_above(square: Fraction) -> Fraction:
-    """A little above √, by 2^-60 of it."""
-    if square <= 0:
-        return Fraction(0)
-    shift = 2 * (64 - _half_exponent(square))
-    whole = square * Fraction(2) ** shift
-    return (math.isqrt(math.ceil(whole)) + 1) / Fraction(2) ** (shift // 2)
-
-
 def _exponent(number: Fraction) -> int:
     """⌊log2⌋ of a positive number, or one less."""
     return number.numerator.bit_length() - number.denominator.bit_length() - 1
@@ -181,7 +172,7 @@ class Robust:
         return cls(certificate, agreed, meat, bits, parties, clusters, cov_type)
 
     @property
-    def _correction(self) -> Fraction:
+    def correction(self) -> Fraction:
         """c."""
         k, rows, groups = len(self.meat), self.certificate.moments.rows, self.clusters
         if groups is None:
@@ -195,16 +186,15 @@ class Robust:
 
         left = self.agreed.whitening.flint()
         product = left.transpose() * fmpz_mat(self.meat.tolist()) * left
-        unit = self._correction * self.agreed.unit / (1 << 2 * self.agreed.whitening.digits)
+        unit = self.correction * self.agreed.unit / (1 << 2 * self.agreed.whitening.digits)
         k = range(len(self.meat))
         return [[int(product[i, j]) * unit for j in k] for i in k]
 
     @cached_property
     def spread(self) -> Fraction:
         """How far, in the norm, (I+E)⁻¹M'(I+E)⁻¹ may be from the meat; inf where nobody knows."""
-        moments, whitening, k = self.certificate.moments, self.agreed.whitening, len(self.meat)
-        error = max(moments.gram_error, *moments.diagonal_error)
-        eta = k * (whitening.defect + error * whitening.reach() ** 2)
+        moments, k = self.certificate.moments, len(self.meat)
+        eta = self.agreed.whitening.distance(moments)
         unknown = self.agreed.residual_sum * (1 << 64)
         if eta >= 1:
             return unknown
@@ -233,30 +223,23 @@ class Robust:
         column = self.agreed.whitening.matrix[:, j]
         length = Fraction(int((column * column).sum()), 1 << 2 * self.agreed.whitening.digits)
         unit = Fraction(4) ** -self.certificate.moments.scales[j]
-        radius = length * self.spread * self._correction
+        radius = length * self.spread * self.correction
         return inference.root(Ball(self.scaled[j][j] * unit, radius * unit))
 
-    def of_contrasts(self, rows: Sequence[Sequence[Fraction]]) -> list[list[Ball]]:
-        """R V Rᵀ for rows R in the units of the columns.
-
-        What is not known of the meat is a matrix of norm `spread` at most, so that r V sᵀ is off by
-        at most c · spread · ‖W r‖ ‖W s‖.
-        """
+    def variances(self, rows: Sequence[Sequence[Fraction]]) -> list[Ball]:
+        """r V rᵀ of rows in the units of the columns, off by at most c · spread · ‖W r‖²."""
         from flint import fmpz_mat
 
-        units = [Fraction(2) ** -s for s in self.certificate.moments.scales]
-        scaled = [[r * u for r, u in zip(row, units, strict=True)] for row in rows]
-        common = math.lcm(*(value.denominator for row in scaled for value in row))
-        whole = fmpz_mat([[int(value * common) for value in row] for row in scaled])
-        left = whole * self.agreed.whitening.flint().transpose()
-        meat, squares = fmpz_mat(self.meat.tolist()), left * left.transpose()
-        one = Fraction(1, (common << self.agreed.whitening.digits) ** 2)
-        product, unit = left * meat * left.transpose(), self._correction * self.agreed.unit * one
-        m = range(len(rows))
-        lengths = [_root_above(int(squares[j, j]) * one) for j in m]
-        off = self.spread * self._correction
+        left, one = self.agreed.whitening.images(rows)
+        meat = left * fmpz_mat(self.meat.tolist())
+        bread, product = left.tolist(), meat.tolist()
+        unit, off = (self.correction * one * one * by for by in (self.agreed.unit, self.spread))
         return [
-            [Ball(int(product[j, k]) * unit, off * lengths[j] * lengths[k]) for k in m] for j in m
+            Ball(
+                int(sum(x * y for x, y in zip(row, image, strict=True))) * unit,
+                int(sum(x * x for x in image)) * off,
+            )
+            for row, image in zip(product, bread, strict=True)
         ]
 
     def covariance(self) -> Floats:

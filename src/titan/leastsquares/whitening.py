@@ -14,6 +14,7 @@ the truth is not estimated but computed: every entry of W G Wᵀ − I, exactly.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -55,6 +56,21 @@ class Whitening:
     def reach(self) -> Fraction:
         """The largest Σ_k |W_jk|: an error e in every entry of G is e · reach² in W G Wᵀ."""
         return Fraction(int(np.abs(self.matrix).sum(axis=1).max()), 1 << self.digits)
+
+    def distance(self, moments: PooledMoments) -> Fraction:
+        """η ≥ ‖W G Wᵀ − I‖ for the true G, of which these are the moments."""
+        error = max(moments.gram_error, *moments.diagonal_error)
+        return len(self.matrix) * (self.defect + error * self.reach() ** 2)
+
+    def images(self, rows: Sequence[Sequence[Fraction]]) -> tuple[fmpz_mat, Fraction]:
+        """R Wᵀ as whole numbers times a unit, for rows R in the units of the columns."""
+        from flint import fmpz_mat
+
+        units = [Fraction(2) ** -s for s in self.scales]
+        scaled = [[r * u for r, u in zip(row, units, strict=True)] for row in rows]
+        common = math.lcm(*(value.denominator for row in scaled for value in row))
+        whole = fmpz_mat([[int(value * common) for value in row] for row in scaled])
+        return whole * self.flint().transpose(), Fraction(1, common << self.digits)
 
     def image(self, vector: list[Fraction]) -> list[Fraction]:
         """W v."""

@@ -115,8 +115,16 @@ _Coding = dict[Category, bool]  # whether a category has all its levels
 
 def design(terms: Sequence[Term]) -> list[DesignColumn]:
     """The columns of all terms, term by term."""
+    return [column for columns in by_term(terms).values() for column in columns]
+
+
+def by_term(terms: Sequence[Term]) -> dict[Term, list[DesignColumn]]:
+    """Each term's columns."""
     codings = _codings(terms)
-    return [column for term in terms for coding in codings[term] for column in _block(term, coding)]
+    return {
+        term: [column for coding in codings[term] for column in _block(term, coding)]
+        for term in terms
+    }
 
 
 def count_columns(terms: Sequence[Term]) -> int:
