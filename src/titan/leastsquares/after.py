@@ -1,7 +1,7 @@
-"""What people do after a regression, as methods of its result: each is a line, the work is elsewhere.
+"""What people do after a regression, as methods of its result: each is a line, work is elsewhere.
 
-All of it follows from the pooled moments, so that it needs no further message; what would need a sum
-of its own (other robust errors) says which question to ask.
+All of it follows from the pooled moments, so that it needs no further message; what would need a
+sum of its own (other robust errors) says which question to ask.
 """
 
 from __future__ import annotations
@@ -15,12 +15,17 @@ from titan.leastsquares.design import design
 from titan.leastsquares.named import Named, NamedTable
 from titan.leastsquares.other_errors import standard_errors, with_errors
 from titan.leastsquares.prediction import Prediction, labels_of
+from titan.leastsquares.robust import OF_ROWS, CovType
 from titan.leastsquares.screening import Screening
 from titan.leastsquares.tested import TTest, WaldTest
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
-    from titan.leastsquares.robust import CovType
+
+
+def _standard_errors(cov_type: CovType) -> Named:
+    """A property; its type is what readers of the attribute get."""
+    return property(lambda fit: standard_errors(fit, cov_type))  # type: ignore[return-value]
 
 
 class AfterFit:
@@ -58,22 +63,7 @@ class AfterFit:
         """The same fit with other standard errors, where these follow from what was opened."""
         return with_errors(self._fit, cov_type)
 
-    @property
-    def HC0_se(self) -> Named:
-        """White's standard errors; those of the other kinds likewise."""
-        return standard_errors(self._fit, "HC0")
-
-    @property
-    def HC1_se(self) -> Named:
-        return standard_errors(self._fit, "HC1")
-
-    @property
-    def HC2_se(self) -> Named:
-        return standard_errors(self._fit, "HC2")
-
-    @property
-    def HC3_se(self) -> Named:
-        return standard_errors(self._fit, "HC3")
+    HC0_se, HC1_se, HC2_se, HC3_se = map(_standard_errors, OF_ROWS)
 
     # -- new rows -----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
     type III  each term against all others, the intercept too
 
 as R and statsmodels have them; the denominator is always that of the whole model. The columns of a
-term are those the formula gave it, so type III depends on how categories are coded, as it does there.
+term are those the formula gave it, so that type III depends on how categories are coded, as there.
 """
 
 # Rule 1: sums of squares assume equal variances: a fit with robust errors is refused, not mixed.
@@ -57,11 +57,9 @@ class FComparison(_Triple):
         return found
 
 
-def compare_f_test(full: Regression, restricted: Regression) -> FComparison:
+def compare_f_test(full: Regression, restricted: Any) -> FComparison:
     """Whether the columns that `restricted` lacks explain anything."""
-    from titan.leastsquares.regression import Regression
-
-    if not isinstance(restricted, Regression):
+    if not isinstance(restricted, type(full)):
         hint = 'fit.compare_f_test(fit.submodel(["Intercept", "age"]))'
         raise InputError(f"{type(restricted).__name__} is not a regression", hint=hint)
     _refuse_robust(full, restricted)
@@ -103,7 +101,7 @@ def _between(larger: Ball, fit: Regression) -> Ball:
 
 
 def _f(fit: Regression, explained: Ball, count: int) -> tuple[Quantity, Quantity]:
-    scale = fit.residual_variance
+    scale = fit.scale_ball
     if not isinstance(scale, Ball):
         f = math.inf if scale == 0 and explained.lower > fit.smallest_residual else math.nan
         return f, upper_tail(f, count, fit.df_resid)
@@ -140,20 +138,17 @@ class Anova:
 
     def to_frame(self) -> DataFrame:
         """A pandas DataFrame with the columns of statsmodels' `anova_lm`."""
-        columns: dict[str, Any] = {"df": map(float, self.df.values()), "sum_sq": self.sum_sq}
-        if self.typ == 1:
-            columns["mean_sq"] = self.mean_sq
-        else:
-            columns = {"sum_sq": self.sum_sq, "df": columns["df"]}
-        columns |= {"F": self.F, "PR(>F)": self.pvalue}
-        values = {name: getattr(each, "values", lambda e=each: e)() for name, each in columns.items()}
-        return data_frame(values, list(self.df))
+        df, squares = list(map(float, self.df.values())), self.sum_sq.values()
+        first = {"df": df, "sum_sq": squares, "mean_sq": self.mean_sq.values()}
+        columns: dict[str, Any] = first if self.typ == 1 else {"sum_sq": squares, "df": df}
+        columns |= {"F": self.F.values(), "PR(>F)": self.pvalue.values()}
+        return data_frame(columns, list(self.df))
 
     def summary(self) -> str:
         """The table, with the digits that are proven."""
         from titan.leastsquares.summary import significant
 
-        cells = [("", "df", "sum_sq", "mean_sq", "F", "PR(>F)")]
+        cells: list[tuple[str, ...]] = [("", "df", "sum_sq", "mean_sq", "F", "PR(>F)")]
         numbers = (self.sum_sq, self.mean_sq, self.F, self.pvalue)
         columns = zip(*(named.enclosures for named in numbers), strict=True)
         for (name, df), values in zip(self.df.items(), columns, strict=True):

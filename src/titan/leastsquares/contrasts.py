@@ -60,7 +60,7 @@ class Contrasts:
     def standard_errors(self) -> list[Quantity]:
         if self.fit.robust is not None:
             return [inference.root(ball) for ball in self.fit.robust.variances(self.rows)]
-        scale = self.fit.residual_variance
+        scale = self.fit.scale_ball
         if not isinstance(scale, Ball):
             return [scale] * len(self.rows)
         squares = [compute(lambda s, v: s * v, scale, self._square(row)) for row in self.rows]
@@ -75,7 +75,7 @@ class Contrasts:
         """dᵀ S⁻¹ d; not defined where S may be singular."""
         pairs = zip(self.values, targets, strict=True)
         away = [Ball(ball.mid - q, ball.rad) for ball, q in pairs]
-        scale, robust = self.fit.residual_variance, self.fit.robust
+        scale, robust = self.fit.scale_ball, self.fit.robust
         if not isinstance(scale, Ball):
             differs = any(0 not in each for each in away)
             return math.inf if scale == 0 and differs else math.nan

@@ -10,7 +10,7 @@ A name is that of a coefficient, as it stands in the table: `sex[T.m]`, `C(site)
 `I(x ** 2)`. The longest that fits is taken. A name that looks like a number goes in backquotes.
 """
 
-# Rule 1: nothing here is executed; a text is read from left to right, once, and its depth is bounded.
+# Rule 1: nothing here is executed; a text is read once, from left to right, to a bounded depth.
 # Rule 2: numbers are the decimals they say, floats the binary numbers they are.
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,7 @@ class _Reader:
             sides.append(self.sum())
         if len(sides) == 1:
             return sides
-        return [one.plus(two, Fraction(-1)) for one, two in zip(sides, sides[1:], strict=False)]
+        return [one.plus(two, Fraction(-1)) for one, two in pairwise(sides)]
 
     def sum(self) -> _Form:
         found = self.product()
@@ -257,7 +258,9 @@ def _word(text: str, at: int, names: list[str]) -> tuple[str, str, int]:
     if number is not None and not _goes_on(text, number.end()):
         return "number", _short(number[0]), len(number[0])
     for name in names:
-        if text.startswith(name, at) and not (_is_word(name[-1]) and _goes_on(text, at + len(name))):
+        if text.startswith(name, at) and not (
+            _is_word(name[-1]) and _goes_on(text, at + len(name))
+        ):
             return "name", name, len(name)
     if text[at] in _SIGNS:
         return "sign", text[at], 1

@@ -107,8 +107,13 @@ class PooledMoments:
         units = [Fraction(2) ** s for s in self.scales]
         ratios = [u / Fraction(2) ** s for u, s in zip(units, other.scales, strict=True)]
         n = range(len(units))
-        meet = all(_meet(self.rhs[j] * ratios[j], other.rhs[j], self.rhs_error[j] * ratios[j] + other.rhs_error[j]) for j in n)
-        return meet and all(
+        sides = (
+            _meet(x * r, y, e * r + f)
+            for x, e, y, f, r in zip(
+                self.rhs, self.rhs_error, other.rhs, other.rhs_error, ratios, strict=True
+            )
+        )
+        entries = (
             _meet(
                 Fraction(int(self.gram[j, k]), self.denominator) * ratios[j] * ratios[k],
                 Fraction(int(other.gram[j, k]), other.denominator),
@@ -117,6 +122,9 @@ class PooledMoments:
             for j in n
             for k in range(j + 1)
         )
+        squares = self.bb or Fraction(0), other.bb or Fraction(0)
+        same = _meet(*squares, self.bb_error + other.bb_error)
+        return same and all(sides) and all(entries)
 
     def entry_error(self, j: int, k: int) -> Fraction:
         """How far an entry of G may be off."""

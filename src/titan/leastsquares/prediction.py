@@ -8,12 +8,14 @@ statsmodels. A new row's numbers count as the exact binary numbers they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from titan.errors import InputError
 from titan.leastsquares import inference
@@ -71,9 +73,7 @@ class Prediction:
         """All numbers as enclosures, by statsmodels' names."""
         of_mean = tuple(zip(*self.intervals(False, alpha), strict=True)) or ((), ())
         of_one = tuple(zip(*self.intervals(True, alpha), strict=True)) or ((), ())
-        return dict(
-            zip(COLUMNS, (self.mean, self.mean_se, *of_mean, *of_one), strict=True)
-        )
+        return dict(zip(COLUMNS, (self.mean, self.mean_se, *of_mean, *of_one), strict=True))
 
     def summary_frame(self, alpha: float = 0.05) -> DataFrame:
         """A pandas DataFrame, as statsmodels has it."""
@@ -98,21 +98,25 @@ def _each(function: Any, columns: dict[str, tuple[Quantity, ...]]) -> dict[str, 
 
 
 def predict(fit: Regression, matrix: Floats, labels: Sequence[Any] | None = None) -> Prediction:
-    """At the rows of a matrix whose columns are the fit's."""
+    """At the rows of a matrix whose columns are the fit's; a row with a gap has none."""
     matrix = np.atleast_2d(matrix)
-    if not np.isfinite(matrix).all():
-        raise InputError("a new row has numbers that are missing or infinite", hint="leave it out")
-    rows = [[Fraction(value) for value in row] for row in matrix.tolist()]
+    if np.isinf(matrix).any():
+        raise InputError("a new row has a number that is infinite", hint="leave it out")
+    whole: npt.NDArray[np.bool_] = ~np.isnan(matrix).any(axis=1)  # type: ignore[assignment]
+    rows = [[Fraction(value) for value in row] for row in matrix[whole].tolist()]
     contrasts = Contrasts(fit, rows)
-    errors = contrasts.standard_errors() if rows else []
-    named = range(len(rows)) if labels is None else labels
+    means, errors = (contrasts.values, contrasts.standard_errors()) if rows else ([], [])
+    of_one = [_of_observation(fit.scale_ball, se) for se in errors]
+    named = range(len(matrix)) if labels is None else labels
     return Prediction(
-        tuple(contrasts.values),
-        tuple(errors),
-        tuple(_of_observation(fit.residual_variance, se) for se in errors),
-        tuple(named),
-        fit,
+        *(_placed(each, whole) for each in (means, errors, of_one)), tuple(named), fit
     )
+
+
+def _placed(found: Sequence[Quantity], whole: npt.NDArray[np.bool_]) -> tuple[Quantity, ...]:
+    """With what is not defined where a row has a gap."""
+    given = iter(found)
+    return tuple(next(given) if there else math.nan for there in whole)
 
 
 def labels_of(rows: Any, matrix: Floats) -> Sequence[Any] | None:

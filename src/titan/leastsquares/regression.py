@@ -29,8 +29,9 @@ from titan.leastsquares.dependence import no_rows, unproven_residual
 from titan.leastsquares.design import design
 from titan.leastsquares.goodness import confidence_limits, f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
+from titan.leastsquares.lasso import LassoPath, lasso_path
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity, error_of
-from titan.leastsquares.penalised import LassoPath, Ridge, RidgePath, lasso_path, ridge
+from titan.leastsquares.penalised import Ridge, RidgePath, ridge, ridge_grid
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
 from titan.leastsquares.robust import CovType, Robust
 from titan.leastsquares.tails import normal_two_sided
@@ -157,7 +158,7 @@ class Regression(AfterFit, Result, kind="regression"):
     def _standard_error(self, j: int) -> Quantity:
         if self.robust is not None:
             return self.robust.standard_error(j)
-        scale = self.residual_variance
+        scale = self.scale_ball
         if not isinstance(scale, Ball):
             return scale
         square = compute(lambda s, r: s * r, scale, self.certificate.inverse(j, j))
@@ -227,7 +228,7 @@ class Regression(AfterFit, Result, kind="regression"):
         return 0.0 if self.exact_fit else float(self.residual_sum)
 
     @cached_property
-    def residual_variance(self) -> Quantity:
+    def scale_ball(self) -> Quantity:
         """`scale` in a ball; 0 where the fit is exact."""
         if self.df_resid == 0:
             return math.nan
@@ -238,7 +239,7 @@ class Regression(AfterFit, Result, kind="regression"):
     @property
     def scale(self) -> float:
         """The residual variance; its root is the residual standard error."""
-        return float(self.residual_variance)
+        return float(self.scale_ball)
 
     @cached_property
     def total_sum(self) -> Ball:
@@ -270,13 +271,21 @@ class Regression(AfterFit, Result, kind="regression"):
         """‖b − Ax‖² + alpha‖x‖², the intercept unpenalised: scikit-learn's `Ridge`."""
         return ridge(self.moments, alpha, self.intercept)
 
-    def ridge_path(self, alphas: Sequence[float | Exact]) -> RidgePath:
-        return RidgePath([self.ridge(alpha) for alpha in alphas])
+    def ridge_path(
+        self, alphas: Sequence[float | Exact] | None = None, count: int = 50
+    ) -> RidgePath:
+        """At `alphas`, or at `count` of them that range from all to none of the penalty's effect.
+
+        `ridge_path().best("bic")` is the one with the least BIC.
+        """
+        chosen = ridge_grid(self.moments, self.intercept, count) if alphas is None else alphas
+        return RidgePath([self.ridge(alpha) for alpha in chosen])
 
     def lasso_path(self, alphas: Sequence[float] | None = None, count: int = 100) -> LassoPath:
         """‖b − Ax‖²/(2·rows) + alpha‖x‖₁, the intercept unpenalised: scikit-learn's `Lasso`.
 
-        With weights their sum takes the place of the number of rows.
+        With weights their sum takes the place of the number of rows. `lasso_path().best("bic")` is
+        the point with the least BIC.
         """
         weight = float(self.nobs)
         if self.weighted:  # the sum of the weights is ‖Ac‖² for the c with A c = 1
@@ -336,7 +345,7 @@ class Regression(AfterFit, Result, kind="regression"):
 
     @classmethod
     def from_state(cls, state: object, cost: Any = None) -> Regression:
-        found = canonical.keys({"formula": None} | canonical.mapping(state), _STATE)
+        found = canonical.keys(state, _STATE)
         constant, cov_type, formula = found["constant"], found["cov_type"], found["formula"]
         if formula is not None:
             canonical.text(formula, _MOST_FORMULA)

@@ -141,4 +141,6 @@ def _correlation(both: Ball, one: Ball, other: Ball) -> Quantity:
 def _within_one(ball: Ball) -> Ball:
     """The truth is never beyond ±1; neither is what is shown."""
     low, high = max(ball.lower, Fraction(-1)), min(ball.upper, Fraction(1))
-    return ball if low == ball.lower and high == ball.upper else Ball((low + high) / 2, (high - low) / 2)
+    if (low, high) == (ball.lower, ball.upper):
+        return ball
+    return Ball((low + high) / 2, (high - low) / 2)

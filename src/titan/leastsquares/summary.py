@@ -17,9 +17,7 @@ _CELL = 11
 _LEAST_DOUBLE = math.ulp(0.0)
 _ERRORS = {
     "nonrobust": "Standard errors assume that the covariance of the errors is correctly specified.",
-    **{
-        f"HC{n}": f"Standard errors are robust to heteroscedasticity (HC{n})." for n in range(4)
-    },
+    **{f"HC{n}": f"Standard errors are robust to heteroscedasticity (HC{n})." for n in range(4)},
     "cluster": "Standard errors are robust to correlation inside clusters, the parties (CRV1).",
 }
 

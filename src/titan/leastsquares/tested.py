@@ -61,7 +61,7 @@ class TTest:
         """For JSON, every number with how far it may be off."""
         numbers = {"effect": self.effect, "sd": self.sd, "tvalue": self.tvalue}
         rows = dict(zip(self.effect, self.hypotheses, strict=True))
-        whole = {"hypotheses": rows, "df_denom": self.df_denom}
+        whole: dict[str, Any] = {"hypotheses": rows, "df_denom": self.df_denom}
         for name, named in (numbers | {"pvalue": self.pvalue}).items():
             errors = [error_of(each) for each in named.enclosures]
             whole |= {name: dict(named), f"{name}_error": dict(zip(named, errors, strict=True))}
@@ -160,8 +160,15 @@ def t_test(fit: Regression, given: Any) -> TTest:
     t = [inference.ratio(Ball(x.mid - q, x.rad), se) for x, q, se in triples]
     normal = fit.robust is not None
     p = [normal_two_sided(z) if normal else inference.two_sided(z, fit.df_resid) for z in t]
-    numbers = [Named(names, each) for each in (contrasts.values, errors, t, p)]
-    return TTest(tuple(found.texts), *numbers, None if normal else fit.df_resid, fit)
+    return TTest(
+        tuple(found.texts),
+        effect=Named(names, contrasts.values),
+        sd=Named(names, errors),
+        tvalue=Named(names, t),
+        pvalue=Named(names, p),
+        df_denom=None if normal else fit.df_resid,
+        fit=fit,
+    )
 
 
 def wald_test(fit: Regression, given: Any, use_f: bool | None = None) -> WaldTest:
