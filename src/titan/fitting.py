@@ -129,6 +129,9 @@ def fit(
     e = b − Ax the residuals (w e with weights):
 
     "HC0"      Σ e² a aᵀ over all rows: right where the errors' variances differ
+    "HC1"      the same, times rows over residual degrees of freedom
+    "HC2"      Σ e²/(1−h) a aᵀ, h = aᵀ(AᵀA)⁻¹a being the leverage of a row
+    "HC3"      Σ e²/(1−h)² a aᵀ; as HC2 it is refused where a row's leverage is next to 1
     "cluster"  Σ s sᵀ over the parties, s = A_pᵀ e_p: right where errors inside a party depend on
                each other. The fewer parties there are, the better others can tell these vectors
                apart: with `tau` at least tau + 2 more than coefficients are asked for.

@@ -38,7 +38,7 @@ def command(
     ] = None,
     missing: options.Missing = "refuse",
     cov_type: Annotated[
-        str, Option(help="Standard errors: nonrobust, HC0, or cluster (by party).")
+        str, Option(help="Standard errors: nonrobust, HC0 to HC3, or cluster (by party).")
     ] = "nonrobust",
     ridge: Annotated[
         float | None, Option(help="Penalise coefficients by this times their squares.")
@@ -57,7 +57,7 @@ def command(
     """Fit a linear regression to all parties' rows together; nobody shows a row.
 
     A party is called like its file. Decimal text is read exactly, and every digit that is printed
-    is proven (p-values of robust errors excepted). One FILE alone is read in batches, so that it
+    is proven. One FILE alone is read in batches, so that it
     may be larger than memory. Files made by `titan moments` need no formula; with one, columns are
     chosen among theirs. Too few rows of a party, in all or for the model are refused
     (--allow-small).
@@ -216,6 +216,9 @@ class _Reading:
 _ALSO_LEARNED = {
     "nonrobust": ", bᵀb",
     "HC0": ", bᵀb, Σe²aaᵀ",
+    "HC1": ", bᵀb, Σe²aaᵀ",
+    "HC2": ", bᵀb, Σe²/(1−h)aaᵀ",
+    "HC3": ", bᵀb, Σe²/(1−h)²aaᵀ",
     "cluster": ", bᵀb, the sum over parties of ssᵀ",
 }
 

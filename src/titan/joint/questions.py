@@ -12,7 +12,7 @@ from titan.joint.kinds import TEXT, TEXTS, Asked, Setting, kind
 from titan.joint.regression import Regression
 from titan.joint.ridge import RidgeRegression
 from titan.joint.system import LinearSystem
-from titan.leastsquares.robust import CovType, clusters_hidden
+from titan.leastsquares.robust import OF_ROWS, CovType, clusters_hidden
 from titan.moments import Model
 from titan.release import Dictionary
 from titan.release.cells import ROWS_ALONE, CellCounts
@@ -98,7 +98,7 @@ def regression(asked: Asked, setting: Setting) -> Regression | LinearSystem:
             hint=f"cov_type=HC0, or at least {n + tau + 2} parties",
             rule="clusters",
         )
-    pooled = _pooled(model, setting, "inference", squared=cov_type == "HC0")
+    pooled = _pooled(model, setting, "inference", squared=cov_type in OF_ROWS)
     return Regression(**pooled, cov_type=cov_type)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,11 @@ from titan.errors import InputError
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.inference import compute, quantile, upper_tail
 from titan.leastsquares.named import Quantity
-from titan.leastsquares.robust import normal_quantile
+from titan.leastsquares.tails import normal_quantile
 from titan.ring.whole import real_number
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
-    from titan.leastsquares.robust import Robust
 
 
 def r_squared(fit: Regression) -> dict[str, Quantity]:
@@ -34,7 +34,7 @@ def r_squared(fit: Regression) -> dict[str, Quantity]:
 
 def f_test(fit: Regression) -> dict[str, Quantity]:
     if fit.robust is not None:
-        return _wald_test(fit, fit.robust)
+        return _wald_test(fit)
     f: Quantity = math.nan
     if fit.df_model and fit.df_resid and fit.total_sum.lower > 0:
         f = math.inf
@@ -44,13 +44,16 @@ def f_test(fit: Regression) -> dict[str, Quantity]:
     return {"fvalue": f, "f_pvalue": upper_tail(f, fit.df_model, fit.df_resid)}
 
 
-def _wald_test(fit: Regression, errors: Robust) -> dict[str, Quantity]:
+def _wald_test(fit: Regression) -> dict[str, Quantity]:
     """As statsmodels, which leaves F open where several columns make up the constant."""
-    f = math.nan
+    from titan.leastsquares.tested import all_zero
+
+    found = None
     if fit.constant is None or fit.intercept is not None:
-        at = None if fit.intercept is None else fit.names.index(fit.intercept)
-        f = errors.fvalue(at)
-    return {"fvalue": f, "f_pvalue": errors.f_pvalue(f, fit.df_model, fit.df_resid)}
+        found = all_zero(fit, [j for j, n in enumerate(fit.names) if n != fit.intercept])
+    if found is None:
+        return {"fvalue": math.nan, "f_pvalue": math.nan}
+    return {"fvalue": found.statistic_enclosure, "f_pvalue": found.pvalue_enclosure}
 
 
 def likelihood(fit: Regression) -> dict[str, Quantity]:
@@ -75,23 +78,27 @@ def likelihood(fit: Regression) -> dict[str, Quantity]:
 
 def confidence_limits(fit: Regression, alpha: float) -> list[tuple[Quantity, Quantity]]:
     """Each coefficient's, at level 1 − alpha, as enclosures."""
+    return limits(fit, alpha, fit.certificate.enclosures, fit.bse.enclosures)
+
+
+def limits(
+    fit: Regression, alpha: float, balls: Sequence[Quantity], errors: Sequence[Quantity]
+) -> list[tuple[Quantity, Quantity]]:
+    """Those of any estimates with their standard errors."""
     if not 0 < real_number("alpha", alpha) < 1:
         raise InputError(f"alpha is {alpha!r}", hint="between 0 and 1, as 0.05")
     if alpha / 2 < sys.float_info.min:
         raise InputError(f"alpha is {alpha}, too small for a double", hint="as 0.05")
     if fit.df_resid == 0:
-        return [(math.nan, math.nan)] * len(fit.names)
-    balls = fit.certificate.enclosures
+        return [(math.nan, math.nan)] * len(balls)
     if fit.exact_fit:
         return [(ball, ball) for ball in balls]
-    if fit.robust is not None:
-        z = normal_quantile(alpha)
-        pairs = zip(fit.params.values(), fit.bse.values(), strict=True)
-        return [(x - z * se, x + z * se) for x, se in pairs]
-    limit = quantile(alpha, fit.df_resid)
-    limits: list[tuple[Quantity, Quantity]] = []
-    for ball, se in zip(balls, fit.bse.enclosures, strict=True):
-        assert isinstance(se, Ball)  # noqa: S101 - no fit that is not exact has others
+    limit = quantile(alpha, fit.df_resid) if fit.robust is None else normal_quantile(alpha)
+    found: list[tuple[Quantity, Quantity]] = []
+    for ball, se in zip(balls, errors, strict=True):
+        if not (isinstance(ball, Ball) and isinstance(se, Ball)):  # not defined
+            found.append((math.nan, math.nan))
+            continue
         low = compute(lambda b, s, q: b - s * q, ball, se, limit)
-        limits.append((low, compute(lambda b, s, q: b + s * q, ball, se, limit)))
-    return limits
+        found.append((low, compute(lambda b, s, q: b + s * q, ball, se, limit)))
+    return found

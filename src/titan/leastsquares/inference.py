@@ -86,9 +86,8 @@ def square_length(moments: PooledMoments, constant: list[Fraction]) -> Ball:
     mid, rad = Fraction(0), Fraction(0)
     for j, c in _scaled(moments, constant):
         for k, d in _scaled(moments, constant):
-            error = moments.diagonal_error[j] if j == k else moments.gram_error
             mid += c * d * Fraction(int(moments.gram[j, k]), moments.denominator)
-            rad += abs(c * d) * error
+            rad += abs(c * d) * moments.entry_error(j, k)
     return Ball(mid, rad)
 
 

@@ -1,4 +1,4 @@
-"""Ridge and lasso from the same pooled moments; objectives as scikit-learn's."""
+"""Ridge from the same pooled moments; its objective is scikit-learn's."""
 
 from __future__ import annotations
 
@@ -15,15 +15,25 @@ from titan.errors import InputError
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import certify
-from titan.leastsquares.homotopy import minimise, violation
-from titan.leastsquares.named import Named, error_of
+from titan.leastsquares.criteria import (
+    best,
+    checked,
+    criterion,
+    effective_df,
+    residual_sum,
+    ridge_errors,
+    ridge_scale,
+)
+from titan.leastsquares.lasso import centred
+from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.pooled import Exact, PooledMoments
+from titan.leastsquares.summary import significant
 from titan.listing import aligned
 from titan.results.result import Recorded, Result
 from titan.ring.whole import real_number
 
-KKT_TOLERANCE = 1e-10
-"""Violation of the optimality conditions, relative to the penalty that sets all to zero."""
+_LATER: dict[str, Any] = {"df": "nan", "rss": None, "errors": []}
+"""What older files lack, all together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +46,12 @@ class Ridge(Result, kind="ridge"):
     rows: int
     cost: Any = None
     record: Recorded | None = field(default=None, repr=False)
+    df: Quantity = math.nan
+    """The effective degrees of freedom, tr((AᵀA + alpha P)⁻¹AᵀA), in a ball."""
+    rss: Ball | None = field(default=None, repr=False)
+    """‖b − Ax‖²; None where bᵀb was not released."""
+    errors: tuple[Quantity, ...] = field(default=(), repr=False)
+    """Standard errors as enclosures; none where bᵀb was not released."""
 
     def __post_init__(self) -> None:
         bounds = Named(self.names, list(map(error_of, self.params.enclosures)))
@@ -49,33 +65,113 @@ class Ridge(Result, kind="ridge"):
     def nobs(self) -> int:
         return self.rows
 
+    @property
+    def df_effective(self) -> float:
+        """How many coefficients the penalty leaves, so to speak."""
+        return float(self.df)
+
+    @property
+    def scale(self) -> float:
+        """The residual variance, RSS / (rows − df)."""
+        if self.rss is None or not isinstance(self.df, Ball):
+            return math.nan
+        return float(ridge_scale(self.rss, self.df, self.rows))
+
+    @property
+    def bse(self) -> Named:
+        """Standard errors about the penalised coefficients' own expectation."""
+        if not self.errors:
+            raise InputError(
+                "standard errors of a ridge need bᵀb, which was not released",
+                hint="ask a regression of the same model, and take its fit.ridge(alpha): "
+                "--ask 'regression: …'",
+            )
+        return Named(self.names, self.errors)
+
+    @property
+    def aic(self) -> float:
+        return float(self.criterion("aic"))
+
+    @property
+    def bic(self) -> float:
+        return float(self.criterion("bic"))
+
+    def criterion(self, which: str) -> Quantity:
+        """AIC or BIC as an enclosure; see `criteria`."""
+        rss = math.nan if self.rss is None else self.rss
+        return criterion(checked(which), rss, self.df, self.rows)
+
     def summary(self) -> str:
         """Every coefficient with how far it may be off."""
-        cells = [("", f"ridge, alpha {self.alpha:g}", "proven within")]
+        cells: list[tuple[str, ...]] = [("", f"ridge, alpha {self.alpha:g}", "proven within")]
         cells += [(n, repr(x), f"{self.error_bound[n]:.1e}") for n, x in self.params.items()]
-        return "\n".join(aligned(cells))
+        if self.errors:
+            texts = ["std err", *(significant(each, 4) for each in self.errors)]
+            cells = [(*row, text) for row, text in zip(cells, texts, strict=True)]
+        lines = aligned(cells)
+        if isinstance(self.df, Ball):
+            lines.append(f"effective degrees of freedom {significant(self.df, 6)}")
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
+        whole: dict[str, Any] = {
             "alpha": self.alpha,
             "params": dict(self.params),
             "error_bound": dict(self.error_bound),
             "nobs": self.rows,
+            "df_effective": self.df_effective,
+            "df_effective_error": error_of(self.df),
         }
+        if self.errors:
+            errors = map(error_of, self.errors)
+            whole |= {
+                "bse": dict(self.bse),
+                "bse_error": dict(zip(self.names, errors, strict=True)),
+            }
+            whole |= {"scale": self.scale, "aic": self.aic, "bic": self.bic}
+        return dict(canonical.finite(whole))
 
     def to_state(self) -> dict[str, Any]:
         balls = [ball.to_state() for ball in self.params.enclosures if isinstance(ball, Ball)]
         alpha = canonical.float_text(self.alpha)
-        return {"alpha": alpha, "names": list(self.names), "enclosures": balls, "rows": self.rows}
+        found = {"alpha": alpha, "names": list(self.names), "enclosures": balls, "rows": self.rows}
+        return found | {
+            "df": _state(self.df),
+            "rss": None if self.rss is None else self.rss.to_state(),
+            "errors": list(map(_state, self.errors)),
+        }
 
     @classmethod
     def from_state(cls, state: object, cost: Any = None) -> Ridge:
-        found = canonical.keys(state, ("alpha", "names", "enclosures", "rows"))
+        found = canonical.mapping(state)
+        if not _LATER.keys() & found.keys():
+            found = _LATER | found
+        found = canonical.keys(found, ("alpha", "names", "enclosures", "rows", *_LATER))
         names = canonical.names(found["names"])
         balls = list(map(Ball.from_state, canonical.listed(found["enclosures"], len(names))))
-        rows = canonical.whole(found["rows"])
-        return cls(canonical.read_float(found["alpha"]), Named(names, balls), rows, cost)
+        errors = tuple(map(_of_state, canonical.listed(found["errors"])))
+        if len(errors) not in (0, len(names)):
+            raise ValueError("its standard errors are not as many as its coefficients")
+        return cls(
+            canonical.read_float(found["alpha"]),
+            Named(names, balls),
+            canonical.whole(found["rows"]),
+            cost,
+            df=_of_state(found["df"]),
+            rss=None if found["rss"] is None else Ball.from_state(found["rss"]),
+            errors=errors,
+        )
+
+
+def _state(quantity: Quantity) -> Any:
+    if isinstance(quantity, Ball):
+        return quantity.to_state()
+    return canonical.float_text(quantity)
+
+
+def _of_state(state: object) -> Quantity:
+    return Ball.from_state(state) if isinstance(state, list) else canonical.read_float(state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +219,11 @@ class RidgePath(Result, Sequence[Ridge], kind="ridge path"):
     def nobs(self) -> int:
         return self.path[0].nobs
 
+    def best(self, which: str = "bic") -> Ridge:
+        """The one with the least BIC, or AIC."""
+        values = [float(each.criterion(which)) for each in self.path]
+        return best(self.path, values, which)
+
     def summary(self) -> str:
         return "\n\n".join(each.summary() for each in self.path)
 
@@ -140,125 +241,27 @@ class RidgePath(Result, Sequence[Ridge], kind="ridge path"):
         return cls([Ridge.from_state(each) for each in states], cost)
 
 
-@dataclass(frozen=True, eq=False)
-class LassoPath(Result, kind="lasso path"):
-    """The minimisers of ‖b − Ax‖²/(2·weight) + alpha‖x‖₁ for falling alphas, in float64."""
-
-    alphas: Floats
-    names: tuple[str, ...]
-    coefs: Floats
-    """One row of coefficients for every alpha, the intercept's among them."""
-    violation: float
-    """The largest violation of the optimality conditions met, relative to the largest alpha."""
-
-    def params(self, at: int) -> Named:
-        return Named(self.names, self.coefs[at].tolist())
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        alphas, coefs = self.alphas.tolist(), self.coefs.tolist()
-        found = {"alphas": alphas, "names": list(self.names), "coefs": coefs}
-        return found | {"violation": self.violation}
-
-    to_state = to_dict
-
-    @classmethod
-    def from_state(cls, state: object, cost: Any = None) -> LassoPath:
-        found = canonical.keys(state, ("alphas", "names", "coefs", "violation"))
-        names, alphas = canonical.names(found["names"]), canonical.listed(found["alphas"])
-        coefs = [
-            [canonical.read_float(x) for x in canonical.listed(row, len(names))]
-            for row in canonical.listed(found["coefs"], len(alphas))
-        ]
-        return cls(
-            np.array([canonical.read_float(alpha) for alpha in alphas]),
-            names,
-            np.array(coefs, np.float64).reshape(len(alphas), len(names)),
-            canonical.read_float(found["violation"]),
-        )
-
-
 def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> Ridge:
     """(AᵀA + alpha·P) x = Aᵀb, P the identity but for the intercept; exact in alpha."""
     if not 0 <= real_number("alpha", alpha) < math.inf:
         raise InputError(f"alpha is {alpha!r}", hint="a number that is not negative")
     exact = Fraction(alpha)
-    penalties = [Fraction(0) if name == intercept else exact for name in moments.names]
-    balls = certify(moments.penalised(penalties)).enclosures
-    return Ridge(float(alpha), Named(moments.names, balls), moments.rows)
+    penalised = [j for j, name in enumerate(moments.names) if name != intercept]
+    penalties = [exact if j in penalised else Fraction(0) for j in range(len(moments.names))]
+    certificate = certify(moments.penalised(penalties))
+    balls, df = certificate.enclosures, effective_df(certificate, exact, penalised)
+    rss = residual_sum(moments, balls)
+    errors: list[Quantity] = []
+    if rss is not None:
+        scale = ridge_scale(rss, df, moments.rows)
+        errors = ridge_errors(certificate, exact, penalised, scale)
+    more: Any = {"df": df, "rss": rss, "errors": tuple(errors)}
+    return Ridge(float(alpha), Named(moments.names, balls), moments.rows, **more)
 
 
-def lasso_path(
-    moments: PooledMoments,
-    weight: float,
-    alphas: Sequence[float] | None,
-    count: int,
-    intercept: str | None,
-) -> LassoPath:
-    """The path at `alphas`, or at `count` of them from the largest useful one to its 1/1000.
-
-    `weight` is the number of rows, or the sum of their weights.
-    """
+def ridge_grid(moments: PooledMoments, intercept: str | None, count: int) -> list[float]:
+    """Falling penalties, from ten times the largest column's variation to its millionth."""
     at = None if intercept is None else moments.index(intercept)
-    gram, rhs, norms = _centred(moments, at)
-    penalised = [j for j in range(len(moments.names)) if j != at]
-    weights = weight / norms
-    largest = float(np.max(np.abs(rhs) / weights, initial=0.0))
-    grid = _grid(alphas, largest, count)
-    points = minimise(gram, rhs, weights, grid)
-    pairs = zip(grid, points, strict=True)
-    worst = max((violation(gram, rhs, weights, a, z) for a, z in pairs), default=0.0)
-    if worst > KKT_TOLERANCE * max(largest, float(grid.max())):
-        hint = "drop nearly dependent columns, or use ridge"
-        raise InputError("the lasso's optimality conditions were not met in float64", hint=hint)
-    coefs = np.zeros((len(grid), len(moments.names)))
-    coefs[:, penalised] = points / norms
-    if at is not None:
-        coefs[:, at] = _intercepts(moments, at, coefs)
-    return LassoPath(grid, moments.names, coefs, worst / largest if largest else 0.0)
-
-
-def _grid(alphas: Sequence[float] | None, largest: float, count: int) -> Floats:
-    if alphas is None:
-        return np.geomspace(largest or 1.0, (largest or 1.0) / 1000, count)
-    grid = np.array(sorted(alphas, reverse=True), np.float64)
-    if not len(grid) or not np.isfinite(grid).all() or grid[-1] <= 0:
-        raise InputError("alphas must be positive numbers", hint="the limit 0 is `params` itself")
-    return grid
-
-
-def _centred(moments: PooledMoments, at: int | None) -> tuple[Floats, Floats, Floats]:
-    """AᵀA and Aᵀb of the penalised columns with unit diagonal, and the columns' norms.
-
-    With an intercept both are taken about the mean: the Schur complement of the intercept, formed
-    exactly, since in float64 the subtraction would cancel.
-    """
-    gram, rhs, unit = moments.gram, list(moments.rhs), Fraction(1, moments.denominator)
-    keep = [j for j in range(len(rhs)) if j != at]
-    if at is not None:
-        pivot, row = int(gram[at, at]), gram[at]
-        if pivot <= 0:
-            raise InputError("the intercept's column is zero in all rows")
-        rhs = [g - Fraction(int(row[j]), pivot) * rhs[at] for j, g in enumerate(rhs)]
-        gram = gram * pivot - np.multiply.outer(row, row)
-        unit = unit / pivot
-    for j in keep:
-        if gram[j, j] <= 0:
-            hint = "leave it out of the model"
-            raise InputError(f"column {moments.names[j]!r} does not vary", hint=hint)
-    norms = np.sqrt(np.array([float(int(gram[j, j]) * unit) for j in keep]))
-    inner = (gram[np.ix_(keep, keep)] / unit.denominator).astype(np.float64) * unit.numerator
-    scaled = np.array([float(rhs[j]) for j in keep])
-    scales = np.array(moments.scales)[keep]
-    return inner / norms[:, None] / norms, scaled / norms, np.ldexp(norms, scales)
-
-
-def _intercepts(moments: PooledMoments, at: int, coefs: Floats) -> Floats:
-    """b̄ − x̄ᵀw for every row of coefficients."""
-    unit = int(moments.gram[at, at]) * Fraction(2) ** moments.scales[at]
-    mean = float(moments.rhs[at] * moments.denominator / unit)
-    pairs = zip(moments.gram[at], moments.scales, strict=True)
-    means = np.array([float(int(v) * Fraction(2) ** s / unit) for v, s in pairs])
-    means[at] = 0.0
-    level: Floats = mean - coefs @ means
-    return level
+    norms = centred(moments, at)[2]
+    largest = float(np.max(norms**2, initial=0.0)) or 1.0
+    return [float(alpha) for alpha in np.geomspace(10 * largest, largest * 1e-6, count)]

@@ -102,6 +102,34 @@ class PooledMoments:
         kept: Any = {what: tuple(getattr(self, what)[j] for j in at) for what in _PER_COLUMN}
         return replace(self, names=tuple(names), gram=self.gram[np.ix_(at, at)], **kept)
 
+    def agrees(self, other: PooledMoments) -> bool:
+        """Whether both can be of the same rows and columns: every two enclosures meet."""
+        units = [Fraction(2) ** s for s in self.scales]
+        ratios = [u / Fraction(2) ** s for u, s in zip(units, other.scales, strict=True)]
+        n = range(len(units))
+        sides = (
+            _meet(x * r, y, e * r + f)
+            for x, e, y, f, r in zip(
+                self.rhs, self.rhs_error, other.rhs, other.rhs_error, ratios, strict=True
+            )
+        )
+        entries = (
+            _meet(
+                Fraction(int(self.gram[j, k]), self.denominator) * ratios[j] * ratios[k],
+                Fraction(int(other.gram[j, k]), other.denominator),
+                self.entry_error(j, k) * ratios[j] * ratios[k] + other.entry_error(j, k),
+            )
+            for j in n
+            for k in range(j + 1)
+        )
+        squares = self.bb or Fraction(0), other.bb or Fraction(0)
+        same = _meet(*squares, self.bb_error + other.bb_error)
+        return same and all(sides) and all(entries)
+
+    def entry_error(self, j: int, k: int) -> Fraction:
+        """How far an entry of G may be off."""
+        return self.diagonal_error[j] if j == k else self.gram_error
+
     def penalised(self, penalties: Sequence[Exact]) -> PooledMoments:
         """AᵀA + diag(penalties), the penalties in the unit of the unscaled columns."""
         pairs = zip(penalties, self.scales, strict=True)
@@ -265,6 +293,10 @@ def _scale(square: Fraction) -> int:
     while Fraction(4) ** s < square:
         s += 1
     return s
+
+
+def _meet(one: Fraction, other: Fraction, within: Fraction) -> bool:
+    return abs(one - other) <= within
 
 
 def integers(numbers: Sequence[Any]) -> Integers:

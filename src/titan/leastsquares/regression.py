@@ -1,8 +1,9 @@
 """Regression from pooled moments, under statsmodels' names."""
 
 # Rule 1: what needs rows is not here: Durbin–Watson, Jarque–Bera, leverages.
-# Rule 2: every number is the middle of a proven ball, or plain where the fit is exact (0, ∞), the
-#         number is not defined (NaN), or it is a test of robust errors, which is not proven.
+# Rule 2: every number is the middle of a proven ball, or plain where the fit is exact (0, ∞) or the
+#         number is not defined (NaN).
+# Rule 3: what follows from a fit beyond its table is in modules of its own (`after`).
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from titan import canonical
 from titan.canonical import exact_text, read_exact
 from titan.errors import DataError, InputError
 from titan.leastsquares import inference
+from titan.leastsquares.after import AfterFit
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
@@ -27,15 +29,19 @@ from titan.leastsquares.dependence import no_rows, unproven_residual
 from titan.leastsquares.design import design
 from titan.leastsquares.goodness import confidence_limits, f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
+from titan.leastsquares.lasso import LassoPath, lasso_path
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity, error_of
-from titan.leastsquares.penalised import LassoPath, Ridge, RidgePath, lasso_path, ridge
+from titan.leastsquares.penalised import Ridge, RidgePath, ridge, ridge_grid
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
-from titan.leastsquares.robust import CovType, Robust, normal_two_sided
+from titan.leastsquares.robust import CovType, Robust
+from titan.leastsquares.tails import normal_two_sided
 from titan.results.result import Recorded, Result
 
 Constant = str | Mapping[str, Exact] | None
 
-_STATE = ("moments", "constant", "weighted", "cov_type", "robust", "dropped")
+_STATE = ("moments", "constant", "weighted", "cov_type", "robust", "dropped", "formula")
+
+_MOST_FORMULA = 1 << 20
 
 _STATISTICS = ("rsquared", "rsquared_adj", "fvalue", "f_pvalue", "llf", "aic", "bic")
 _COEFFICIENTS = ("params", "bse", "error_bound", "tvalues", "pvalues")
@@ -92,7 +98,7 @@ def _statistic(name: str) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Regression(Result, kind="regression"):
+class Regression(AfterFit, Result, kind="regression"):
     """A fitted linear model; see `fit_pooled`."""
 
     certificate: Certificate = field(repr=False)
@@ -104,6 +110,8 @@ class Regression(Result, kind="regression"):
     """The errors that `cov_type` asks for; None where they are not robust, or the fit is exact."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """How many rows of each table were left out as incomplete; not part of any sum."""
+    formula: str | None = None
+    """The model, in canonical form; None where only its columns are known."""
     record: Recorded | None = field(default=None, repr=False)
 
     # -- counts -------------------------------------------------------------------------------
@@ -150,9 +158,10 @@ class Regression(Result, kind="regression"):
     def _standard_error(self, j: int) -> Quantity:
         if self.robust is not None:
             return self.robust.standard_error(j)
-        if not isinstance(self._scale, Ball):
-            return self._scale
-        square = compute(lambda s, r: s * r, self._scale, self.certificate.inverse(j, j))
+        scale = self.scale_ball
+        if not isinstance(scale, Ball):
+            return scale
+        square = compute(lambda s, r: s * r, scale, self.certificate.inverse(j, j))
         return inference.root(square)
 
     @cached_property
@@ -164,7 +173,7 @@ class Regression(Result, kind="regression"):
     @cached_property
     def pvalues(self) -> Named:
         if self.robust is not None:
-            return self._named([normal_two_sided(z) for z in self.tvalues.values()])
+            return self._named([normal_two_sided(z) for z in self.tvalues.enclosures])
         return self._named([inference.two_sided(t, self.df_resid) for t in self.tvalues.enclosures])
 
     def conf_int(self, alpha: float = 0.05) -> NamedTable:
@@ -219,7 +228,8 @@ class Regression(Result, kind="regression"):
         return 0.0 if self.exact_fit else float(self.residual_sum)
 
     @cached_property
-    def _scale(self) -> Quantity:
+    def scale_ball(self) -> Quantity:
+        """`scale` in a ball; 0 where the fit is exact."""
         if self.df_resid == 0:
             return math.nan
         if self.exact_fit:
@@ -229,7 +239,7 @@ class Regression(Result, kind="regression"):
     @property
     def scale(self) -> float:
         """The residual variance; its root is the residual standard error."""
-        return float(self._scale)
+        return float(self.scale_ball)
 
     @cached_property
     def total_sum(self) -> Ball:
@@ -261,13 +271,21 @@ class Regression(Result, kind="regression"):
         """‖b − Ax‖² + alpha‖x‖², the intercept unpenalised: scikit-learn's `Ridge`."""
         return ridge(self.moments, alpha, self.intercept)
 
-    def ridge_path(self, alphas: Sequence[float | Exact]) -> RidgePath:
-        return RidgePath([self.ridge(alpha) for alpha in alphas])
+    def ridge_path(
+        self, alphas: Sequence[float | Exact] | None = None, count: int = 50
+    ) -> RidgePath:
+        """At `alphas`, or at `count` of them that range from all to none of the penalty's effect.
+
+        `ridge_path().best("bic")` is the one with the least BIC.
+        """
+        chosen = ridge_grid(self.moments, self.intercept, count) if alphas is None else alphas
+        return RidgePath([self.ridge(alpha) for alpha in chosen])
 
     def lasso_path(self, alphas: Sequence[float] | None = None, count: int = 100) -> LassoPath:
         """‖b − Ax‖²/(2·rows) + alpha‖x‖₁, the intercept unpenalised: scikit-learn's `Lasso`.
 
-        With weights their sum takes the place of the number of rows.
+        With weights their sum takes the place of the number of rows. `lasso_path().best("bic")` is
+        the point with the least BIC.
         """
         weight = float(self.nobs)
         if self.weighted:  # the sum of the weights is ‖Ac‖² for the c with A c = 1
@@ -322,12 +340,15 @@ class Regression(Result, kind="regression"):
             "cov_type": self.cov_type,
             "robust": self.robust and self.robust.to_state(),
             "dropped": dict(self.dropped),
+            "formula": self.formula,
         }
 
     @classmethod
     def from_state(cls, state: object, cost: Any = None) -> Regression:
         found = canonical.keys(state, _STATE)
-        constant, cov_type = found["constant"], found["cov_type"]
+        constant, cov_type, formula = found["constant"], found["cov_type"], found["formula"]
+        if formula is not None:
+            canonical.text(formula, _MOST_FORMULA)
         if constant is not None:
             constant = {n: read_exact(c) for n, c in canonical.mapping(constant).items()}
         if cov_type not in get_args(CovType):
@@ -341,9 +362,10 @@ class Regression(Result, kind="regression"):
         if (robust is None) != (cov_type == "nonrobust" or fit.exact_fit):
             raise ValueError("its standard errors are not of the kind it says")
         if robust is not None:
-            robust = Robust.from_state(robust, fit.certificate)
+            robust = Robust.from_state(robust, fit.certificate, cov_type)
         dropped = {n: canonical.whole(k) for n, k in canonical.mapping(found["dropped"]).items()}
-        return replace(fit, cov_type=cov_type, robust=robust, dropped=dropped, cost=cost)
+        more: dict[str, Any] = {"dropped": dropped, "formula": formula, "cost": cost}
+        return replace(fit, cov_type=cov_type, robust=robust, **more)
 
     def __repr__(self) -> str:
         return f"Regression({self.moments.response} ~ {' + '.join(self.names)}, nobs={self.nobs})"

@@ -1,30 +1,42 @@
-"""Standard errors without equal variances (HC0), or with dependence inside each party (cluster).
+"""Standard errors without equal variances (HC0 to HC3), or with dependence inside each party.
 
     V = c · (AᵀA)⁻¹ M (AᵀA)⁻¹,   e = b − A x̂,   x̂ the solution, rounded,
 
     HC0      M = Σ_rows e_r² a_r a_rᵀ              c = 1
+    HC1      the same                              c = N/(N−K)
+    HC2      M = Σ_rows e_r²/(1−h_r) a_r a_rᵀ      c = 1,  h_r = a_rᵀ(AᵀA)⁻¹a_r
+    HC3      M = Σ_rows e_r²/(1−h_r)² a_r a_rᵀ     c = 1
     cluster  M = Σ_parties s_p s_pᵀ, s_p = A_pᵀe_p   c = G/(G−1) · (N−1)/(N−K), G parties
 
-as statsmodels has them; with weights w the vectors e a become w e a.
+as statsmodels has them; with weights w the vectors e a become w e a, and h becomes w h. All know
+AᵀA, so that a party finds the leverage h of its own rows by itself (`titan.joint.scores`).
 
 M itself is sums of fourth powers of what the rows hold, and to the last digit it tells every one
 of them; of few parties, lattice reduction finds the summands. So each party adds its part of
 M' = W M Wᵀ instead, W the inverse Cholesky factor of the pooled AᵀA (`whitening`), rounded to a
 unit of 2^-bits of a typical entry: of the diagonal's mean is about ‖e‖²/N. Nothing is lost by W, as
 V = c · WᵀM'W, and all entries have the same relative precision. The sum's size is known before: a
-row's image W a is at most 1 long, so that |M'_jk| ≤ ‖b − A x̂‖² for both kinds.
+row's image W a is at most 1 long, so that |M'_jk| ≤ ‖b − A x̂‖², times the largest 1/(1−h)^p. Rows
+with 1 − h below 2^-20 have no HC2 and HC3 to speak of: they are refused.
 
 x̂, W and the unit follow from the pooled moments by integers alone, so that they are the same at
-every party. x̂ is rounded where that moves no residual by more than 2^-56 of ‖e‖.
+every party. x̂ is rounded where that moves no residual by more than 2^-56 of ‖e‖ (and less by as
+much as a residual may be multiplied).
 
 How far V can be from the truth is proven. With E = W G Wᵀ − I for the true G and ‖E‖ ≤ η < 1,
 V/c = Wᵀ(I+E)⁻¹M'(I+E)⁻¹W. Every entry of M' is within parties · unit/2 (rounding) and
 (2‖e‖ + d) d / (1−η) (as M' belongs to x̂, d ≥ ‖A(x̂ − x)‖) of what was opened.
+
+HC2 and HC3: a residual is multiplied by m = (1−h)^-½ or (1−h)^-1, found to within a share of
+δ = 2^-40 + 2^20 η/(1−η), the latter since h is that of W. In the order of matrices
+(1−δ)² M ≤ M̃ ≤ (1+δ)² M. That M' belongs to x̂ moves it, by Cauchy and Schwarz, by at most
+2 √‖M'‖ t + t² in the norm with t = m d / (1−η): as |a(x̂ − x)|² ≤ h d²/(1−η) of every row.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -44,14 +56,24 @@ from titan.leastsquares.pooled import (
     integers,
     symmetric,
 )
-from titan.leastsquares.whitening import Whitening, eliminate, whiten
+from titan.leastsquares.whitening import Whitening, whiten
 
-CovType = Literal["nonrobust", "HC0", "cluster"]
+CovType = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
+OF_ROWS: tuple[CovType, ...] = ("HC0", "HC1", "HC2", "HC3")
+"""These sum over rows, which are read once more."""
 
 RING_BITS = 48
 """Of the ring of M' beyond `bits`: for 2^40 rows, the sign, and 7 to spare."""
+LEVERAGE_BITS = 20
+"""HC2 and HC3 are refused where 1 − h of a row is below 2^-20."""
+MULTIPLIER_ERROR = Fraction(1, 1 << 40)
+"""What a party may be off in (1−h)^-½ and (1−h)^-1, as a share."""
 _SPARE_BITS = 56
-_WALD_DIGITS = 1024
+
+
+def multiplied_bits(cov_type: CovType) -> int:
+    """log2 of the most that a residual may be multiplied by."""
+    return {"HC2": LEVERAGE_BITS // 2, "HC3": LEVERAGE_BITS}.get(cov_type, 0)
 
 
 def clusters_hidden(parties: int, tau: int, coefficients: int) -> bool:
@@ -76,14 +98,15 @@ class Agreed:
     """Of M', a power of two."""
 
     @classmethod
-    def of(cls, moments: PooledMoments, bits: int) -> Agreed:
+    def of(cls, moments: PooledMoments, bits: int, cov_type: CovType = "HC0") -> Agreed:
         """For a fit that is not exact: there is a residual to speak of."""
+        spare = _SPARE_BITS + multiplied_bits(cov_type)
         assert moments.bb is not None  # noqa: S101 - it is released with inference
         whitening, g = whiten(moments), list(moments.rhs)
         along = whitening.image(g)
         explained = sum((value**2 for value in along), Fraction(0))
         t = _half_exponent(max(moments.bb - explained, moments.bb / (1 << 2 * _SPARE_BITS)))
-        unit = Fraction(2) ** (t - _SPARE_BITS - len(g).bit_length())
+        unit = Fraction(2) ** (t - spare - len(g).bit_length())
         scaled = [round(value / unit) * unit for value in whitening.transposed(along)]
         residual = _residual(moments, scaled)
         pairs = zip(scaled, moments.scales, strict=True)
@@ -125,6 +148,7 @@ class Robust:
     """How many have rounded their part of it."""
     clusters: int | None = None
     """G, where the parties are clusters."""
+    cov_type: CovType = "HC0"
 
     def to_state(self) -> dict[str, Any]:
         meat = canonical.triangle_text(self.meat.tolist())
@@ -132,24 +156,27 @@ class Robust:
         return {"meat": meat, **numbers}
 
     @classmethod
-    def from_state(cls, state: object, certificate: Certificate) -> Robust:
+    def from_state(cls, state: object, certificate: Certificate, cov_type: CovType) -> Robust:
         found = canonical.keys(state, ("meat", "bits", "parties", "clusters"))
         n, clusters = len(certificate.moments.names), found["clusters"]
         bits = canonical.whole(found["bits"], 1, canonical.MOST_EXPONENT)
-        agreed = Agreed.of(certificate.moments, bits)
+        agreed = Agreed.of(certificate.moments, bits, cov_type)
         meat = symmetric(n, canonical.read_triangle(found["meat"], n))
-        if np.abs(meat).max() * agreed.unit > 2 * agreed.residual_sum:
+        most = agreed.residual_sum * 4 ** multiplied_bits(cov_type)
+        if np.abs(meat).max() * agreed.unit > 2 * most:
             raise ValueError("its robust errors are larger than its residuals")
+        if (clusters is None) != (cov_type != "cluster"):
+            raise ValueError("its standard errors are not of the kind it says")
         clusters = None if clusters is None else canonical.whole(clusters, 2)
         parties = canonical.whole(found["parties"], 1)
-        return cls(certificate, agreed, meat, bits, parties, clusters)
+        return cls(certificate, agreed, meat, bits, parties, clusters, cov_type)
 
     @property
-    def _correction(self) -> Fraction:
+    def correction(self) -> Fraction:
         """c."""
         k, rows, groups = len(self.meat), self.certificate.moments.rows, self.clusters
         if groups is None:
-            return Fraction(1)
+            return Fraction(rows, rows - k) if self.cov_type == "HC1" else Fraction(1)
         return Fraction(groups, groups - 1) * Fraction(rows - 1, rows - k)
 
     @cached_property
@@ -159,91 +186,64 @@ class Robust:
 
         left = self.agreed.whitening.flint()
         product = left.transpose() * fmpz_mat(self.meat.tolist()) * left
-        unit = self._correction * self.agreed.unit / (1 << 2 * self.agreed.whitening.digits)
+        unit = self.correction * self.agreed.unit / (1 << 2 * self.agreed.whitening.digits)
         k = range(len(self.meat))
         return [[int(product[i, j]) * unit for j in k] for i in k]
 
     @cached_property
     def spread(self) -> Fraction:
         """How far, in the norm, (I+E)⁻¹M'(I+E)⁻¹ may be from the meat; inf where nobody knows."""
-        moments, whitening, k = self.certificate.moments, self.agreed.whitening, len(self.meat)
-        error = max(moments.gram_error, *moments.diagonal_error)
-        eta = k * (whitening.defect + error * whitening.reach() ** 2)
+        moments, k = self.certificate.moments, len(self.meat)
+        eta = self.agreed.whitening.distance(moments)
+        unknown = self.agreed.residual_sum * (1 << 64)
         if eta >= 1:
-            return self.agreed.residual_sum * (1 << 64)
+            return unknown
         triples = zip(self.certificate.enclosures, self.agreed.x, moments.scales, strict=True)
         moved = sum(
             ((abs(ball.mid - x) + ball.rad) * Fraction(2) ** s for ball, x, s in triples),
             Fraction(0),
         )
-        root = Fraction(2) ** _half_exponent(self.agreed.residual_sum)
-        entry = self.parties * self.agreed.unit / 2 + (2 * root + moved) * moved / (1 - eta)
         trace = int(np.trace(self.meat)) * self.agreed.unit
-        return k * entry + (trace + k * entry) * (1 / (1 - eta) ** 2 - 1)
+        away = k * self.parties * self.agreed.unit / 2
+        if (bits := multiplied_bits(self.cov_type)) == 0:
+            root = Fraction(2) ** _half_exponent(self.agreed.residual_sum)
+            away += k * (2 * root + moved) * moved / (1 - eta)
+        else:
+            share = MULTIPLIER_ERROR + (1 << LEVERAGE_BITS) * eta / (1 - eta)
+            if share >= Fraction(1, 2):
+                return unknown
+            away += (trace + away) * ((1 + share) ** 2 - 1) / (1 - share) ** 2
+            root = Fraction(2) ** _half_exponent(trace + away)
+            t = (1 << bits) * (1 + share) * moved / (1 - eta)
+            away += (2 * root + t) * t
+        return away + (trace + away) * (1 / (1 - eta) ** 2 - 1)
 
     def standard_error(self, j: int) -> Ball:
         """√V_jj in the column's unit."""
         column = self.agreed.whitening.matrix[:, j]
         length = Fraction(int((column * column).sum()), 1 << 2 * self.agreed.whitening.digits)
         unit = Fraction(4) ** -self.certificate.moments.scales[j]
-        radius = length * self.spread * self._correction
+        radius = length * self.spread * self.correction
         return inference.root(Ball(self.scaled[j][j] * unit, radius * unit))
+
+    def variances(self, rows: Sequence[Sequence[Fraction]]) -> list[Ball]:
+        """r V rᵀ of rows in the units of the columns, off by at most c · spread · ‖W r‖²."""
+        from flint import fmpz_mat
+
+        left, one = self.agreed.whitening.images(rows)
+        meat = left * fmpz_mat(self.meat.tolist())
+        bread, product = left.tolist(), meat.tolist()
+        unit, off = (self.correction * one * one * by for by in (self.agreed.unit, self.spread))
+        return [
+            Ball(
+                int(sum(x * y for x, y in zip(row, image, strict=True))) * unit,
+                int(sum(x * x for x in image)) * off,
+            )
+            for row, image in zip(product, bread, strict=True)
+        ]
 
     def covariance(self) -> Floats:
         """V in the units of the columns."""
         units = integers([Fraction(2) ** -s for s in self.certificate.moments.scales])
         whole = integers(self.scaled) * np.multiply.outer(units, units)
         return np.array([[nearest(v) for v in row] for row in whole])
-
-    # -- Wald's test that all coefficients but the constant are zero -------------------------------
-
-    def fvalue(self, constant: int | None) -> float:
-        """F, not defined (NaN) where the covariance of the coefficients tested is singular."""
-        tested = [j for j in range(len(self.meat)) if j != constant]
-        if not tested or (self.clusters is not None and len(tested) >= self.clusters):
-            return math.nan  # the scores of G parties add up to zero: V has rank G − 1 at most
-        solved = self._solved(tested)
-        return math.nan if solved is None else solved / len(tested)
-
-    def _solved(self, tested: list[int]) -> float | None:
-        """x̂ᵀV⁻¹x̂ over some coefficients; None where V may be singular.
-
-        That is where V less the spread, V − c · spread · WᵀW, is not positive.
-        """
-        whitening, at = self.agreed.whitening, np.ix_(tested, tested)
-        columns = whitening.matrix[:, tested]
-        bread = columns.T.dot(columns) * Fraction(1, 1 << 2 * whitening.digits)
-        whole = integers(self.scaled)[at]
-        for matrix in (whole - bread * (self.spread * self._correction), whole):
-            units = [Fraction(2) ** -_half_exponent(square) for square in np.diagonal(whole)]
-            by = np.multiply.outer(integers(units), integers(units)) * (1 << _WALD_DIGITS)
-            found = eliminate(np.vectorize(int, [object])(matrix * by), _WALD_DIGITS)
-            if len(found) < len(tested):
-                return None
-        scales = self.certificate.moments.scales
-        x = [self.agreed.x[j] * Fraction(2) ** scales[j] for j in tested]
-        fixed = integers([int(v * u * (1 << _WALD_DIGITS)) for v, u in zip(x, units, strict=True)])
-        return nearest(Fraction(int((found.dot(fixed) ** 2).sum()), 1 << 4 * _WALD_DIGITS))
-
-    def f_pvalue(self, f: float, tested: int, df_resid: int) -> float:
-        from scipy.special import fdtrc
-
-        freedom = df_resid if self.clusters is None else self.clusters - 1
-        return math.nan if math.isnan(f) else float(fdtrc(tested, freedom, f))
-
-
-# -- the normal distribution, in place of Student's: statsmodels' choice for robust errors -------
-
-
-def normal_two_sided(z: float) -> float:
-    """P(|Z| > |z|)."""
-    from scipy.special import erfc
-
-    return float(erfc(abs(z) / math.sqrt(2)))
-
-
-def normal_quantile(alpha: float) -> float:
-    """z with P(|Z| > z) = alpha."""
-    from scipy.special import ndtri
-
-    return -float(ndtri(alpha / 2))

@@ -17,7 +17,7 @@ _CELL = 11
 _LEAST_DOUBLE = math.ulp(0.0)
 _ERRORS = {
     "nonrobust": "Standard errors assume that the covariance of the errors is correctly specified.",
-    "HC0": "Standard errors are robust to heteroscedasticity (HC0).",
+    **{f"HC{n}": f"Standard errors are robust to heteroscedasticity (HC{n})." for n in range(4)},
     "cluster": "Standard errors are robust to correlation inside clusters, the parties (CRV1).",
 }
 
@@ -114,7 +114,6 @@ def _notes(fit: Regression, width: int) -> list[str]:
     if fit.robust is not None:
         proven = min(ball.digits for ball in fit.bse.enclosures if isinstance(ball, Ball))
         notes.append(f"Robust errors are proven to at least {proven} significant digits.")
-        notes.append("No digits of robust errors' F, p-values and confidence limits are proven.")
     notes.append(
         f"Coefficients are proven to at least {digits} significant digits; "
         f"condition of the scaled Gram matrix {condition}."

@@ -14,6 +14,7 @@ the truth is not estimated but computed: every entry of W G Wᵀ − I, exactly.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -56,6 +57,21 @@ class Whitening:
         """The largest Σ_k |W_jk|: an error e in every entry of G is e · reach² in W G Wᵀ."""
         return Fraction(int(np.abs(self.matrix).sum(axis=1).max()), 1 << self.digits)
 
+    def distance(self, moments: PooledMoments) -> Fraction:
+        """η ≥ ‖W G Wᵀ − I‖ for the true G, of which these are the moments."""
+        error = max(moments.gram_error, *moments.diagonal_error)
+        return len(self.matrix) * (self.defect + error * self.reach() ** 2)
+
+    def images(self, rows: Sequence[Sequence[Fraction]]) -> tuple[fmpz_mat, Fraction]:
+        """R Wᵀ as whole numbers times a unit, for rows R in the units of the columns."""
+        from flint import fmpz_mat
+
+        units = [Fraction(2) ** -s for s in self.scales]
+        scaled = [[r * u for r, u in zip(row, units, strict=True)] for row in rows]
+        common = math.lcm(*(value.denominator for row in scaled for value in row))
+        whole = fmpz_mat([[int(value * common) for value in row] for row in scaled])
+        return whole * self.flint().transpose(), Fraction(1, common << self.digits)
+
     def image(self, vector: list[Fraction]) -> list[Fraction]:
         """W v."""
         common = math.lcm(*(value.denominator for value in vector))
@@ -92,7 +108,7 @@ def whiten(moments: PooledMoments, *, full_rank: bool = True) -> Whitening:
     rank = None  # found out only where it matters
     while digits <= _most_digits(moments):
         fixed: Integers = (moments.gram << digits) // moments.denominator
-        found = eliminate(fixed, digits, of_rows=True)
+        found = eliminate(fixed, digits)
         if len(found) < n and rank is None:
             rank = rank_of(moments)
             if full_rank and rank < n:
@@ -113,19 +129,18 @@ def _most_digits(moments: PooledMoments) -> int:
     return 8 * n * (bits + n.bit_length() + 4) + 2 * _FIRST_DIGITS
 
 
-def eliminate(matrix: Integers, digits: int, *, of_rows: bool = False) -> Integers:
+def eliminate(matrix: Integers, digits: int) -> Integers:
     """The rows of L⁻¹ for a symmetric matrix L Lᵀ, all in units of 2^-digits.
 
     A column whose pivot is at most 2^-(digits/2), the matrix having entries up to 1, has no row.
-    One that is below zero by more than was rounded is an error where the matrix is said to be
-    `of_rows`.
+    One that is below zero by more than was rounded is an error: no rows have such a matrix.
     """
     n, schur = len(matrix), matrix.copy()
     expansion = integers(np.eye(n, dtype=int).tolist()) << digits
     rows = []
     for j in range(n):
         pivot, below = int(schur[j, j]), slice(j + 1, n)
-        if of_rows and pivot < -1 << (3 * digits // 4):
+        if pivot < -1 << (3 * digits // 4):
             raise no_rows("a square below zero")
         if pivot <= 1 << (digits // 2):
             continue

@@ -122,8 +122,12 @@ class CollectScores(_OfModel[Moments]):
     def block(self, rows: Block) -> PartialMoments:
         names = self.rows.model.names[:-1]
         batch, count = self.rows.batch(rows)
-        found = Moments.zero(names) if batch is None else gram(names, _scores(batch, self.x))
+        found = Moments.zero(names) if batch is None else gram(names, self.scores(batch))
         return PartialMoments(found, count)
+
+    def scores(self, batch: Batch) -> list[Column]:
+        """w e a of every row."""
+        return _scores(batch, self.x)
 
     def finish(self, whole: PartialMoments, label: str) -> Moments:
         whole.count.check(label, self.rows.missing)

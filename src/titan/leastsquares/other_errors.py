@@ -1,0 +1,49 @@
+"""The same coefficients with other standard errors, as far as the sums that were opened tell.
+
+Ordinary errors follow from the moments; HC1 is HC0 times a number, and the other way round. All
+else needs a sum of its own, over the rows: then the error says which question to ask.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
+
+from titan.errors import InputError
+from titan.leastsquares.named import Named
+from titan.leastsquares.robust import CovType
+
+if TYPE_CHECKING:
+    from titan.leastsquares.regression import Regression
+
+_SAME_SUM = ("HC0", "HC1")
+
+
+def with_errors(fit: Regression, cov_type: CovType) -> Regression:
+    """The fit with errors of this kind."""
+    if cov_type not in get_args(CovType):
+        hint = f"one of {', '.join(get_args(CovType))}"
+        raise InputError(f"cov_type={cov_type!r} is unknown", hint=hint)
+    if cov_type == fit.cov_type:
+        return fit
+    if cov_type == "nonrobust" or fit.exact_fit:
+        return replace(fit, cov_type=cov_type, robust=None)
+    if fit.robust is not None and fit.cov_type in _SAME_SUM and cov_type in _SAME_SUM:
+        return replace(fit, cov_type=cov_type, robust=replace(fit.robust, cov_type=cov_type))
+    raise InputError(
+        f"{cov_type} errors need a sum of their own, over the rows, which was not opened",
+        hint=f"ask for them: {ask(fit, cov_type=cov_type)}",
+    )
+
+
+def standard_errors(fit: Regression, cov_type: CovType) -> Named:
+    return with_errors(fit, cov_type).bse
+
+
+def ask(fit: Regression, **options: Any) -> str:
+    """The --ask line of the same model with other options."""
+    formula = fit.formula or f"{fit.moments.response} ~ …"
+    weights = ["weights=…"] if fit.weighted else []
+    said = [f"regression: {formula}", *weights, *(f"{key}={v}" for key, v in options.items())]
+    return f"--ask {shlex.quote('; '.join(said))}"
