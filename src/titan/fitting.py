@@ -15,7 +15,7 @@ from titan.inputs import by_party, network_for, sources
 from titan.joint import Computed, SumOptions, SumSettings, together
 from titan.joint.equations import Found, Opened, Release, SecretMoments
 from titan.joint.pooled_model import Known, RowsPart
-from titan.joint.regression import Regression
+from titan.joint.regression import Regression, in_one_place
 from titan.joint.ridge import RidgeRegression
 from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem
@@ -174,7 +174,7 @@ def fit(
         meat_bits=settings.bits,
     )
     parts = _parts(regression, tables, net)
-    found = together(regression, parts, settings)
+    found = together(in_one_place(regression, parts), parts, settings)
     out = found.answer
     told = _told(found, origin, out.params, out.error_bound, out.bse)
     return replace(told, dropped={part.owner: part.dropped for part in parts if part.dropped})
@@ -261,7 +261,9 @@ def _alone(
         own, 1, NONE, model, missing, rounding=rounding, cov_type=cov_type, meat_bits=256
     )
     part = regression.prepare(source)
-    known = regression.fitted(Known(Opened(pooled=exact(part.moments))))
+    regression = in_one_place(regression, [part])
+    own_logs = regression.equations.own_logs(part.log_weights)
+    known = regression.fitted(Known(Opened(pooled=exact(part.moments), log_weights=own_logs)))
     answer = regression.answer(known)
     if answer is None:
         n = len(regression.sums) - 1

@@ -225,7 +225,7 @@ def test_any_program_can_read_what_was_shown(tmp_path: Path) -> None:
     assert whole["results"][0]["kind"] == "regression"
     assert whole["results"][0]["result"] == fit.to_dict()
     assert data.isascii()
-    assert len(data) < 6000
+    assert len(data) < 7500  # with the error of every number
 
 
 def test_the_size_of_a_file_grows_with_what_was_opened() -> None:

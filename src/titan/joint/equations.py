@@ -22,21 +22,23 @@ few rows, the rest does not leave.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from titan.errors import NumberError
 from titan.joint.computation import Sum
-from titan.leastsquares import PooledMoments, column_scales
+from titan.leastsquares import Ball, PooledMoments, column_scales
 from titan.leastsquares.pooled import symmetric
 from titan.moments import Moments
+from titan.moments import log_weights as log_weights_of
 from titan.moments.rational import RationalMoments
 from titan.release.cells import ROWS_ALONE, CellCounts
 from titan.release.sent_counts import SentCounts
@@ -67,10 +69,52 @@ class Opened:
     gram: Sequence[int] = ()
     """With scales given: the lower triangle of AᵀA, row after row, in units of the columns'."""
     pooled: PooledMoments | None = None
+    log_weights: Ball | None = None
+    """Σ log w over all rows, where rows have weights."""
+
+
+class _WithLogs:
+    """Σ log w as the last entry of one of the sums, where it is wanted."""
+
+    log_weights: bool
+    parties: int
+    log_sum: ClassVar[int]
+    log_bits: ClassVar[int]
+    """Of its fraction: the public step to which every party rounds its part."""
+
+    @cached_property
+    def sums(self) -> tuple[Sum, ...]:
+        raise NotImplementedError
+
+    def log_secret(self, n: int, secret: Residues, log_weights: int | None) -> Residues:
+        """The part that a party enters, which none of its moments tells."""
+        if not self.log_weights or n != self.log_sum:
+            return secret
+        assert log_weights is not None  # noqa: S101 - where one is zero, it is not wanted
+        shifted = Fraction(log_weights, 1 << log_weights_of.FRACTION) * (1 << self.log_bits)
+        return np.append(secret, self.sums[n].ring.from_ints([round(shifted)]), axis=1)
+
+    def own_logs(self, log_weights: int | None) -> Ball | None:
+        """Of one party alone, of which no sum is made."""
+        if not self.log_weights or log_weights is None:
+            return None
+        return Ball(Fraction(log_weights, 1 << log_weights_of.FRACTION), log_weights_of.ERROR)
+
+    def _split(self, n: int, numbers: Sequence[int]) -> tuple[Sequence[int], Ball | None]:
+        """The other numbers, and Σ log w."""
+        if not self.log_weights or n != self.log_sum:
+            return numbers, None
+        *others, total = numbers
+        error = self.parties * (Fraction(1, 2 << self.log_bits) + log_weights_of.ERROR)
+        return others, Ball(Fraction(total, 1 << self.log_bits), error)
+
+    @property
+    def _logs(self) -> str:
+        return f", Σ log w to {self.log_bits} bits" if self.log_weights else ""
 
 
 @dataclass(frozen=True)
-class Found:
+class Found(_WithLogs):
     """Scales found by one sum more; equal at all parties but for the moments handed in."""
 
     names: tuple[str, ...]  # of the columns of A, then of b
@@ -79,6 +123,10 @@ class Found:
     release: Release
     cells: CellCounts = ROWS_ALONE
     """Counted where all rows lie in one place, before any sum."""
+    log_weights: bool = False
+    """Whether Σ log w is pooled too: rows have weights, and none is zero."""
+    log_sum = 0
+    log_bits = WIDE_FRACTION
 
     @property
     def columns(self) -> int:
@@ -90,10 +138,10 @@ class Found:
         squares = ", bᵀb" if inference else ""
         first = Sum(
             "diagonal, Aᵀb, rows",
-            2 * n + 1 + inference,
+            2 * n + 1 + inference + self.log_weights,
             WIDE,
             Fraction(1, 1 << WIDE_FRACTION),
-            f"the number of rows, the diagonal of AᵀA, Aᵀb{squares}",
+            f"the number of rows, the diagonal of AᵀA, Aᵀb{squares}{self._logs}",
         )
         second = Sum(
             "off the diagonal",
@@ -133,9 +181,10 @@ class Found:
         if n == 1:
             return self._pooled(opened, self.sums[1].ring.to_signed(total))
         k = self.columns
-        *pooled, rows = (Fraction(c, 1 << WIDE_FRACTION) for c in WIDE.to_signed(total))
+        numbers, logs = self._split(n, WIDE.to_signed(total))
+        *pooled, rows = (Fraction(c, 1 << WIDE_FRACTION) for c in numbers)
         bb = pooled[2 * k] if self.release == "inference" else None
-        opened = Opened(int(rows), (), pooled[:k], pooled[k : 2 * k], bb)
+        opened = Opened(int(rows), (), pooled[:k], pooled[k : 2 * k], bb, log_weights=logs)
         return opened if k > 1 else self._pooled(opened, [])
 
     def _pooled(self, opened: Opened, off_diagonal: Sequence[int]) -> Opened:
@@ -155,7 +204,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(_WithLogs):
     """Sizes given by a dictionary: exact integers, and the response comes last."""
 
     names: tuple[str, ...]  # of the columns of A, then of b
@@ -165,6 +214,9 @@ class Given:
     """Without weights every row counts once."""
     cells: CellCounts = ROWS_ALONE
     parties: int = 1
+    log_weights: bool = False
+    log_sum = 2
+    log_bits = 20
 
     @property
     def columns(self) -> int:
@@ -182,7 +234,12 @@ class Given:
         return (
             Sum("counts", self.sent.entries, ring, Fraction(1), counted),
             self._sum("regressors", n * (n + 1) // 2, widest * widest, "AᵀA"),
-            self._sum("response", n + inference, with_response * response, f"Aᵀb{squares}"),
+            self._sum(
+                "response",
+                n + inference + self.log_weights,
+                with_response * response,
+                f"Aᵀb{squares}{self._logs}",
+            ),
         )
 
     @cached_property
@@ -193,7 +250,16 @@ class Given:
     def _sum(self, name: str, entries: int, most_of_a_row: int, opens: str) -> Sum:
         """In a ring that holds the largest of its moments, in units of its columns."""
         most = most_of_a_row * self.weights.most * MOST_ROWS
+        if self.log_weights:
+            most = max(most, self._log_range * MOST_ROWS)
         return Sum(name, entries, Ring(most.bit_length() + 1), Fraction(1), opens)
+
+    @property
+    def _log_range(self) -> int:
+        """No log w is farther from 0, in units of its step, than the weights' bits allow."""
+        ends = self.weights.low, self.weights.high
+        farthest = max(abs(math.log(x.numerator) - math.log(x.denominator)) for x in ends)
+        return (math.ceil(farthest) + 1) << self.log_bits
 
     def opened_bits(self, rows: int) -> int:
         """⌈log₂ of the possible values⌉ of every number, of so many rows, together."""
@@ -211,7 +277,8 @@ class Given:
             (size * self.weights if weighted else size).bits(rows) * times
             for size, times in products.items()
         ]
-        return self.sent.opened_bits(rows) + sum(bits)
+        logs = (2 * rows * self._log_range).bit_length() if self.log_weights else 0
+        return self.sent.opened_bits(rows) + sum(bits) + logs
 
     def secret(self, n: int, opened: Opened, part: SecretMoments, owner: str) -> Residues:
         """After the counts, which are not made of moments."""
@@ -227,7 +294,7 @@ class Given:
         )
 
     def learn(self, n: int, opened: Opened, total: Residues) -> Opened:
-        numbers = self.sums[n].ring.to_signed(total)
+        numbers, logs = self._split(n, self.sums[n].ring.to_signed(total))
         if n == 0:
             return Opened(numbers[0], self.sent.counts(numbers))
         if n == 1:
@@ -235,7 +302,7 @@ class Given:
             units = [size.unit**2 * self.weights.unit for size in self.sizes]
             diagonal = [x * unit for x, unit in zip(squares, units, strict=False)]
             return replace(opened, gram=numbers, diagonal=diagonal)
-        return self._pooled(opened, numbers)
+        return replace(self._pooled(opened, numbers), log_weights=logs)
 
     def regressors(self, opened: Opened) -> PooledMoments:
         """AᵀA as it is known before anything with the response in it: Aᵀb and bᵀb are 0."""

@@ -59,9 +59,17 @@ def _of_sums(sums: Sequence[Sum]) -> tuple[Item, ...]:
 
 
 def explain_model(
-    model: Model, *, inference: bool, counted: Sequence[Item] = (), further: Sequence[Sum] = ()
+    model: Model,
+    *,
+    inference: bool,
+    counted: Sequence[Item] = (),
+    further: Sequence[Sum] = (),
+    log_bits: int | None = None,
 ) -> Explanation:
-    """Of the pooled normal equations of a model, what is `counted` first, and `further` sums."""
+    """Of the pooled normal equations of a model, what is `counted` first, and `further` sums.
+
+    With `log_bits`, the sum of the weights' logarithms is pooled to so many bits after the point.
+    """
     n, (*_, response) = len(model.names) - 1, model.names
     over = "over all parties' rows" + (f", weighted by {model.weights}" if model.weights else "")
     fits = "coefficients" + (", standard errors and R²" if inference else "")
@@ -71,6 +79,7 @@ def explain_model(
         Item("AᵀA", n * (n + 1) // 2, _products(model, over)),
         Item("Aᵀb", n, f"for each column, the sum {over} of its product with {response}"),
         *([Item("bᵀb", 1, f"the sum {over} of the square of {response}")] if inference else []),
+        *([Item("Σ log w", 1, _logarithms(model, log_bits))] if log_bits is not None else []),
         *_of_sums(further),
         Item(
             "fits",
@@ -81,6 +90,11 @@ def explain_model(
     )
     counts_levels = bool(counted) or (bool(model.categories) and model.weights is None)
     return Explanation(items, model.columns_needed, n, counts_levels)
+
+
+def _logarithms(model: Model, bits: int) -> str:
+    of = f"the sum over all parties' rows of the logarithm of {model.weights}"
+    return f"{of}, of which each party's part is rounded to 2^-{bits}"
 
 
 def _products(model: Model, over: str) -> str:

@@ -19,6 +19,7 @@ from titan.leastsquares.dependence import refuse_singular
 from titan.leastsquares.robust import Agreed
 from titan.moments import Collected, Model, Source
 from titan.moments.collecting import CollectMoments
+from titan.moments.grain import Grain
 from titan.moments.reading import read
 from titan.moments.rows import Check, Missing, ModelRows
 from titan.moments.same_rows import SameRows
@@ -43,6 +44,10 @@ class RowsPart:
     """How many of its numbers were put on the study's grid, by column."""
     counts: tuple[int, ...] = field(default=(), repr=False)
     """Its rows, and those in every cell that is counted."""
+    grains: tuple[Grain, ...] = field(default=(), repr=False)
+    """Of what its columns are multiples."""
+    log_weights: int | None = field(default=None, repr=False)
+    """Its Σ log w."""
     earlier: tuple[ModelRows, ...] = field(default=(), repr=False)
     """Models that earlier studies asked of the same columns: what they told is known."""
 
@@ -83,7 +88,11 @@ class PooledModel:
         counts = self.sums[0].entries - 1  # without the number of rows
         counted = [Item("cells", counts, cells.opens)] if cells.opens else []
         return explain_model(
-            self.model, inference=inference, counted=counted, further=self.sums[further:]
+            self.model,
+            inference=inference,
+            counted=counted,
+            further=self.sums[further:],
+            log_bits=self.equations.log_bits if self.equations.log_weights else None,
         )
 
     @property
@@ -99,7 +108,8 @@ class PooledModel:
     def part(self, found: Collected, source: Source) -> RowsPart:
         counts = tuple(self.equations.cells.of_party(found.counts))
         left_out = found.weightless, found.dropped
-        return RowsPart(source.label, found.moments, *left_out, source, found.rounded, counts)
+        part = RowsPart(source.label, found.moments, *left_out, source, found.rounded, counts)
+        return replace(part, grains=found.grains, log_weights=found.log_weights)
 
     def prepare(self, rows: Source) -> RowsPart:
         source = SameRows(rows, fresh_key()) if self.reads_again else rows
@@ -142,7 +152,8 @@ class PooledModel:
                 self.checks.before_regressors(opened.counts, part)
             else:
                 self.checks.before_outcomes(equations.regressors(opened), part)
-        return equations.secret(n, opened, part.moments, part.owner)
+        secret = equations.secret(n, opened, part.moments, part.owner)
+        return equations.log_secret(n, secret, part.log_weights)
 
     def learn(self, n: int, known: Known, total: Residues) -> Known:
         """Between the sums all parties look at what was opened, before the rest leaves them."""

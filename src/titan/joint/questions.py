@@ -47,8 +47,9 @@ def _pooled(
     assert weights is not None  # noqa: S101 - described, as all that the model reads
     counted = cells_of(model, known, squared=squared) if cells is None else cells
     parties = len(setting.parties)
+    logs = model.weights is not None and release == "inference" and weights.low > 0
     return {
-        "equations": Given(model.names, made.sizes, release, weights, counted, parties),
+        "equations": Given(model.names, made.sizes, release, weights, counted, parties, logs),
         "tau": setting.tau,
         "parties": parties,
         "policy": setting.policy,

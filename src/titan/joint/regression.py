@@ -11,17 +11,20 @@ with the solution that all agree on, and an additive digest proves that they are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, reduce
+
+import numpy as np
 
 from titan import leastsquares
 from titan.joint.computation import Sum
+from titan.joint.equations import Given
 from titan.joint.pooled_model import Known, PooledModel, RowsPart
 from titan.joint.scores import CollectLeveragedScores
-from titan.leastsquares.pooled import symmetric
+from titan.leastsquares.indicators import constant_of_indicators
+from titan.leastsquares.pooled import Exact, PooledMoments, symmetric
 from titan.leastsquares.robust import (
     OF_ROWS,
     RING_BITS,
@@ -30,9 +33,18 @@ from titan.leastsquares.robust import (
     Robust,
     multiplied_bits,
 )
+from titan.leastsquares.within_rounding import (
+    EXACT,
+    Resolution,
+    of_data,
+    of_grid,
+    refuse_within_rounding,
+)
 from titan.moments import Moments
 from titan.moments.collecting import CollectScores, summed_score
+from titan.moments.grain import Grain, together
 from titan.moments.reading import read
+from titan.moments.terms import is_one_number
 from titan.ring import Residues, Ring
 
 _SUMMED = {
@@ -50,9 +62,11 @@ class Regression(PooledModel):
     cov_type: CovType = "nonrobust"
     meat_bits: int = 24
     """Of a typical entry of the whitened meat: its size is that of the residual variance."""
-    constant: Mapping[str, int] | None = None
+    constant: Mapping[str, Exact] | None = None
     """Where there is no model to say it: the columns that add up to the constant."""
     weighted: bool = False
+    grains: tuple[Grain, ...] | None = None
+    """Where all rows lie in one place: of what the columns of [A b] are multiples."""
 
     @property
     def reads_again(self) -> bool:
@@ -138,9 +152,63 @@ class Regression(PooledModel):
         return replace(known, fit=fit, agreed=agreed)
 
     def _fit(self, known: Known) -> leastsquares.Regression:
-        assert known.opened.pooled is not None  # noqa: S101 - asked for once it is
-        constant: Any = self.constant if self.model is None else self.model.constant
+        pooled = known.opened.pooled
+        assert pooled is not None  # noqa: S101 - asked for once it is
         weighted = self.weighted if self.model is None else self.model.weights is not None
-        fit = leastsquares.fit_pooled(known.opened.pooled, constant=constant, weighted=weighted)
-        formula = None if self.model is None else self.model.formula
-        return replace(fit, cov_type=self.cov_type, formula=formula)
+        constant = self.constant if self.model is None else self._constant(pooled)
+        fit = leastsquares.fit_pooled(pooled, constant=constant, weighted=weighted)
+        refuse_within_rounding(fit.certificate, self._resolutions(pooled), fit.weight)
+        return replace(
+            fit,
+            cov_type=self.cov_type,
+            formula=None if self.model is None else self.model.formula,
+            log_weights=known.opened.log_weights,
+        )
+
+    def _constant(self, pooled: PooledMoments) -> Mapping[str, Exact] | None:
+        """What the model proves, unless made columns were rounded; or what 0/1 columns prove."""
+        assert self.model is not None  # noqa: S101 - asked for only then
+        rounded = () if self.rounding is None else self.rounding.twos
+        made = {n for n, two in zip(self.model.names, rounded, strict=False) if two is not None}
+        found = self.model.constant
+        if found is not None and not made & set(found):
+            return found
+        if self.model.weights is not None:
+            return None
+        grains = self._grains or ()
+        return constant_of_indicators(pooled, [grain.indicator for grain in grains])
+
+    @property
+    def _grains(self) -> Sequence[Grain] | None:
+        """Of the columns and the response, by the dictionary or by the rows in one place."""
+        if not isinstance(self.equations, Given):
+            return self.grains
+        return [
+            Grain(size.two, size.five, size.whole and size.low >= 0 and size.high <= 1)
+            for size in self.equations.sizes
+        ]
+
+    def _resolutions(self, pooled: PooledMoments) -> list[Resolution]:
+        """How far the entries of each column may be from what they stand for."""
+        if self.model is None or self._grains is None:
+            return [EXACT] * len(pooled.names)
+        raw = list(map(is_one_number, self.model.design))
+        if isinstance(self.equations, Given):
+            twos = [None] * len(raw) if self.rounding is None else self.rounding.twos
+            triples = zip(self.equations.sizes, raw, twos, strict=False)
+            return [of_grid(size.unit, one or two is not None) for size, one, two in triples]
+        rows = max(pooled.rows, 1)
+        squares = [
+            Fraction(int(square), pooled.denominator * rows) * Fraction(4) ** scale
+            for square, scale in zip(np.diagonal(pooled.gram), pooled.scales, strict=True)
+        ]
+        return [of_data(*triple) for triple in zip(self._grains, raw, squares, strict=False)]
+
+
+def in_one_place(regression: Regression, parts: Sequence[RowsPart]) -> Regression:
+    """With what whoever holds all rows knows: what they are multiples of, and of their weights."""
+    grains = reduce(together, (part.grains for part in parts))
+    logs = all(part.log_weights is not None for part in parts)
+    return replace(
+        regression, grains=grains, equations=replace(regression.equations, log_weights=logs)
+    )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from titan.leastsquares import anova as variance
 from titan.leastsquares import prediction, tested
 from titan.leastsquares.anova import Anova, FComparison
-from titan.leastsquares.design import design
 from titan.leastsquares.named import Named, NamedTable
+from titan.leastsquares.new_rows import new_rows
 from titan.leastsquares.other_errors import standard_errors, with_errors
 from titan.leastsquares.prediction import Prediction, labels_of
 from titan.leastsquares.robust import OF_ROWS, CovType
@@ -70,7 +70,7 @@ class AfterFit:
     def get_prediction(self, rows: Any) -> Prediction:
         """The mean at new rows, given as to `predict`, with intervals for it and for one more."""
         fit = self._fit
-        matrix = design(rows, fit.names, fit.intercept)
+        matrix = new_rows(rows, fit)
         return prediction.predict(fit, matrix, labels_of(rows, matrix))
 
     # -- the columns --------------------------------------------------------------------------

@@ -6,6 +6,7 @@ for float64, are solved in high precision; the others in float64 with exact resi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,7 +20,7 @@ from titan.errors import DataError, RankError
 from titan.leastsquares.approximation import Approximation
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contract, raised, settled
-from titan.leastsquares.dependence import MANY, rank_error, suspects
+from titan.leastsquares.dependence import MANY, rank_error, small_response, suspects
 from titan.leastsquares.fast import solve_fast
 from titan.leastsquares.named import Named
 from titan.leastsquares.pooled import PooledMoments
@@ -29,6 +30,9 @@ from titan.results.result import Recorded, Result
 _USELESS = 2.0**-20
 """Where nothing was rounded, a bound beyond this part of the solution is due to float64's range, so
 the columns are too close to dependent. (The bound of rounded moments is theirs, and reported.)"""
+
+_TINY = 2.0**-350
+"""Coefficients of scaled columns below this are next to what float64's range can bound."""
 
 FAST_FROM = 32
 """Columns from which float64 with exact residuals is the faster way (measured)."""
@@ -151,6 +155,20 @@ class Certificate:
         mid = self.approximation.best.middle(j, k)
         return Ball(mid / unit, Fraction(float(self.inverse_slack[j, k])) / unit)
 
+    def scaled_inverse(self, factor: Ball | float) -> Floats:
+        """(AᵀA)⁻¹ times a factor, as doubles; infinite only where the product is."""
+        mid = factor.mid if isinstance(factor, Ball) else factor
+        if not math.isfinite(mid):
+            return np.full_like(self.contraction.inverse, math.nan)
+        exact = Fraction(mid)
+        exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
+        scales = np.array(self.moments.scales)
+        powers = exponent - (scales[:, None] + scales[None, :])
+        with np.errstate(over="ignore"):
+            near = self.approximation.best.floats() * float(exact / Fraction(2) ** exponent)
+            scaled: Floats = np.ldexp(near, powers)
+        return scaled
+
     @property
     def condition(self) -> float:
         """To four digits: beyond, it would depend on the machine."""
@@ -218,8 +236,23 @@ def _certificate(
     spread = error.rhs + error.times(approximation.absolute_x())
     pull = raised(approximation.absolute_residual() + spread, 3)
     deviation = proof.enclose(raised(proof.inverse @ pull, len(pull)))
-    if moments.exact and deviation.max() > approximation.absolute_x().max() * _USELESS:
-        raise rank_error(moments)
+    size = approximation.absolute_x().max()
+    if moments.exact and deviation.max() > size * _USELESS:
+        raise small_response(moments) if size < _TINY else rank_error(moments)
     if not np.isfinite(deviation).all():
         raise RankError("the solution leaves the range of float64", hint="rescale the columns")
-    return Certificate(moments, approximation, proof, settled(deviation), settled(pull))
+    found = Certificate(moments, approximation, proof, settled(deviation), settled(pull))
+    for name, ball in zip(moments.names, found.enclosures, strict=True):
+        finite(ball, name)
+    return found
+
+
+def finite(ball: Ball, name: str) -> Ball:
+    """A number that a double can hold."""
+    if math.isinf(float(ball)):
+        raise RankError(
+            f"what belongs to column {name!r} leaves the range of float64",
+            columns=[name],
+            hint=f"rescale {name!r}, for example by a power of ten",
+        )
+    return ball

@@ -47,6 +47,8 @@ class Dependence:
     columns: tuple[str, ...]
     cliff: bool
     bits: int | None
+    unit: str | None = None
+    """The column to give in a smaller unit: the loss is in the first sum, and bits do not help."""
 
 
 def rank_error(moments: PooledMoments) -> RankError:
@@ -55,7 +57,7 @@ def rank_error(moments: PooledMoments) -> RankError:
     zero = [name for name, size, error in sizes if size <= error * moments.denominator]
     if zero:
         are, them = ("is", "it") if len(zero) == 1 else ("are", "them")
-        message = f"{_columns(zero)} {are} zero in all rows of all parties"
+        message = f"{named_columns(zero)} {are} zero in all rows of all parties"
         return RankError(message, columns=zero, hint=f"leave {them} out")
     few = suspects(moments) if len(moments.names) > MANY else ()
     found = find(moments.subset(few) if few else moments)
@@ -69,13 +71,26 @@ def refuse_singular(moments: PooledMoments) -> None:
         raise rank_error(moments)
 
 
-def unproven_residual(moments: PooledMoments, residual: Ball, tiny: Fraction) -> RankError:
-    """The error for a residual sum of squares that may be zero, and may be more than `tiny`."""
+def unproven_residual(
+    moments: PooledMoments, x: Sequence[float], residual: Ball, tiny: Fraction
+) -> RankError:
+    """The error for a residual sum of squares that may be zero, and may be more than `tiny`.
+
+    `x` are bounds of the coefficients of scaled columns: with them, what the first sum has rounded
+    off, which more bits do not give back, is known by column.
+    """
     message = "the residual sum of squares is not proven positive, nor next to zero"
     if moments.bb is not None and moments.bb <= moments.bb_error:
         message = f"the response {moments.response!r} is zero in all rows, or too small to tell"
-    if moments.bits is None or moments.bb_error * 2 >= tiny:
+    if moments.bits is None:
         return RankError(message, hint="give the response in a smaller unit, or fewer columns")
+    triples = zip(map(Fraction, x), moments.rhs_error, first_sum_errors(moments), strict=True)
+    lost = [2 * size * of_rhs + size**2 * of_square for size, of_rhs, of_square in triples]
+    if 2 * (sum(lost) + moments.bb_error) >= tiny:
+        worst = max(range(len(lost)), key=lost.__getitem__)
+        of_response = moments.bb_error >= lost[worst]
+        hint = _smaller("the response" if of_response else f"column {moments.names[worst]!r}")
+        return RankError(message, hint=f"{hint}, or name fewer columns")
     bits = 64 * math.ceil((moments.bits + bits_of(residual.upper / tiny) + 1) / 64)
     message += f", as far as {moments.bits} bits can tell"
     return RankError(message, bits=bits, hint=f"try bits={bits}")
@@ -83,18 +98,39 @@ def unproven_residual(moments: PooledMoments, residual: Ball, tiny: Fraction) ->
 
 def _message(moments: PooledMoments, found: Dependence) -> str:
     if moments.exact and not found.cliff:
-        return f"{_columns(found.columns)} are too close to dependent for the range of float64"
+        return f"{named_columns(found.columns)} are too close to dependent for the range of float64"
     if moments.exact:
-        return f"{_columns(found.columns)} are exactly dependent; no number of bits helps"
+        return f"{named_columns(found.columns)} are exactly dependent; no number of bits helps"
     like = "exactly dependent" if found.cliff else "too close to dependent"
     return (
-        f"the pooled system is not provably of full rank: {_columns(found.columns)} are {like}, "
+        "the pooled system is not provably of full rank: "
+        f"{named_columns(found.columns)} are {like}, "
         f"as far as {moments.bits or 'these'} bits can tell"
     )
 
 
+def first_sum_errors(moments: PooledMoments) -> list[Fraction]:
+    """What the first sum has rounded off the diagonal; the rest of its error shrinks with bits."""
+    cut = Fraction(1, 2 * moments.denominator)
+    return [max(error - cut, Fraction(0)) for error in moments.diagonal_error]
+
+
+def small_response(moments: PooledMoments) -> RankError:
+    """The error for bounds that the range of float64 cannot hold."""
+    return RankError(
+        f"the response {moments.response!r} is too small for the range of float64",
+        hint=_smaller("the response"),
+    )
+
+
+def _smaller(what: str) -> str:
+    return f"give {what} in a smaller unit, so that its numbers are larger"
+
+
 def _hint(found: Dependence) -> str:
     hint = "drop one of them, or use ridge"
+    if found.unit is not None:
+        return f"{_smaller(f'column {found.unit!r}')}; or {hint}"
     if found.bits is None:
         return hint
     if found.cliff:
@@ -103,7 +139,7 @@ def _hint(found: Dependence) -> str:
     return f"try bits={found.bits}; or {hint}"
 
 
-def _columns(names: Sequence[str]) -> str:
+def named_columns(names: Sequence[str]) -> str:
     return f"column{'' if len(names) == 1 else 's'} {listing(map(repr, names), _NAMED)}"
 
 
@@ -147,9 +183,7 @@ def suspects(moments: PooledMoments) -> tuple[str, ...]:
 def _noise(moments: PooledMoments, digits: int) -> float:
     """log2 of the rounding of one entry; far below everything where nothing was rounded."""
     error = max(moments.gram_error, *moments.diagonal_error)
-    if not error:
-        return -digits / 2
-    return math.log2(error.numerator) - math.log2(error.denominator)
+    return _log2_of(error) if error else -digits / 2
 
 
 def _unit_diagonal(moments: PooledMoments, digits: int) -> Integers:
@@ -174,11 +208,20 @@ def _dependence(
     cliff = bool(seen) and _extrapolate(seen, len(seen) + 1) > below + _CLIFF_BITS
     if moments.bits is None:
         return Dependence(columns, cliff, None)
-    if cliff:
-        return Dependence(columns, cliff, 64 * math.ceil(moments.bits / 32))
     short = max(0.0, below - _extrapolate(seen, n))
     wanted = moments.bits + short + _MARGIN_BITS + n.bit_length()
-    return Dependence(columns, cliff, 64 * math.ceil(wanted / 64))
+    bits = 64 * math.ceil(moments.bits / 32 if cliff else wanted / 64)
+    floors = [_log2_of(error) for error in first_sum_errors(moments)]
+    if max(floors) > _noise(moments, 0) - (bits - moments.bits):
+        worst = moments.names[floors.index(max(floors))]
+        return Dependence(columns, cliff, None, worst)
+    return Dependence(columns, cliff, bits)
+
+
+def _log2_of(number: Fraction) -> float:
+    if not number:
+        return -math.inf
+    return math.log2(number.numerator) - math.log2(number.denominator)
 
 
 def _extrapolate(pivots: Sequence[float], count: int) -> float:

@@ -57,18 +57,19 @@ def _wald_test(fit: Regression) -> dict[str, Quantity]:
 
 
 def likelihood(fit: Regression) -> dict[str, Quantity]:
-    """Of Gaussian errors; with weights it would need the sum of their logarithms."""
-    if fit.weighted or fit.exact_fit:
-        llf = math.nan if fit.weighted else math.inf
+    """Of Gaussian errors of variance σ²/w: with weights, half the sum of their logarithms more."""
+    unknown = fit.weighted and fit.log_weights is None
+    if unknown or fit.exact_fit:
+        llf = math.nan if unknown else math.inf
         return {"llf": llf, "aic": -llf, "bic": -llf}
     import flint
 
     n, k = fit.nobs, len(fit.names)
 
-    def log_likelihood(r: flint.arb) -> flint.arb:
-        return -(r / n * 2 * flint.arb.pi()).log() * n / 2 - flint.arb(n) / 2
+    def log_likelihood(r: flint.arb, logs: flint.arb) -> flint.arb:
+        return (logs - (r / n * 2 * flint.arb.pi()).log() * n - n) / 2
 
-    ball = compute(log_likelihood, fit.residual_sum)
+    ball = compute(log_likelihood, fit.residual_sum, fit.log_weights or Ball(Fraction(0)))
     return {
         "llf": ball,
         "aic": compute(lambda v: 2 * k - 2 * v, ball),

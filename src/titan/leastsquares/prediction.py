@@ -108,9 +108,8 @@ def predict(fit: Regression, matrix: Floats, labels: Sequence[Any] | None = None
     means, errors = (contrasts.values, contrasts.standard_errors()) if rows else ([], [])
     of_one = [_of_observation(fit.scale_ball, se) for se in errors]
     named = range(len(matrix)) if labels is None else labels
-    return Prediction(
-        *(_placed(each, whole) for each in (means, errors, of_one)), tuple(named), fit
-    )
+    mean, mean_se, obs_se = (_placed(each, whole) for each in (means, errors, of_one))
+    return Prediction(mean, mean_se, obs_se, tuple(named), fit)
 
 
 def _placed(found: Sequence[Quantity], whole: npt.NDArray[np.bool_]) -> tuple[Quantity, ...]:

@@ -12,41 +12,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from titan import canonical
-from titan.canonical import exact_text, read_exact
 from titan.errors import DataError, InputError
-from titan.leastsquares import inference
+from titan.leastsquares import inference, regression_state
 from titan.leastsquares.after import AfterFit
+from titan.leastsquares.as_json import STATISTICS, as_dict
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
-from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
+from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows, finite
 from titan.leastsquares.dependence import no_rows, unproven_residual
-from titan.leastsquares.design import design
 from titan.leastsquares.goodness import confidence_limits, f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
 from titan.leastsquares.lasso import LassoPath, lasso_path
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity, error_of
+from titan.leastsquares.new_rows import new_rows
 from titan.leastsquares.penalised import Ridge, RidgePath, ridge, ridge_grid
 from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
 from titan.leastsquares.robust import CovType, Robust
+from titan.leastsquares.submodels import chosen_columns, shortened
 from titan.leastsquares.tails import normal_two_sided
 from titan.results.result import Recorded, Result
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 Constant = str | Mapping[str, Exact] | None
-
-_STATE = ("moments", "constant", "weighted", "cov_type", "robust", "dropped", "formula")
-
-_MOST_FORMULA = 1 << 20
-
-_STATISTICS = ("rsquared", "rsquared_adj", "fvalue", "f_pvalue", "llf", "aic", "bic")
-_COEFFICIENTS = ("params", "bse", "error_bound", "tvalues", "pvalues")
-_COUNTS = ("nobs", "df_model", "df_resid", "scale", "ssr", "exact_fit", "cov_type")
-_SHOWN = (*_COEFFICIENTS, *_STATISTICS, *_COUNTS)
 
 EXACT_FIT = Fraction(1, 2**64)
 """A residual sum of squares below this part of the total may be called zero, if it may be zero."""
@@ -88,7 +81,8 @@ def fit_pooled(
     if fit.residual_sum.upper < 0:
         raise no_rows("a residual sum of squares below zero")
     if fit.residual_sum.lower <= 0 and not fit.exact_fit:
-        raise unproven_residual(moments, fit.residual_sum, fit.smallest_residual)
+        x = certificate.approximation.absolute_x()
+        raise unproven_residual(moments, x.tolist(), fit.residual_sum, fit.smallest_residual)
     return fit
 
 
@@ -108,11 +102,13 @@ class Regression(AfterFit, Result, kind="regression"):
     cov_type: CovType = "nonrobust"
     robust: Robust | None = field(default=None, repr=False)
     """The errors that `cov_type` asks for; None where they are not robust, or the fit is exact."""
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    """How many rows of each table were left out as incomplete; not part of any sum."""
-    formula: str | None = None
-    """The model, in canonical form; None where only its columns are known."""
+    dropped: Mapping[str, int] | None = None
+    """How many rows of each table were left out as incomplete; None where nobody here knows."""
     record: Recorded | None = field(default=None, repr=False)
+    formula: str | None = None
+    """In canonical form, with the levels of categories; None where columns came as they are."""
+    log_weights: Ball | None = field(default=None, repr=False)
+    """Σ log w over all rows; None without weights, or where it was not pooled."""
 
     # -- counts -------------------------------------------------------------------------------
 
@@ -158,11 +154,10 @@ class Regression(AfterFit, Result, kind="regression"):
     def _standard_error(self, j: int) -> Quantity:
         if self.robust is not None:
             return self.robust.standard_error(j)
-        scale = self.scale_ball
-        if not isinstance(scale, Ball):
-            return scale
-        square = compute(lambda s, r: s * r, scale, self.certificate.inverse(j, j))
-        return inference.root(square)
+        if not isinstance(self.scale_ball, Ball):
+            return self.scale_ball
+        square = compute(lambda s, r: s * r, self.scale_ball, self.certificate.inverse(j, j))
+        return finite(inference.root(square), self.names[j])
 
     @cached_property
     def tvalues(self) -> Named:
@@ -191,9 +186,7 @@ class Regression(AfterFit, Result, kind="regression"):
         if self.robust is not None:
             covariance = self.robust.covariance()
         else:
-            inverse = self.certificate.approximation.best.floats()
-            scales = np.array(self.moments.scales)
-            covariance = np.ldexp(inverse, -(scales[:, None] + scales[None, :])) * self.scale
+            covariance = self.certificate.scaled_inverse(self.scale_ball)
         rows = {n: self._named(row) for n, row in zip(self.names, covariance.tolist(), strict=True)}
         return NamedTable(rows, self.names)
 
@@ -224,8 +217,12 @@ class Regression(AfterFit, Result, kind="regression"):
         return EXACT_FIT * (total if total > 0 else self.moments.bb or Fraction(0))
 
     @property
+    def ssr_ball(self) -> Quantity:
+        return 0.0 if self.exact_fit else self.residual_sum
+
+    @property
     def ssr(self) -> float:
-        return 0.0 if self.exact_fit else float(self.residual_sum)
+        return float(self.ssr_ball)
 
     @cached_property
     def scale_ball(self) -> Quantity:
@@ -255,17 +252,27 @@ class Regression(AfterFit, Result, kind="regression"):
         """R², adjusted R², F and the rest as enclosures, by statsmodels' names."""
         return {**r_squared(self), **f_test(self), **likelihood(self)}
 
-    rsquared, rsquared_adj, fvalue, f_pvalue, llf, aic, bic = map(_statistic, _STATISTICS)
+    rsquared, rsquared_adj, fvalue, f_pvalue, llf, aic, bic = map(_statistic, STATISTICS)
 
     # -- other models from the same moments ---------------------------------------------------
 
-    def submodel(self, names: Sequence[str]) -> Regression:
+    def submodel(self, names: str | Sequence[str], *, intercept: bool | None = None) -> Regression:
         """The regression on some of the columns; no further communication.
 
-        Its errors are nonrobust: robust ones would need a sum of its own residuals.
+        `names` are columns, or a formula such as "y ~ age". The intercept stays unless the formula
+        leaves it out (y ~ 0 + age), or intercept=False. Errors are nonrobust: robust ones would
+        need a sum of the smaller model's residuals.
         """
-        constant = None if as_vector(self.constant, names) is None else self.constant
-        return fit_pooled(self.moments.subset(names), constant=constant, weighted=self.weighted)
+        known = self.names, self.moments.response, self.intercept, self.formula
+        chosen = chosen_columns(names, *known, intercept)
+        constant = None if as_vector(self.constant, chosen) is None else self.constant
+        fit = fit_pooled(self.moments.subset(chosen), constant=constant, weighted=self.weighted)
+        return replace(
+            fit,
+            dropped=self.dropped,
+            formula=shortened(self.formula, chosen),
+            log_weights=self.log_weights,
+        )
 
     def ridge(self, alpha: float | Exact) -> Ridge:
         """‖b − Ax‖² + alpha‖x‖², the intercept unpenalised: scikit-learn's `Ridge`."""
@@ -287,30 +294,38 @@ class Regression(AfterFit, Result, kind="regression"):
         With weights their sum takes the place of the number of rows. `lasso_path().best("bic")` is
         the point with the least BIC.
         """
-        weight = float(self.nobs)
-        if self.weighted:  # the sum of the weights is ‖Ac‖² for the c with A c = 1
-            if self._constant is None:
-                raise InputError(
-                    "the sum of the weights is not known: no constant is in the model",
-                    hint="a weighted lasso needs an intercept",
-                )
-            weight = float(inference.square_length(self.moments, self._constant))
+        if self.weight is None:
+            raise InputError(
+                "the sum of the weights is not known: no constant is in the model",
+                hint="a weighted lasso needs an intercept",
+            )
+        weight = float(self.weight)
         return lasso_path(self.moments, weight, alphas, count, self.intercept)
 
     @property
     def intercept(self) -> str | None:
         """The column that is the constant by itself."""
-        return next(iter(self.constant)) if self.constant and len(self.constant) == 1 else None
+        constant = dict(self.constant or {})
+        return next(iter(constant)) if list(constant.values()) == [1] else None
+
+    @cached_property
+    def weight(self) -> Fraction | None:
+        """The number of rows, or the sum of their weights, ‖Ac‖² for the c with A c = 1."""
+        if not self.weighted:
+            return Fraction(self.nobs)
+        constant = self._constant
+        return None if constant is None else inference.square_length(self.moments, constant).mid
 
     # -- use ----------------------------------------------------------------------------------
 
-    def predict(self, rows: Mapping[str, npt.ArrayLike] | npt.ArrayLike) -> Floats:
-        """The fitted values of new rows: columns by name, or a matrix in the order of `names`.
+    def predict(self, rows: Any) -> Floats:
+        """The fitted values of new rows.
 
-        A table with named columns (pandas, polars, pyarrow) goes by name, in whatever order they
-        are. An intercept that is missing among the names is taken as 1.
+        A table, mapping or file with the columns of the data: the formula is evaluated on it, and
+        a row with a gap gives NaN. Or the model's own columns by name, or a matrix in the order of
+        `names`. An intercept that is missing is taken as 1. A Series is one column.
         """
-        fitted: Floats = design(rows, self.names, self.intercept) @ np.asarray(self.params)
+        fitted: Floats = new_rows(rows, self) @ np.asarray(self.params)
         return fitted
 
     def summary(self, alpha: float = 0.05) -> str:
@@ -319,53 +334,32 @@ class Regression(AfterFit, Result, kind="regression"):
 
         return summary(self, alpha)
 
+    def as_html(self, alpha: float = 0.05) -> str:
+        """The summary as an HTML fragment that loads nothing and runs nothing."""
+        from titan.leastsquares.html import as_html
+
+        return as_html(self, alpha)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.as_html()
+
+    def plot(self, alpha: float = 0.05, **choices: Any) -> Axes:
+        """The coefficients with their confidence intervals; see `picture.coefficient_plot`."""
+        from titan.leastsquares.picture import coefficient_plot
+
+        return coefficient_plot(self, alpha, **choices)
+
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: what is infinite or not defined is None."""
-        whole = {
-            **{key: getattr(self, key) for key in _SHOWN},
-            "conf_int": self.conf_int(),
-            "condition": self.certificate.condition,
-            "method": self.certificate.approximation.method,
-            "response": self.moments.response,
-            "dropped": sum(self.dropped.values()),
-        }
-        return dict(canonical.finite(whole))
+        """For JSON: what is infinite or not defined is None. Errors as in `as_json`."""
+        return as_dict(self)
 
     def to_state(self) -> dict[str, Any]:
-        constant = None if self.constant is None else self.constant.items()
-        return {
-            "moments": self.moments.to_state(),
-            "constant": constant and {name: exact_text(c) for name, c in constant},
-            "weighted": self.weighted,
-            "cov_type": self.cov_type,
-            "robust": self.robust and self.robust.to_state(),
-            "dropped": dict(self.dropped),
-            "formula": self.formula,
-        }
+        return regression_state.to_state(self)
 
     @classmethod
     def from_state(cls, state: object, cost: Any = None) -> Regression:
-        found = canonical.keys(state, _STATE)
-        constant, cov_type, formula = found["constant"], found["cov_type"], found["formula"]
-        if formula is not None:
-            canonical.text(formula, _MOST_FORMULA)
-        if constant is not None:
-            constant = {n: read_exact(c) for n, c in canonical.mapping(constant).items()}
-        if cov_type not in get_args(CovType):
-            raise ValueError("its kind of standard errors is not known")
-        fit = fit_pooled(
-            PooledMoments.from_state(found["moments"]),
-            constant=constant,
-            weighted=canonical.flag(found["weighted"]),
-        )
-        robust = found["robust"]
-        if (robust is None) != (cov_type == "nonrobust" or fit.exact_fit):
-            raise ValueError("its standard errors are not of the kind it says")
-        if robust is not None:
-            robust = Robust.from_state(robust, fit.certificate, cov_type)
-        dropped = {n: canonical.whole(k) for n, k in canonical.mapping(found["dropped"]).items()}
-        more: dict[str, Any] = {"dropped": dropped, "formula": formula, "cost": cost}
-        return replace(fit, cov_type=cov_type, robust=robust, **more)
+        return regression_state.from_state(state, cost, fit_pooled)
 
     def __repr__(self) -> str:
         return f"Regression({self.moments.response} ~ {' + '.join(self.names)}, nobs={self.nobs})"

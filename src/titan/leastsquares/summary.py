@@ -24,17 +24,24 @@ _ERRORS = {
 
 def summary(fit: Regression, alpha: float) -> str:
     """Header, coefficients, notes."""
-    title = f"{'WLS' if fit.weighted else 'OLS'} Regression Results"
     label = max(_WIDTH - 6 * _CELL, *map(len, fit.names))  # as wide as the names need
     width = label + 6 * _CELL
     heavy, light = "=" * width, "-" * width
-    test = "t" if fit.cov_type == "nonrobust" else "z"
-    limits = f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"
-    labels = "coef", "std err", test, f"P>|{test}|", *limits
-    heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in labels)
-    lines = [title.center(width).rstrip(), heavy, *_header(fit, width), heavy]
+    heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in headings(fit, alpha))
+    lines = [title(fit).center(width).rstrip(), heavy, *_header(fit, width), heavy]
     lines += [heading, light, *_coefficients(fit, alpha, label), heavy]
     return "\n".join([*lines, "Notes:", *_notes(fit, width)])
+
+
+def title(fit: Regression) -> str:
+    return f"{'WLS' if fit.weighted else 'OLS'} Regression Results"
+
+
+def headings(fit: Regression, alpha: float) -> tuple[str, ...]:
+    """Of the columns of `coefficient_cells`."""
+    test = "t" if fit.cov_type == "nonrobust" else "z"
+    limits = f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"
+    return "coef", "std err", test, f"P>|{test}|", *limits
 
 
 def shown(quantity: Quantity, decimals: int) -> str:
@@ -42,8 +49,10 @@ def shown(quantity: Quantity, decimals: int) -> str:
     if not isinstance(quantity, Ball):
         return f"{quantity:.{decimals}f}"
     proven = min(decimals, quantity.decimals)
+    if proven < decimals and not quantity.digits:
+        return "?"
     if proven < 0:
-        return quantity.text(6) if quantity.digits else "?"
+        return quantity.text(6)
     return f"{float(quantity):.{proven}f}"
 
 
@@ -65,7 +74,8 @@ def _coefficient(quantity: Quantity) -> str:
     return shown(quantity, 4)
 
 
-def _header(fit: Regression, width: int) -> list[str]:
+def header(fit: Regression) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Labels with values, to stand left and right."""
     stats = fit.statistics
     kind = "" if fit.constant is not None else " (uncentered)"
     left = [
@@ -86,10 +96,14 @@ def _header(fit: Regression, width: int) -> list[str]:
         ("AIC:", significant(stats["aic"], 4)),
         ("BIC:", significant(stats["bic"], 4)),
     ]
+    return left, right
+
+
+def _header(fit: Regression, width: int) -> list[str]:
     half = width // 2
     return [
         _pair(*one, half - 1) + "  " + _pair(*other, width - half - 1)
-        for one, other in zip(left, right, strict=True)
+        for one, other in zip(*header(fit), strict=True)
     ]
 
 
@@ -98,36 +112,47 @@ def _pair(label: str, value: str, width: int) -> str:
     return f"{label} {value[:room]:>{room}}"
 
 
-def _coefficients(fit: Regression, alpha: float, label: int) -> list[str]:
+def coefficient_cells(fit: Regression, alpha: float) -> list[tuple[str, list[str]]]:
+    """For every coefficient its name and what is printed of it."""
     columns = (each.enclosures for each in (fit.params, fit.bse, fit.tvalues, fit.pvalues))
     lines = []
     for name, x, se, t, p, limits in zip(fit.names, *columns, fit.intervals(alpha), strict=True):
         cells = [_coefficient(x), _coefficient(se), shown(t, 3), shown(p, 3)]
-        row = "".join(f" {cell:>{_CELL - 1}}" for cell in (*cells, *map(_coefficient, limits)))
-        lines.append(f"{name:<{label}}{row}")
+        lines.append((name, [*cells, *map(_coefficient, limits)]))
     return lines
 
 
-def _notes(fit: Regression, width: int) -> list[str]:
+def _coefficients(fit: Regression, alpha: float, label: int) -> list[str]:
+    return [
+        f"{name:<{label}}" + "".join(f" {cell:>{_CELL - 1}}" for cell in cells)
+        for name, cells in coefficient_cells(fit, alpha)
+    ]
+
+
+def notes(fit: Regression) -> list[str]:
     digits, condition = min(fit.solution.digits), f"{fit.certificate.condition:.2g}"
-    notes = [_ERRORS[fit.cov_type]]
+    found = [_ERRORS[fit.cov_type]]
     if fit.robust is not None:
         proven = min(ball.digits for ball in fit.bse.enclosures if isinstance(ball, Ball))
-        notes.append(f"Robust errors are proven to at least {proven} significant digits.")
-    notes.append(
+        found.append(f"Robust errors are proven to at least {proven} significant digits.")
+    found.append(
         f"Coefficients are proven to at least {digits} significant digits; "
         f"condition of the scaled Gram matrix {condition}."
     )
     if fit.certificate.fell_back:
-        notes.append("Solved in high precision: the columns are too ill-conditioned for float64.")
-    if fit.dropped:
-        notes.append(f"{sum(fit.dropped.values())} rows were left out as incomplete.")
+        found.append("Solved in high precision: the columns are too ill-conditioned for float64.")
+    if fit.dropped and any(fit.dropped.values()):
+        found.append(f"{sum(fit.dropped.values())} rows were left out as incomplete.")
     if fit.exact_fit:
         bound = at_most(fit.residual_sum.upper)
-        notes.append(f"The fit is exact: the residual sum of squares is at most {bound}.")
+        found.append(f"The fit is exact: the residual sum of squares is at most {bound}.")
     if fit.constant is None:
-        notes.append("R² is about zero: no constant is known to be in the model.")
+        found.append("R² is about zero: no constant is known to be in the model.")
     absent = "Diagnostics that need rows (Durbin-Watson, Jarque-Bera, …) are absent"
-    notes.append(f"{absent}: only the moments were pooled.")
-    numbered = (f"[{i}] {note}" for i, note in enumerate(notes, 1))
+    found.append(f"{absent}: only the moments were pooled.")
+    return found
+
+
+def _notes(fit: Regression, width: int) -> list[str]:
+    numbered = (f"[{i}] {note}" for i, note in enumerate(notes(fit), 1))
     return [wrap(n, width, subsequent_indent="    ", break_on_hyphens=False) for n in numbered]

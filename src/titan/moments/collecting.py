@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from titan.moments.arithmetic import add, multiply, subtract
 from titan.moments.columns import Column
+from titan.moments.grain import Grain, grain_of, together
 from titan.moments.gram import gram, weighted
+from titan.moments.log_weights import log_sum
 from titan.moments.model import Model, Readings
 from titan.moments.moments import Moments
 from titan.moments.reading import Reading, Result, read
@@ -41,6 +43,10 @@ class Collected:
     """How many numbers of a column the check rounded."""
     counts: tuple[int, ...] = field(default=(), repr=False)
     """Whatever else was counted of the rows."""
+    grains: tuple[Grain, ...] = field(default=(), repr=False)
+    """Of what the columns of [A b] are multiples."""
+    log_weights: int | None = field(default=None, repr=False)
+    """Σ log w in units of `log_weights.FRACTION`; None without weights, or where one is zero."""
 
 
 def collect(
@@ -61,6 +67,8 @@ class PartialMoments:
     count: Count
     weightless: int = 0
     counts: Counts | int = field(default=0, repr=False)
+    grains: tuple[Grain, ...] = field(default=(), repr=False)
+    log_weights: int | None = field(default=0, repr=False)
 
     def __add__(self, other: PartialMoments) -> PartialMoments:
         return PartialMoments(
@@ -68,6 +76,10 @@ class PartialMoments:
             self.count + other.count,
             self.weightless + other.weightless,
             self.counts + other.counts,
+            together(self.grains, other.grains),
+            None
+            if self.log_weights is None or other.log_weights is None
+            else self.log_weights + other.log_weights,
         )
 
 
@@ -98,19 +110,24 @@ class CollectMoments(_OfModel[Collected]):
         if batch is None:
             return PartialMoments(Moments.zero(names), count)
         counts = 0 if self.counting is None else self.counting(batch.readings)
+        grains = tuple(map(grain_of, batch.columns))
         if batch.weights is None:
-            return PartialMoments(gram(names, batch.columns), count, 0, counts)
+            return PartialMoments(gram(names, batch.columns), count, 0, counts, grains)
         weightless = int(np.count_nonzero(batch.weights.numbers == 0))
         moments = weighted(names, batch.columns, batch.weights)
-        return PartialMoments(moments, count, weightless, counts)
+        logs = log_sum(batch.weights)
+        return PartialMoments(moments, count, weightless, counts, grains, logs)
 
     def finish(self, whole: PartialMoments, label: str) -> Collected:
         count, model = whole.count, self.rows.model
         count.check(label, self.rows.missing)
-        constant = tuple(model.constant or ())
+        found = model.constant or {}
+        constant = tuple(found) if set(found.values()) == {1} else ()
         moments = replace(whole.moments, constant=constant, weights=model.weights)
         counts = () if self.counting is None else tuple(np.asarray(whole.counts).tolist())
-        return Collected(moments, count.dropped, whole.weightless, count.rounded, counts)
+        left_out = count.dropped, whole.weightless
+        logs = None if model.weights is None else whole.log_weights
+        return Collected(moments, *left_out, count.rounded, counts, whole.grains, logs)
 
 
 @dataclass(frozen=True)

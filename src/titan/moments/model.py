@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.errors import DataError, FormulaError
-from titan.moments import arithmetic, expressions, formula, functions, terms
+from titan.moments import arithmetic, constants, expressions, formula, functions, terms
 from titan.moments.cells import place_among
 from titan.moments.columns import Column
 from titan.moments.expressions import Expression
@@ -160,16 +160,9 @@ class Model:
         }
 
     @property
-    def constant(self) -> dict[str, int] | None:
-        """Coefficients c with A c = 1 in every row: the intercept, or all levels of a category."""
-        if () in self.design:
-            return {"Intercept": 1}
-        for category in (*self.categories, *self.conditions):
-            levels = [c for c in self.design if len(c) == 1 and c[0].factor == category]
-            if len(levels) == len(category.levels):
-                ones = [c for c in levels if all(weight == 1 for _, weight in c[0].levels)]
-                return {terms.name_of(column): 1 for column in ones}
-        return None
+    def constant(self) -> dict[str, Fraction] | None:
+        """Coefficients c with A c = 1 in every row, as far as the model itself says so."""
+        return constants.constant(self.design)
 
     @property
     def constant_column(self) -> str | None:
@@ -225,11 +218,11 @@ class Model:
 
     def evaluate(self, readings: Readings) -> list[Column]:
         """The design matrix and the response, exactly, in the order of `names`."""
-        numbers = {
-            factor: _numbers(factor, readings)
-            for factor in [*self._factors, self.response]
-            if not isinstance(factor, Category)
-        }
+        return [*self.evaluate_design(readings), _numbers(self.response, readings)[0]]
+
+    def evaluate_design(self, readings: Readings) -> list[Column]:
+        """The columns of A alone: rows to predict need not have a response."""
+        numbers = {f: _numbers(f, readings) for f in self._factors if not isinstance(f, Category)}
 
         def piece(piece: Piece) -> Column:
             if isinstance(piece.factor, Category):
@@ -243,7 +236,7 @@ class Model:
                 return Column(np.ones(readings.rows, np.int64))
             return reduce(arithmetic.multiply, map(piece, column))
 
-        return [*map(product, self.design), numbers[self.response][0]]
+        return list(map(product, self.design))
 
     def evaluate_weights(self, readings: Readings) -> Column | None:
         """The weights w of Σ w a aᵀ; a negative one is an error."""

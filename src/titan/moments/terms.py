@@ -233,6 +233,16 @@ def name_of_term(term: Term) -> str:
     return ":".join(factor.label for factor in term) or "Intercept"
 
 
+def is_one_number(column: DesignColumn) -> bool:
+    """Whether it is a column of the data as it is, or that at one level of categories."""
+    numeric = [p.factor for p in column if not isinstance(p.factor, Category)]
+    return (
+        len(numeric) == 1
+        and isinstance(numeric[0], Numeric)
+        and (isinstance(numeric[0].expression, Name))
+    )
+
+
 def _size(factor: Factor) -> int:
     if isinstance(factor, Category):
         return len(factor.levels)

@@ -178,5 +178,6 @@ def _common(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         if {key: value for key, value in other.items() if key not in _OF_ITS_OWN} != shared:
             raise RecoveryError(f'"{first}" and "{name}" ended with different answers')
     if "dropped" in one:  # each knows its own
-        shared["dropped"] = sum(answer["dropped"] for answer in answers.values())
+        own = [answer["dropped"] for answer in answers.values()]
+        shared["dropped"] = None if None in own else sum(own)
     return shared | {"cost": one.get("cost")}

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import InitVar, dataclass, fields, is_dataclass, replace
 from functools import reduce
@@ -58,13 +58,19 @@ class Outcome:
     folder: Path
     times: dict[str, float]
     started: float
-    dropped: int = 0
-    """Own rows that were left out as incomplete, for one question or another."""
+    dropped: int | None = None
+    """Own rows that were left out as incomplete, of the question that left out most; None where no
+    question of the study leaves out rows as a whole."""
     unconfirmed: tuple[str, ...] = ()
     """Who had not confirmed everything when this party left."""
     bytes_written: int = 0
     refused: ReleaseError | None = None
     """Where a run that is over here was refused: what this party's people were told."""
+
+
+def most_dropped(parts: Iterable[Any]) -> int | None:
+    """The most rows that one of the questions left out; None where none of them counts that."""
+    return max((part.dropped for part in parts if hasattr(part, "dropped")), default=None)
 
 
 Show = Callable[[Outcome], None]
@@ -127,7 +133,7 @@ class RunToAnswer:
             self.party.folder,
             self._times,
             self.started,
-            max(getattr(part, "dropped", 0) for part in self.task.part.values()),
+            most_dropped(self.task.part.values()),
             bytes_written=bytes_written,
         )
 

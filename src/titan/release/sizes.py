@@ -47,6 +47,10 @@ class Size:
         return Fraction(2) ** self.two * Fraction(5) ** self.five
 
     @property
+    def whole(self) -> bool:
+        return self.two >= 0 and self.five >= 0
+
+    @property
     def most(self) -> int:
         """The largest magnitude, in units."""
         return max(1, int(max(-self.low, self.high) / self.unit))
