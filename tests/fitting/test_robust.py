@@ -87,7 +87,7 @@ def test_presented_as_statsmodels_does(kind: Kind) -> None:
     text = fit.summary()
     assert "P>|z|" in text
     assert any(f"Covariance Type: {kind:>21}" in line for line in text.splitlines())
-    assert "No digits of robust errors" in text
+    assert "Robust errors are proven" in text
     as_json = json.loads(json.dumps(fit.to_dict()))
     assert as_json["cov_type"] == kind
     assert as_json["bse"]["a"] == fit.bse["a"]

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import flint
@@ -160,7 +161,10 @@ def robust(fit: Regression, problem: Problem, kind: CovType, bits: int, parties:
 
 def random_rows(rng: random.Random, count: int, k: int) -> list[list[Fraction]]:
     while True:
-        rows = [[Fraction(rng.randint(-3, 3), rng.choice([1, 2])) for _ in range(k)] for _ in range(count)]
+        rows = [
+            [Fraction(rng.randint(-3, 3), rng.choice([1, 2])) for _ in range(k)]
+            for _ in range(count)
+        ]
         if matrix(rows).rank() == count:
             return rows
 
@@ -226,13 +230,14 @@ def _tests(rng: random.Random, fit: Regression, twin: Twin, kind: CovType) -> Co
 
 
 def quantile(normal: bool, df: int, alpha: float = 0.05) -> Real:
-    """By bisection: slow, and sure."""
-    low, high = mpmath.mpf(0), mpmath.mpf(1000)
-    for _ in range(120):
-        middle = (low + high) / 2
-        tail = normal_tail(middle) if normal else t_tail(middle, df)
-        low, high = (middle, high) if tail > alpha else (low, middle)
-    return low
+    """By secants from SciPy's."""
+    stats = import_module("scipy.stats")
+    near = stats.norm.isf(alpha / 2) if normal else stats.t.isf(alpha / 2, df)
+
+    def away(t: Real) -> Real:
+        return (normal_tail(t) if normal else t_tail(t, df)) - mpmath.mpf(alpha)
+
+    return mpmath.findroot(away, (near, near * (1 + 1e-9)), tol=1e-100)
 
 
 def _variance(fit: Regression, twin: Twin) -> Compared:
@@ -258,7 +263,9 @@ def _columns(fit: Regression, twin: Twin) -> Compared:
     columns = [[row[j] for row in twin.A] for j in range(1, twin.k)] + [twin.b]
     means = [sum(column, Fraction(0)) / n for column in columns]
     about = [[v - mean for v in column] for column, mean in zip(columns, means, strict=True)]
-    S = [[sum((u * v for u, v in zip(x, y, strict=True)), Fraction(0)) for y in about] for x in about]
+    S = [
+        [sum((u * v for u, v in zip(x, y, strict=True)), Fraction(0)) for y in about] for x in about
+    ]
     inverse = fractions(twin.inverse)
     correlations = list(fit.correlations.values())
     for j, mean in enumerate(means):

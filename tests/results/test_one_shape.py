@@ -49,7 +49,7 @@ def test_params_are_named_and_the_same() -> None:
     np.testing.assert_array_equal(np.asarray(solution.params), solution.x)
     assert solution.nobs == solution.rows == ridge.rows == ridge.nobs
     assert path[1].params == ridge.params
-    assert not hasattr(ridge, "bse")
+    assert tuple(ridge.bse) == ridge.names
     assert not hasattr(solution, "bse")
 
 

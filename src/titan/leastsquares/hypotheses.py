@@ -294,7 +294,8 @@ def _in_words(row: Sequence[Fraction], names: Sequence[str]) -> str:
         if weight:
             sign = ("-" if weight < 0 else "") if not words else (" - " if weight < 0 else " + ")
             size = "" if abs(weight) == 1 else f"{_decimal(abs(weight))}*"
-            words += f"{sign}{size}{name}"
+            plain = not _NUMBER.fullmatch(name)
+            words += f"{sign}{size}{name}" if plain else f"{sign}{size}`{name}`"
     return words or "0"
 
 
