@@ -1,7 +1,7 @@
 """Who falsified a checked sum, from what everybody told and signed.
 
 Nobody is named for a thing that an honest party might have done; not even one whose power failed
-while others lied to it, unless that of two neighbours failed in the same moment. In `tree` all that
+while another lied to it, but for two cases that decision 0013 tells of. In `tree` all that
 a relay sends on is signed, so one that alters it is named; in `topk` it is found that somebody did.
 """
 
