@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, NoReturn
-
-from titan.errors import DamagedError, FileError, ReleaseError
-from titan.study.database import Database, refuse
+from titan.errors import FileError, ReleaseError
+from titan.study.ledger_file import LedgerFile
 
 
-class LedgerJournals(Database):
+class LedgerJournals(LedgerFile):
     """The part of a ledger that looks at journals."""
-
-    def _lay_out(self) -> None:
-        super()._lay_out()
-        if not self._made and self._one("PRAGMA quick_check(1)") != ("ok",):
-            self._refuse_damaged()
-        self._do(  # which ledgers made before did not have
-            "CREATE TABLE IF NOT EXISTS over "
-            "(study TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (study, run))"
-        )
-
-    def _read(self, text: Any) -> Any:
-        try:
-            return json.loads(text)
-        except (ValueError, TypeError):
-            self._refuse_damaged()
-
-    def _refuse_damaged(self) -> NoReturn:
-        refuse(self.path, self.what, "it is damaged", DamagedError)
 
     def note_over(self, study: str, run: int) -> None:
         """A run came to its end here, with an answer or without: it is not begun again."""
