@@ -61,6 +61,19 @@ def test_an_answer_that_only_some_have(tmp_path: Path) -> None:
     assert judge.troubles == ["north, south: have an answer, and east have none"]
 
 
+def test_who_gave_up_waiting_for_what_others_have_is_started_again(tmp_path: Path) -> None:
+    judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "time"),))
+    judge.ended = {"north": False, "east": False, "south": True}
+    assert judge.left_behind
+    judge._ended_for_good = {"east"}
+    assert not judge.left_behind, "it would not help"
+    judge.ended["east"] = True
+    assert not judge.left_behind, "whose journal is lost may have none"
+    judge.ended = dict.fromkeys(judge.ended, False)
+    judge._ended_for_good = set()
+    assert not judge.left_behind, "nobody has it"
+
+
 def test_another_answer(tmp_path: Path) -> None:
     judge = judged(tmp_path)
     (tmp_path / "north.json").write_text('{"params": [1.0000000000000002]}')
@@ -84,6 +97,21 @@ def test_a_saved_answer_behind_which_the_disk_was_full(tmp_path: Path) -> None:
         "north: has an answer and a",
         "north: has no answer that ",
     ]
+
+
+def test_a_journal_that_was_lost_behind_its_answer(tmp_path: Path) -> None:
+    """Its owner has the answer and an error; then the others must not be without one."""
+    for others, expected in ((0, []), (1, ["north: have an answer, and east, south have none"])):
+        judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "answer"),))
+        for name in judge.scenario.parties:
+            judge.disks[name] = Disk(tmp_path / f"{name}{others}", own=False)
+            place = judge.disks[name].place
+            (tmp_path / f"{name}.0.err").write_text("titan: error: agree on run 2\n")
+            if name == "north" or not others:
+                (place / f"{name}.json").write_text('{"params": [1.0]}')
+            assert judge.is_over(name, 0, 1 if name == "north" else others)
+        judge.judge_all()
+        assert judge.troubles == expected
 
 
 def test_secrets_that_a_run_without_an_answer_left(tmp_path: Path) -> None:
