@@ -87,10 +87,12 @@ class LedgerFile(Database):
         super()._lay_out()
         if self._one("PRAGMA quick_check(1)") != ("ok",) or not self._one("SELECT 1 FROM ledger"):
             self._refuse_damaged()
-        self._do(  # which ledgers made before did not have
-            "CREATE TABLE IF NOT EXISTS over "
-            "(study TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (study, run))"
-        )
+        for table, more in (("over", ""), ("said", "word BLOB NOT NULL, ")):
+            key = "study, run" + ", word" * bool(more)
+            self._do(  # which ledgers made before did not have
+                f"CREATE TABLE IF NOT EXISTS {table} "
+                f"(study TEXT NOT NULL, run INTEGER NOT NULL, {more}PRIMARY KEY ({key}))"
+            )
 
     def _read(self, text: Any) -> Any:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from titan.errors import FileError, ReleaseError
 from titan.study.ledger_file import LedgerFile
 
@@ -9,10 +11,20 @@ from titan.study.ledger_file import LedgerFile
 class LedgerJournals(LedgerFile):
     """The part of a ledger that looks at journals."""
 
-    def note_over(self, study: str, run: int) -> None:
-        """A run came to its end here, with an answer or without: it is not begun again."""
+    def note_over(self, study: str, run: int, said: Iterable[bytes] = ()) -> None:
+        """A run came to its end here, with an answer or without: it is not begun again.
+
+        What this party `said` of its sums others may still need, should its journal be lost.
+        """
         with self.batch():
             self._do("INSERT OR IGNORE INTO over VALUES (?, ?)", study, run)
+            for word in said:
+                self._do("INSERT OR IGNORE INTO said VALUES (?, ?, ?)", study, run, word)
+
+    def said(self, study: str, run: int) -> list[bytes]:
+        """What it had said when a run was over."""
+        found = self._all("SELECT word FROM said WHERE study = ? AND run = ?", study, run)
+        return [bytes(word) for (word,) in found]
 
     def is_over(self, study: str, run: int) -> bool:
         """Whether it did; a journal that does not know it is an earlier state, or a new one."""
