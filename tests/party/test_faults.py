@@ -63,15 +63,14 @@ def test_an_answer_that_only_some_have(tmp_path: Path) -> None:
 
 def test_who_gave_up_waiting_for_what_others_have_is_started_again(tmp_path: Path) -> None:
     judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "time"),))
-    judge.ended = {"north": False, "east": False, "south": True}
-    assert judge.left_behind
-    judge._ended_for_good = {"east"}
-    assert not judge.left_behind, "it would not help"
-    judge.ended["east"] = True
-    assert not judge.left_behind, "whose journal is lost may have none"
-    judge.ended = dict.fromkeys(judge.ended, False)
-    judge._ended_for_good = set()
-    assert not judge.left_behind, "nobody has it"
+    for has, for_good, expected in (
+        ({"north": False, "east": False, "south": True}, set[str](), True),
+        ({"north": False, "east": False, "south": True}, {"east"}, False),  # it would not help
+        ({"north": False, "east": True, "south": True}, set[str](), False),  # whose journal is lost
+        (dict.fromkeys(("north", "east", "south"), False), set[str](), False),
+    ):
+        judge.ended, judge._ended_for_good = has, for_good
+        assert judge.left_behind is expected
 
 
 def test_another_answer(tmp_path: Path) -> None:
