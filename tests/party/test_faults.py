@@ -102,6 +102,7 @@ def test_a_journal_that_was_lost_behind_its_answer(tmp_path: Path) -> None:
     """Its owner has the answer and an error; then the others must not be without one."""
     for others, expected in ((0, []), (1, ["north: have an answer, and east, south have none"])):
         judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "answer"),))
+        judge.tally.faults["lost"] = 1
         for name in judge.scenario.parties:
             judge.disks[name] = Disk(tmp_path / f"{name}{others}", own=False)
             place = judge.disks[name].place
@@ -113,8 +114,17 @@ def test_a_journal_that_was_lost_behind_its_answer(tmp_path: Path) -> None:
         assert judge.troubles == expected
 
 
+def test_an_error_though_the_journal_was_not_lost_after_all(tmp_path: Path) -> None:
+    judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "time"),))
+    judge.disks["east"] = Disk(tmp_path / "east", own=False)
+    (tmp_path / "east.0.err").write_text("titan: error: agree on run 2\n")
+    assert judge.is_over("east", 0, 1)
+    assert judge.troubles == ["east: an error: titan: error: agree on run 2\n"]
+
+
 def test_secrets_that_a_run_without_an_answer_left(tmp_path: Path) -> None:
     judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "time"),))
+    judge.tally.faults["lost"] = 1
     (tmp_path / "secrets").write_text(f"{bytes(range(64)).hex()}\n")
     for name in judge.scenario.parties:
         judge.disks[name] = Disk(tmp_path / name, own=False)

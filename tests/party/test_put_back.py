@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.party.loopback import Gathering, answers_agree, run, until
+from tests.party.loopback import Gathering, Patience, answers_agree, run, until
 from tests.party.test_come_back import KilledError, norths
 from titan.errors import PeerError, WaitError
 from titan.party import run_to_answer, wire
@@ -273,21 +273,26 @@ def test_who_had_the_answer_alone_leaves_nobody_without_it(tmp_path: Path) -> No
 
 def test_who_has_the_answer_and_left_is_asked_back(tmp_path: Path) -> None:
     """West has it and leaves before north is back: the others wait, until all come again."""
-    g = Gathering(tmp_path, names=NAMES)
-    trouble = PutBack(g, "begun", "complete")
+    g, patience = Gathering(tmp_path, names=NAMES), Patience()
+    trouble, without = PutBack(g, "begun", "complete"), ("north", "east", "south")
 
     async def trial() -> dict[str, Any]:
-        others = {name: g.joining(name, wait=1.0) for name in NAMES[1:]}
-        with lossy(own=True), trouble.watch():
-            with pytest.raises(KilledError):
-                await g.join("north")
-            await others["west"]
-        trouble.restore()
-        others["north"] = g.joining("north", wait=1.0)
-        await asyncio.wait(others.values())
+        others = {name: g.joining(name) for name in NAMES[1:]}
+        with patience.patched():
+            with lossy(own=True), trouble.watch():
+                with pytest.raises(KilledError):
+                    await g.join("north")
+                await until(lambda: "west" in g.shown)
+                patience.give_up("west")
+                await others["west"]
+            trouble.restore()
+            others["north"] = g.joining("north")
+            await until(lambda: "east" in patience.engines["north"].lost.ahead)
+            patience.give_up(*without)
+            await asyncio.wait(others.values())
         assert set(g.shown) == {"west"}
-        assert all(isinstance(others[n].exception(), WaitError) for n in ("north", "east", "south"))
-        return await g.ends(wait=20.0)
+        assert all(isinstance(others[name].exception(), WaitError) for name in without)
+        return await g.ends()
 
     with short_grace():
         all_others_have_it(run(trial()), g)

@@ -129,3 +129,15 @@ def test_a_new_file_is_whole_and_takes_nobodys_place(
     assert [(p.name, p.read_bytes(), p.stat().st_mode & 0o777) for p in tmp_path.iterdir()] == [
         ("it", b"first", 0o600)
     ]
+
+
+def test_a_page_that_is_gone_is_missed_wherever_it_was(tmp_path: Path) -> None:
+    """When the ledger is opened, and not only by who happens to read there."""
+    place = tmp_path / "north.ledger"
+    with Ledger.open(place) as ledger:
+        ledger.note_over("ab" * 32, 1, [bytes(9000)])
+    whole, page = place.read_bytes(), 4096
+    for at in range(page, len(whole), page):
+        place.write_bytes(whole[:at] + bytes(page) + whole[at + page :])
+        with pytest.raises(DamagedError, match="it is damaged"):
+            Ledger.open(place)
