@@ -11,6 +11,8 @@ from pathlib import Path
 from titan.errors import FileError, FullError
 
 MORE_DESCRIPTORS = "raise the limit of file descriptors: ulimit -n, or LimitNOFILE= of a service"
+MORE_ROOM = "make room on the disk; then the same command goes on"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextlib.contextmanager
@@ -20,12 +22,14 @@ def attempt(what: str, path: object, hint: str = "") -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        kind = FullError if error.errno in (errno.ENOSPC, errno.EDQUOT) else FileError
+        kind = FullError if error.errno in _FULL else FileError
         raise kind(f"{path} cannot be {what}: {reason}", hint=hint or advice(error)) from None
 
 
 def advice(error: OSError) -> str:
     """What to do about it, where that is the same whatever was wanted."""
+    if error.errno in _FULL:
+        return MORE_ROOM
     return MORE_DESCRIPTORS if error.errno in (errno.EMFILE, errno.ENFILE) else ""
 
 
@@ -35,23 +39,37 @@ def write(path: Path, data: bytes, *, mode: int = 0o666, force: bool = False) ->
     With `force` an older one is replaced in one step, without it a place that is taken is refused.
     """
     hint = "" if path.parent.is_dir() else f"make the folder first: mkdir -p {path.parent}"
-    target = path.with_name(f".{path.name}.{os.getpid()}") if force else path
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     with attempt("written", path, hint):
-        if force:
-            target.unlink(missing_ok=True)  # of a process that was killed and had the same number
+        fresh.unlink(missing_ok=True)  # of a process that was killed and had the same number
         try:
-            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            write_all(fresh, data, mode)
+            fresh.replace(path) if force else _name(fresh, path)
         except FileExistsError:
             raise FileError(f"{path} exists already", hint="force=True replaces it") from None
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            target.replace(path)
-        except BaseException:
-            target.unlink(missing_ok=True)  # half a file is worse than none
-            raise
+        finally:
+            fresh.unlink(missing_ok=True)  # half a file is worse than none
+
+
+def write_all(path: Path, data: bytes, mode: int, *, flags: int = os.O_CREAT | os.O_EXCL) -> None:
+    """Write all of it and wait for the disk; on a full one, a system may take a part in silence."""
+    handle = os.open(path, os.O_WRONLY | flags, mode)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _name(fresh: Path, path: Path) -> None:
+    """Give a file its name unless that is taken, as one step where the file system has links."""
+    try:
+        path.hardlink_to(fresh)
+    except FileExistsError:
+        raise
+    except OSError:
+        if path.exists():
+            raise FileExistsError from None
+        fresh.rename(path)
 
 
 def sync_folder(folder: Path) -> None:

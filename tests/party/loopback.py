@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from tests.party.ports import free_port
 from tests.study.parties import identity
@@ -15,7 +17,7 @@ from tests.study.studies import asked
 from titan import Network
 from titan.errors import TitanError
 from titan.moments import open_source
-from titan.party.engine import Watch
+from titan.party.engine import Engine, Watch
 from titan.party.run import RunProgress
 from titan.party.run_to_answer import Outcome
 from titan.party.taking_part import Choices, Party
@@ -23,7 +25,7 @@ from titan.results import Results
 from titan.study import Identity, Link, Study
 
 NAMES = ("north", "east", "south")
-WAIT = 30.0  # seconds; far more than any of these runs takes
+WAIT = 60.0  # seconds; far more than any of these runs takes, on a busy machine too
 
 
 def at(it: Identity, port: int) -> Identity:
@@ -152,7 +154,36 @@ def answers_agree(g: Gathering, names: Sequence[str] = ()) -> None:
     assert "error" not in results[0]
 
 
-async def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+class Patience:
+    """Parties of one process that wait in vain until the test says so, instead of some seconds: how
+    far they come within a time is the machine's business."""
+
+    def __init__(self) -> None:
+        self.engines: dict[str, Engine] = {}
+        self._over: set[str] = set()
+
+    def give_up(self, *names: str) -> None:
+        """They have waited long enough for what they are waiting for now."""
+        self._over.update(names)
+        for name in names:
+            self.engines[name]._events.changed()
+
+    @contextmanager
+    def patched(self) -> Iterator[None]:
+        wait_for = Engine.until
+
+        async def until(engine: Engine, condition: Callable[[], bool], wait: float) -> None:
+            name = engine._session.run.name
+            self.engines[name] = engine
+            await wait_for(engine, lambda: name in self._over or condition(), wait)
+            if not condition():
+                raise engine._waited_in_vain(wait)
+
+        with patch.object(Engine, "until", until):
+            yield
+
+
+async def until(condition: Callable[[], bool], seconds: float = WAIT) -> None:
     """Wait for something that will be so; TimeoutError is a failed test."""
     async with asyncio.timeout(seconds):
         while not condition():

@@ -12,7 +12,8 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run
+import titan
+from tests.party.loopback import NAMES, WAIT, Gathering, answers_agree, rows, run
 from titan.errors import DataError, PeerError, TitanError
 from titan.moments import open_source
 from titan.party import run_to_answer
@@ -291,6 +292,16 @@ def test_a_run_that_is_over_shows_its_answer_again(tmp_path: Path) -> None:
     assert (g.run_folder("north") / TRANSCRIPT).read_bytes() == transcript
 
 
+def test_who_goes_on_is_told_which_version_began_the_run(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    with patch.object(titan, "__version__", "0.0.1"), pytest.raises(TitanError):
+        run(g.join("north", wait=0.1))
+    assert g.told["north"] == []
+    with pytest.raises(TitanError, match="nothing came"):
+        run(g.join("north", wait=0.1))
+    assert g.told["north"] == [f"begun by titan 0.0.1; this is {titan.__version__}"]
+
+
 def test_nobody_comes(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
     with pytest.raises(TitanError, match=r"nothing came for 0.5 seconds .*waiting for east, south"):
@@ -310,7 +321,7 @@ def test_an_interrupt_is_not_lost_though_news_comes_with_it() -> None:
         events.changed()
         await asyncio.sleep(0)
         waiting.cancel()
-        await asyncio.wait((waiting,), timeout=5.0)
+        await asyncio.wait((waiting,), timeout=WAIT)
         assert waiting.cancelled()
 
     run(trial())

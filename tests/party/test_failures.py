@@ -8,11 +8,19 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tests.party.campaign.nursing import Nurse
-from tests.party.joining import Study, calm
+from tests.party.joining import Joined, Study, calm
 
 # South hears of the others through east alone; they hear of each other without it.
 LINKS = (("north", "east"), ("east", "north"), ("east", "south"), ("south", "north"))
 AWHILE = 4.0  # seconds; south cannot know that north has left with everything, and waits for it
+
+
+async def _ends(study: Study, name: str, wait: float) -> Joined:
+    """Who gives up, since the machine is busy, gives the same command again."""
+    while True:
+        party = await study.join(name, wait=wait)
+        if await party.ends() != 75:
+            return party
 
 
 def _run(folder: Path, story: Callable[[Study], Awaitable[None]]) -> None:
@@ -49,7 +57,7 @@ def test_a_party_stays_until_another_has_all_it_needs(tmp_path: Path) -> None:
         await east.shows_its_answer()
         assert await north.ends() == 0  # it sends to east alone, who has everything
         assert not east.ended.done()  # south lacks the digests that come through east
-        again = await study.join("south", wait=AWHILE)
+        again = await _ends(study, "south", AWHILE)
         assert [await again.ends(), await east.ends()] == [0, 0]
         assert study.answer("south") == study.answer("east") == study.expected
 
@@ -59,11 +67,11 @@ def test_a_party_stays_until_another_has_all_it_needs(tmp_path: Path) -> None:
 def test_join_on_a_finished_run_serves_who_was_killed_too_early(tmp_path: Path) -> None:
     async def story(study: Study) -> None:
         south = await study.join("south", kill="agreement")
-        others = [await study.join(name, wait=3) for name in ("north", "east")]
+        others = await asyncio.gather(*(_ends(study, name, 3) for name in ("north", "east")))
         assert [await south.ends(), *[await other.ends() for other in others]] == [-9, 0, 0]
         assert "south has not confirmed everything" in others[1].said
-        again = await study.join("south", wait=AWHILE)
         east = await study.join("east")
+        again = await _ends(study, "south", AWHILE)
         assert [await again.ends(), await east.ends()] == [0, 0]
         assert study.answer("south") == study.answer("east") == study.expected
 

@@ -61,6 +61,18 @@ def test_an_answer_that_only_some_have(tmp_path: Path) -> None:
     assert judge.troubles == ["north, south: have an answer, and east have none"]
 
 
+def test_who_gave_up_waiting_for_what_others_have_is_started_again(tmp_path: Path) -> None:
+    judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "time"),))
+    for has, for_good, expected in (
+        ({"north": False, "east": False, "south": True}, set[str](), True),
+        ({"north": False, "east": False, "south": True}, {"east"}, False),  # it would not help
+        ({"north": False, "east": True, "south": True}, set[str](), False),  # whose journal is lost
+        (dict.fromkeys(("north", "east", "south"), False), set[str](), False),
+    ):
+        judge.ended, judge._ended_for_good = has, for_good
+        assert judge.left_behind is expected
+
+
 def test_another_answer(tmp_path: Path) -> None:
     judge = judged(tmp_path)
     (tmp_path / "north.json").write_text('{"params": [1.0000000000000002]}')
@@ -86,8 +98,33 @@ def test_a_saved_answer_behind_which_the_disk_was_full(tmp_path: Path) -> None:
     ]
 
 
+def test_a_journal_that_was_lost_behind_its_answer(tmp_path: Path) -> None:
+    """Its owner has the answer and an error; then the others must not be without one."""
+    for others, expected in ((0, []), (1, ["north: have an answer, and east, south have none"])):
+        judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "answer"),))
+        judge.tally.faults["lost"] = 1
+        for name in judge.scenario.parties:
+            judge.disks[name] = Disk(tmp_path / f"{name}{others}", own=False)
+            place = judge.disks[name].place
+            (tmp_path / f"{name}.0.err").write_text("titan: error: agree on run 2\n")
+            if name == "north" or not others:
+                (place / f"{name}.json").write_text('{"params": [1.0]}')
+            assert judge.is_over(name, 0, 1 if name == "north" else others)
+        judge.judge_all()
+        assert judge.troubles == expected
+
+
+def test_an_error_though_the_journal_was_not_lost_after_all(tmp_path: Path) -> None:
+    judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "time"),))
+    judge.disks["east"] = Disk(tmp_path / "east", own=False)
+    (tmp_path / "east.0.err").write_text("titan: error: agree on run 2\n")
+    assert judge.is_over("east", 0, 1)
+    assert judge.troubles == ["east: an error: titan: error: agree on run 2\n"]
+
+
 def test_secrets_that_a_run_without_an_answer_left(tmp_path: Path) -> None:
     judge = judged(tmp_path, loses_journal=True, kills=(Kill("north", 0, "time"),))
+    judge.tally.faults["lost"] = 1
     (tmp_path / "secrets").write_text(f"{bytes(range(64)).hex()}\n")
     for name in judge.scenario.parties:
         judge.disks[name] = Disk(tmp_path / name, own=False)

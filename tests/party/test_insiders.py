@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.party.loopback import NAMES, Gathering, run, until
+from tests.party.loopback import NAMES, WAIT, Gathering, Patience, run, until
 from tests.party.test_strangers import dialled, hello, said, two_wait
 from titan.cli import progress_lines
 from titan.cli.progress_lines import ProgressLines
@@ -105,7 +105,7 @@ def test_but_its_own_signature_does(tmp_path: Path) -> None:
 
 def test_who_waits_in_vain_is_told_who_refused_and_that_these_are_its_words(tmp_path: Path) -> None:
     """East is what north dials."""
-    g = Gathering(tmp_path)
+    g, patience = Gathering(tmp_path), Patience()
 
     async def refuse(_: Any, stream: Stream) -> None:
         await stream.read()
@@ -117,11 +117,15 @@ def test_who_waits_in_vain_is_told_who_refused_and_that_these_are_its_words(tmp_
         listener = Listener(east, cards, east.card.address, refuse, lambda: None)
         await listener.start()
         try:
-            await g.join("north", wait=1.0)
+            north = g.joining("north")
+            await until(lambda: "east: it refuses" in said(g, "north"))
+            patience.give_up("north")
+            await north
         finally:
             await listener.close(0)
 
-    with pytest.raises(PeerError, match="nothing came for 1 seconds") as ended:
+    waited = f"nothing came for {WAIT:g} seconds"
+    with patience.patched(), pytest.raises(PeerError, match=waited) as ended:
         run(trial())
     assert 'east: it refuses this party: "no \\"one\\" ever"' in ended.value.message
     assert ended.value.exit_status == 75

@@ -76,7 +76,7 @@ def test_a_run_that_is_given_up_says_so_to_all(g: Gathering) -> None:
     assert not any(key[:32] in file.read_bytes() for file in folder.iterdir())
     assert (g.folder / "north.ledger").exists()
 
-    found = run(g.errors(wait=5.0))
+    found = run(g.errors())
     assert "run 1 of this study was given up on" in found["north"].message
     assert "run 2" in found["north"].hint
     for name in ("east", "south"):

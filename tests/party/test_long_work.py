@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.party.loopback import NAMES, Gathering, answers_agree, run, until
+from tests.party.loopback import NAMES, Gathering, Patience, answers_agree, run, until
 from titan.errors import DataError, PeerError
 from titan.party import arrival_queue
 from titan.party.arrival_queue import ArrivalQueue
@@ -117,10 +117,17 @@ def test_own_work_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("error", [DataError("the rows changed"), ZeroDivisionError("a mistake")])
 def test_what_fails_in_the_thread_ends_the_run(tmp_path: Path, error: Exception) -> None:
-    g, work = Gathering(tmp_path), Work(error)
+    g, work, patience = Gathering(tmp_path), Work(error), Patience()
     work.done.set()
-    with work.patched():
-        north, east, south = run(g.ends(wait=3.0)).values()
+
+    async def story() -> list[Any]:
+        parties = [g.joining(name) for name in NAMES]
+        await asyncio.wait(parties[1:2])
+        patience.give_up("north", "south")
+        return await asyncio.gather(*parties, return_exceptions=True)
+
+    with work.patched(), patience.patched():
+        north, east, south = run(story())
     assert east is error
     assert all(isinstance(each, PeerError) for each in (north, south))
     assert not g.shown

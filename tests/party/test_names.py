@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.party.loopback import Gathering, run
+from tests.party.loopback import Gathering, Patience, run, until
 from tests.party.ports import free_port
 from tests.study.parties import identity
 from titan.errors import WaitError
@@ -53,12 +53,19 @@ def test_other_failures_are_not_about_names() -> None:
 
 
 def test_a_run_tells_which_name_of_which_party(tmp_path: Path) -> None:
-    g = Gathering(tmp_path)
+    g, patience = Gathering(tmp_path), Patience()
     north, east, south = g.study.parties
     elsewhere = replace(east, address=f"{NAME}:7443")
     study = replace(g.study, parties=(north, elsewhere, south))
-    with pytest.raises(WaitError) as waited:
-        run(g.party("north", study, wait=1.0).join(lambda _: None))
+
+    async def trial() -> None:
+        waiting = asyncio.ensure_future(g.join("north", study))
+        await until(lambda: "east: the name" in "".join(g.told.get("north", ())))
+        patience.give_up("north")
+        await waiting
+
+    with patience.patched(), pytest.raises(WaitError) as waited:
+        run(trial())
     assert f"east: the name {NAME} cannot be looked up (" in waited.value.message
     told = [line for line in g.told["north"] if line.startswith("east: the name")]
     assert len(told) == 1, "told once"

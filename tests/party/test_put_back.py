@@ -17,13 +17,13 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.party.loopback import Gathering, answers_agree, run
+from tests.party.loopback import Gathering, Patience, answers_agree, run, until
 from tests.party.test_come_back import KilledError, norths
 from titan.errors import PeerError, WaitError
 from titan.party import run_to_answer, wire
 from titan.party.conversation import Conversation
 from titan.party.durable_session import DurableSession
-from titan.party.messages import AGREED, END
+from titan.party.messages import AGREED, ANSWER, END
 from titan.party.run_to_answer import Outcome
 from titan.party.session import Session
 from titan.party.wire import Lost
@@ -212,7 +212,8 @@ def lossy(*, own: bool) -> Iterator[None]:
 
     def frame(self: Session, receiver: int, kind: str, body: bytes, *more: Any) -> Any:
         made = make(self, receiver, kind, body, *more)
-        kept = kind not in (AGREED, END) or (own and kind == AGREED and body[2] == 0)
+        lost = (AGREED, ANSWER, END)
+        kept = kind not in lost or (own and kind == AGREED and body[2] == 0)
         return made if self.run.party or kept else replace(made, peer="nobody")
 
     def write_down(self: DurableSession, ready: Any) -> None:
@@ -246,23 +247,52 @@ def test_a_digest_that_nobody_was_told_is_the_end_for_all(tmp_path: Path) -> Non
         all_without(ends(g, PutBack(g, "one_total", "complete")), g)
 
 
-def test_who_has_the_answer_and_left_is_asked_back(tmp_path: Path) -> None:
-    """West has it and leaves before north is back: the others wait, until all come again."""
-    g = Gathering(tmp_path, names=NAMES)
-    trouble = PutBack(g, "begun", "complete")
+def test_who_had_the_answer_alone_leaves_nobody_without_it(tmp_path: Path) -> None:
+    """Its digest and the answer that it is to tell are on no disk but its own when its journal
+    goes; its ledger has kept them."""
+    g = Gathering(tmp_path, names=NAMES, changes={"solver": "north"})
+    trouble = PutBack(g, "one_total", "never")
 
     async def trial() -> dict[str, Any]:
-        others = {name: g.joining(name, wait=1.0) for name in NAMES[1:]}
-        with lossy(own=True), trouble.watch():
-            with pytest.raises(KilledError):
-                await g.join("north")
-            await others["west"]
+        others = {name: g.joining(name) for name in NAMES[1:]}
+        with lossy(own=False), trouble.watch():
+            north = g.joining("north")
+            await until(lambda: "north" in g.shown)
+            north.cancel()
+            await asyncio.wait((north,))
         trouble.restore()
-        others["north"] = g.joining("north", wait=1.0)
+        assert set(g.shown) == {"north"}
+        g.shown.clear()
+        others["north"] = g.joining("north")
         await asyncio.wait(others.values())
+        return {name: task.exception() or task.result() for name, task in others.items()}
+
+    with short_grace():
+        all_others_have_it(run(trial()), g)
+
+
+def test_who_has_the_answer_and_left_is_asked_back(tmp_path: Path) -> None:
+    """West has it and leaves before north is back: the others wait, until all come again."""
+    g, patience = Gathering(tmp_path, names=NAMES), Patience()
+    trouble, without = PutBack(g, "begun", "complete"), ("north", "east", "south")
+
+    async def trial() -> dict[str, Any]:
+        others = {name: g.joining(name) for name in NAMES[1:]}
+        with patience.patched():
+            with lossy(own=True), trouble.watch():
+                with pytest.raises(KilledError):
+                    await g.join("north")
+                await until(lambda: "west" in g.shown)
+                patience.give_up("west")
+                await others["west"]
+            trouble.restore()
+            others["north"] = g.joining("north")
+            await until(lambda: "east" in patience.engines["north"].lost.ahead)
+            patience.give_up(*without)
+            await asyncio.wait(others.values())
         assert set(g.shown) == {"west"}
-        assert all(isinstance(others[n].exception(), WaitError) for n in ("north", "east", "south"))
-        return await g.ends(wait=20.0)
+        assert all(isinstance(others[name].exception(), WaitError) for name in without)
+        return await g.ends()
 
     with short_grace():
         all_others_have_it(run(trial()), g)

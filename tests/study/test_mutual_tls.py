@@ -61,7 +61,7 @@ def server(it: Identity, trusted: Sequence[Card], expected: Sequence[Card]) -> I
 
 
 def ask(channel: grpc.Channel) -> bytes:
-    return bytes(channel.unary_unary("/titan.Test/who", bytes, bytes)(b"", timeout=10))
+    return bytes(channel.unary_unary("/titan.Test/who", bytes, bytes)(b"", timeout=60))
 
 
 def call(port: int, peer: Card, key: bytes | None, chain: str | None) -> bytes:

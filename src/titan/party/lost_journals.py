@@ -11,7 +11,8 @@ others may have the answer by now; what it is missing are signed words (digests,
 one who solves) that others have. As every way leads through a neighbour of the lost party or not
 through that party at all, it is enough that this one passes on, between its neighbours, what they
 have heard; or that one of them has stopped. If none of those it sends to has its own digest, it has
-told it to nobody, and says itself that the run has stopped.
+told it to nobody, and says itself that the run has stopped; unless it had the answer before its
+journal was lost: then its ledger has what it said, and it says that again.
 """
 
 # Rule 1: who has told its digest stops only when somebody says that it has stopped.
@@ -158,10 +159,30 @@ class LostJournals:
         session = self.durable.session
         if session.stopped is not None and not session.complete:
             return [self._own_stop()]
-        told = [Word(_KINDS[k], t.origin, t.signature, t.content) for k, t in session.told]
+        told = self._told
         if isinstance(session, FinishedRun) and (own := self._own_digest()):
             told.append(own)
+        return told
+
+    @property
+    def _told(self) -> list[Word]:
+        told = [
+            Word(_KINDS[k], t.origin, t.signature, t.content) for k, t in self.durable.session.told
+        ]
         return [word for word in told if len(word.content) <= MOST_WORD]
+
+    @property
+    def own_words(self) -> list[bytes]:
+        """What this party itself said of the sums: for `recall`, should its journal be lost."""
+        me = self.durable.session.run.party
+        return [wire.encode(word) for word in self._told if word.party == me]
+
+    def recall(self, words: Iterable[bytes]) -> None:
+        """At the party that cannot go on: what it had said when it had the answer."""
+        name = self.durable.session.run.name
+        for word in map(wire.decode, words):
+            if isinstance(word, Word):
+                self._words[name, word.what, word.party] = word
 
     def reported(self, peer: str) -> None:
         """`peer` has said all that it has. Has nobody this party's own digest?"""

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import InitVar, dataclass, fields, is_dataclass, replace
 from functools import reduce
@@ -102,13 +102,13 @@ class RunToAnswer:
 
     async def run(self, show: Show) -> Outcome:
         session, durable = self._session, self._durable
-        async with self.party.engine(durable) as engine:
+        async with self._engine() as engine:
             results = await self._answered(engine)
             if results is not None:
                 self._finish(results)
                 engine.wake_senders()
                 self._milestone("answered")
-                self._note_over()
+                self._note_over(engine.lost.own_words)
                 self._forget()
                 self.party.watch.answered()
                 outcome = self._outcome(results, engine.bytes_written)
@@ -174,12 +174,19 @@ class RunToAnswer:
         self._note_over()
         self._forget()
 
-    def _note_over(self) -> None:
+    def _engine(self) -> Engine:
+        engine = self.party.engine(self._durable)
+        if self._durable.put_back is not None and self.party.ledger.exists():
+            with Ledger.open(self.party.ledger) as ledger:
+                engine.lost.recall(ledger.said(self.party.study.digest, self._run.number))
+        return engine
+
+    def _note_over(self, said: Sequence[bytes] = ()) -> None:
         """Outside of the journal, too: it may be put back to a time when this was not so."""
         self.journal.sync()
         if self.party.ledger.exists():
             with Ledger.open(self.party.ledger) as ledger:
-                ledger.note_over(self.party.study.digest, self.party.choices.run)
+                ledger.note_over(self.party.study.digest, self._run.number, said)
 
     def _count_veto(self) -> None:
         study, run = self.party.study, self.party.choices.run

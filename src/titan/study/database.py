@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from titan.errors import BusyError, FileError, FullError
-from titan.files import attempt, sync_folder
+from titan.files import MORE_ROOM, attempt, sync_folder
 
 SQLITE = b"SQLite format 3\x00"  # how every such file begins
 _SECONDS_TO_WAIT = 30  # for a writer's turn
@@ -45,7 +45,7 @@ class Database:
         self._log: int | None = None
         self._log_lock = threading.RLock()  # `sync` may run beside everything else but `close`
         self._why_no_log = "others write it too"
-        self._made = _make_private(self.path, self.what)
+        self._make()
         with explained(self.path, self.what):
             self._connection = sqlite3.connect(
                 self.path,
@@ -64,6 +64,10 @@ class Database:
         except BaseException:
             Database.close(self)
             raise
+
+    def _make(self) -> None:
+        """Make the file, if it is not there."""
+        _make_private(self.path, self.what)
 
     @property
     def _empty(self) -> bool:
@@ -192,11 +196,8 @@ class _Batch(AbstractContextManager[None]):
             database._lock.release()
 
 
-def _make_private(place: Path, what: str) -> bool:
-    """Create the file with mode 600 before SQLite sees it; -wal and -shm inherit that mode.
-
-    Whether it was created just now.
-    """
+def _make_private(place: Path, what: str) -> None:
+    """Create the file with mode 600 before SQLite sees it; -wal and -shm inherit that mode."""
     try:
         handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -213,8 +214,6 @@ def _make_private(place: Path, what: str) -> bool:
     else:
         os.close(handle)
         sync_folder(place.parent)
-        return True
-    return False
 
 
 def _check_kind(place: Path, what: str) -> None:
@@ -278,7 +277,7 @@ def refuse(place: Path, what: str, reason: str, kind: type[FileError] = FileErro
     if any(words in reason for words in _FULL):
         raise FullError(
             f'the {what} "{place}" cannot be written: {reason}',
-            hint="make room on the disk; then the same command goes on",
+            hint=MORE_ROOM,
         ) from None
     hint = "restore it from a backup; a ledger that is lost is protection that is lost"
     if "full" in reason:

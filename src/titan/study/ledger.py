@@ -64,28 +64,6 @@ from titan.study.ledger_journals import LedgerJournals
 from titan.study.row_digests import Counts, RowKey, RowSet, Words, decode_digests
 from titan.study.vetoes import Vetoes, of_refusals
 
-_SCHEMA = """
-CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), row_key BLOB NOT NULL);
-CREATE TABLE columns (name TEXT PRIMARY KEY, content TEXT NOT NULL);
-CREATE TABLE runs (
-    place INTEGER PRIMARY KEY, study TEXT NOT NULL, title TEXT NOT NULL, run INTEGER NOT NULL,
-    parties TEXT NOT NULL, tau INTEGER NOT NULL, date TEXT NOT NULL,
-    allowed INTEGER NOT NULL, vetoed INTEGER NOT NULL, UNIQUE (study, run));
-CREATE TABLE journals (run INTEGER NOT NULL, nonce BLOB NOT NULL, PRIMARY KEY (run, nonce));
-CREATE TABLE entries (
-    place INTEGER PRIMARY KEY, run INTEGER NOT NULL, question TEXT NOT NULL, model TEXT NOT NULL,
-    minimum INTEGER NOT NULL, row_set INTEGER NOT NULL);
-CREATE TABLE row_sets (
-    place INTEGER PRIMARY KEY, sha256 BLOB UNIQUE NOT NULL, columns TEXT NOT NULL,
-    digests BLOB NOT NULL);
-CREATE TABLE refusals (
-    study TEXT NOT NULL, run INTEGER NOT NULL, columns TEXT NOT NULL,
-    PRIMARY KEY (study, run, columns));
-CREATE TABLE parts (
-    row_set INTEGER NOT NULL, name TEXT NOT NULL, counts BLOB NOT NULL,
-    PRIMARY KEY (row_set, name))
-"""
-_VERSION = 4
 _KEPT = 2
 """What `vetoed` is where this party refused before any sum of its columns left it."""
 _MEND = (
@@ -112,14 +90,6 @@ class Recorded:
 class Ledger(LedgerJournals):
     """One party's ledger, across studies; processes take turns."""
 
-    what = "ledger"
-    identity = 0x54_4C_00_00 + _VERSION  # "TL"
-    schema = _SCHEMA
-
-    def __init__(self, path: str | PathLike[str], row_key: RowKey | None = None) -> None:
-        self._new_key = row_key.secret if row_key else fresh_key()
-        super().__init__(path, exclusive=False)
-
     @classmethod
     def open(cls, path: str | PathLike[str], row_key: RowKey | None = None) -> Ledger:
         """Open or create the file; FileError if it is not a ledger.
@@ -143,25 +113,6 @@ class Ledger(LedgerJournals):
             return RowKey(fresh_key())
         with cls.open(path) as ledger:
             return ledger.row_key
-
-    def _lay_out(self) -> None:
-        (found,) = self._one("PRAGMA application_id")
-        if found >> 16 == self.identity >> 16 and found != self.identity:
-            raise FileError(
-                f'the ledger "{self.path}" is of another version ({found & 0xFFFF}, where '
-                f"{_VERSION} was expected)",
-                hint="its rows cannot be compared with today's: keep it, and name a new one with "
-                "--ledger; it knows nothing of the studies in the old one, so you must",
-            )
-        if self._empty and not self._made:
-            raise FileError(
-                f'the ledger "{self.path}" is empty: what it knew of earlier studies is lost',
-                hint="restore it from a backup; only if this party has never taken part in a "
-                "study, delete the file and give the same command again",
-            )
-        super()._lay_out()
-        if self._one("SELECT 1 FROM ledger") is None:
-            self._do("INSERT INTO ledger VALUES (1, ?)", self._new_key)
 
     @property
     def row_key(self) -> RowKey:

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, NoReturn
+from collections.abc import Iterable
 
-from titan.errors import DamagedError, FileError, ReleaseError
-from titan.study.database import Database, refuse
+from titan.errors import FileError, ReleaseError
+from titan.study.ledger_file import LedgerFile
 
 
-class LedgerJournals(Database):
+class LedgerJournals(LedgerFile):
     """The part of a ledger that looks at journals."""
 
-    def _lay_out(self) -> None:
-        super()._lay_out()
-        if not self._made and self._one("PRAGMA quick_check(1)") != ("ok",):
-            self._refuse_damaged()
-        self._do(  # which ledgers made before did not have
-            "CREATE TABLE IF NOT EXISTS over "
-            "(study TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (study, run))"
-        )
+    def note_over(self, study: str, run: int, said: Iterable[bytes] = ()) -> None:
+        """A run came to its end here, with an answer or without: it is not begun again.
 
-    def _read(self, text: Any) -> Any:
-        try:
-            return json.loads(text)
-        except (ValueError, TypeError):
-            self._refuse_damaged()
-
-    def _refuse_damaged(self) -> NoReturn:
-        refuse(self.path, self.what, "it is damaged", DamagedError)
-
-    def note_over(self, study: str, run: int) -> None:
-        """A run came to its end here, with an answer or without: it is not begun again."""
+        What this party `said` of its sums others may still need, should its journal be lost.
+        """
         with self.batch():
             self._do("INSERT OR IGNORE INTO over VALUES (?, ?)", study, run)
+            for word in said:
+                self._do("INSERT OR IGNORE INTO said VALUES (?, ?, ?)", study, run, word)
+
+    def said(self, study: str, run: int) -> list[bytes]:
+        """What it had said when a run was over."""
+        found = self._all("SELECT word FROM said WHERE study = ? AND run = ?", study, run)
+        return [bytes(word) for (word,) in found]
 
     def is_over(self, study: str, run: int) -> bool:
         """Whether it did; a journal that does not know it is an earlier state, or a new one."""

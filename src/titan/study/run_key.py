@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import GCM
 
 from titan.errors import FileError
-from titan.files import attempt, sync_folder
+from titan.files import attempt, sync_folder, write_all
 from titan.protocol.masking import SEED_BYTES, fresh_key
 from titan.protocol.messages import Payload
 
@@ -81,12 +81,7 @@ def create(path: Path) -> RunKey:
     destroy(path)
     content = b"".join(fresh_key() for _ in range(FILE_BYTES // SEED_BYTES))
     with attempt("made", path):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            os.write(handle, content)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        write_all(path, content, 0o600)
         sync_folder(path.parent)
     return RunKey(content)
 
@@ -109,13 +104,9 @@ def destroy(path: Path) -> None:
     """Overwrite it in place, wait for the disk, then remove its name."""
     with attempt("erased", path):
         try:
-            handle = os.open(path, os.O_WRONLY)  # neither cut nor replaced: the same blocks
+            size = max(FILE_BYTES, path.stat().st_size)
         except FileNotFoundError:
             return
-        try:
-            os.write(handle, bytes(max(FILE_BYTES, os.fstat(handle).st_size)))
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        write_all(path, bytes(size), 0o600, flags=0)  # neither cut nor replaced: the same blocks
         path.unlink()
         sync_folder(path.parent)

@@ -1,7 +1,8 @@
 """One run of the campaign: start the parties, let things go wrong, compare the answers."""
 
 # Rule 1: whoever was killed is started again with the same command; so is who gave up waiting, and
-#         who left, saying that somebody had not confirmed everything, when somebody then gives up.
+#         who left, saying that somebody had not confirmed everything, when somebody then gives up;
+#         and so are all where some have an answer and others gave up, who are told that this helps.
 # Rule 2: a run hangs in which nothing at all has happened for a long time; how long a run takes
 #         while something does, does not count.
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -31,7 +33,7 @@ __all__ = ["Tally", "Trial"]
 
 STILL = 120.0  # seconds in which nothing happens, besides what parties wait by themselves
 _LOOK = 0.004  # seconds between two looks at a file
-_FULL = 15.0  # seconds that a disk stays full, unless the party ends before
+_FULL = 60.0  # seconds that a disk stays full, unless the party ends before
 _PORT = 7443
 _OTHER_VERSION = 99
 
@@ -51,6 +53,7 @@ class Trial:
         tally.parties[len(scenario.parties)] += 1
         self._pids: dict[str, tuple[int, asyncio.Future[int]]] = {}
         self._changed = asyncio.Event()
+        self._lives: Counter[str] = Counter()  # starts of each so far
         with ExitStack() as stack:
             self._disks = {name: self._disk(name, stack) for name in scenario.parties}
             self._switch = await asyncio.to_thread(self._far_apart, stack)
@@ -92,8 +95,7 @@ class Trial:
         crowds = [Crowd(s, self._listen[s.party], scenario.seed) for s in scenario.strangers]
         faults = [asyncio.ensure_future(self._cut(cut)) for cut in scenario.cuts]
         faults += [asyncio.ensure_future(self._stop(stop)) for stop in scenario.stops]
-        lives = [asyncio.ensure_future(self._live(name)) for name in scenario.parties]
-        together = asyncio.gather(*lives)
+        together = asyncio.ensure_future(self._all_live())
         hangs = asyncio.ensure_future(self._stands_still())
         try:
             await asyncio.wait((together, hangs), return_when=asyncio.FIRST_COMPLETED)
@@ -102,15 +104,15 @@ class Trial:
                 late = sorted(set(scenario.parties) - set(self._judge.ended))
                 self.troubles.append(f"it hangs: {', '.join(late)} have not ended")
         finally:
-            for task in (*faults, *lives, hangs):
+            for task in (*faults, together, hangs):
                 task.cancel()
-            await asyncio.gather(*faults, *lives, hangs, return_exceptions=True)
+            await asyncio.gather(*faults, together, hangs, return_exceptions=True)
             for crowd in crowds:
                 await crowd.go()
                 self.tally.faults["stranger"] += crowd.came
             for proxy in self._proxies.values():
                 await proxy.close()
-        for task in (*lives, *faults):
+        for task in (together, *faults):
             if not task.cancelled() and task.exception() is not None:
                 raise task.exception()  # type: ignore[misc]
         self._count_noise()
@@ -134,9 +136,19 @@ class Trial:
 
     # -- a party --------------------------------------------------------------------------------
 
+    async def _all_live(self) -> None:
+        """Until all have ended, and nobody has given up waiting for what others have."""
+        while True:
+            async with asyncio.TaskGroup() as group:
+                for name in self.scenario.parties:
+                    group.create_task(self._live(name))
+            if not self._judge.left_behind:
+                return
+
     async def _live(self, name: str) -> None:
-        """From its first start to its last end."""
-        for life in range(LIVES):
+        """From one start to an end."""
+        while (life := self._lives[name]) < LIVES:
+            self._lives[name] += 1
             kill = self._kill_of(name, life)
             status = await self._one_life(name, life, kill)
             if kill is not None and await self._was_struck(kill, status):
