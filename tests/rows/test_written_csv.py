@@ -1,4 +1,4 @@
-"""CSV as Excel writes it in Europe is read exactly where that is said, and else refused with how."""
+"""CSV as Excel writes it in Europe is read exactly where that is said, else refused with how."""
 
 from __future__ import annotations
 

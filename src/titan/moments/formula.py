@@ -185,8 +185,9 @@ class _Parser(FactorParser):
         if not self.take("**"):
             return terms
         if len(terms) == 1:
-            column = str(terms[0][0]) if len(terms[0]) == 1 else "x"
-            hint = f"the square of a number is I({column} ** 2)"
+            hint = "leave the power out"
+            if len(terms[0]) == 1 and isinstance(terms[0][0], Numeric):
+                hint += f"; the square of a number is I({terms[0][0].expression} ** 2)"
             raise self.error("but a power of one term is that term", hint=hint)
         power = self.whole_number("a whole number, as in (a + b)**2")
         if power < 1:

@@ -154,7 +154,7 @@ class ArithmeticParser:
         if self.next.kind == "text":
             raise self.error(
                 "but only numbers are compared",
-                hint="a category stands by itself, and its levels have columns: C(name)",
+                hint=f"a category stands by itself, and its levels have columns: C({left})",
             )
         right = self.chain("|", lambda: self.chain("&", self.arithmetic))
         if self.next.text in COMPARISONS:

@@ -92,8 +92,10 @@ class FactorParser(ArithmeticParser):
         return Polynomial(argument, degree)
 
     def category(self) -> Category:
-        token, name = self.next, self.column()
-        if self.next.text not in (",", ")"):
+        token = self.next
+        of_call = token.text == "I" and self.is_called()
+        name = token.text if of_call else self.column()
+        if of_call or self.next.text not in (",", ")"):
             raise self.error(
                 "but C(…) takes a column as it is",
                 hint="a comparison is a category by itself: I(x > 5)",

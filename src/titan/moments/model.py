@@ -112,8 +112,9 @@ class Model:
             "_factors": factors,
         }.items():
             object.__setattr__(self, name, value)
+        read = set(self.columns_needed)
         for condition in self.conditions:
-            if condition.column in self.columns_needed:
+            if condition.column in read:
                 raise FormulaError(
                     f"a column of the data is called {condition.column!a}, as is a comparison",
                     hint="rename the column",
