@@ -157,10 +157,9 @@ class Certificate:
 
     def scaled_inverse(self, factor: Ball | float) -> Floats:
         """(AᵀA)⁻¹ times a factor, as doubles; infinite only where the product is."""
-        mid = factor.mid if isinstance(factor, Ball) else factor
-        if not math.isfinite(mid):
+        if not isinstance(factor, Ball) and not math.isfinite(factor):
             return np.full_like(self.contraction.inverse, math.nan)
-        exact = Fraction(mid)
+        exact = factor.mid if isinstance(factor, Ball) else Fraction(factor)
         exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
         scales = np.array(self.moments.scales)
         powers = exponent - (scales[:, None] + scales[None, :])

@@ -47,8 +47,8 @@ class Dependence:
     columns: tuple[str, ...]
     cliff: bool
     bits: int | None
-    unit: str | None = None
-    """The column to give in a smaller unit: the loss is in the first sum, and bits do not help."""
+    small: tuple[str, ...] = ()
+    """Columns to give in a smaller unit: the loss is in the first sum, and bits do not help."""
 
 
 def rank_error(moments: PooledMoments) -> RankError:
@@ -124,13 +124,14 @@ def small_response(moments: PooledMoments) -> RankError:
 
 
 def _smaller(what: str) -> str:
-    return f"give {what} in a smaller unit, so that its numbers are larger"
+    return f"give {what} in a smaller unit, so that the numbers are larger"
 
 
 def _hint(found: Dependence) -> str:
     hint = "drop one of them, or use ridge"
-    if found.unit is not None:
-        return f"{_smaller(f'column {found.unit!r}')}; or {hint}"
+    if found.small:
+        smaller = _smaller(named_columns(found.small))
+        return f"{hint}; if no exact dependence is known, {smaller}" if found.cliff else smaller
     if found.bits is None:
         return hint
     if found.cliff:
@@ -212,10 +213,9 @@ def _dependence(
     wanted = moments.bits + short + _MARGIN_BITS + n.bit_length()
     bits = 64 * math.ceil(moments.bits / 32 if cliff else wanted / 64)
     floors = [_log2_of(error) for error in first_sum_errors(moments)]
-    if max(floors) > _noise(moments, 0) - (bits - moments.bits):
-        worst = moments.names[floors.index(max(floors))]
-        return Dependence(columns, cliff, None, worst)
-    return Dependence(columns, cliff, bits)
+    target = _noise(moments, 0) - (bits - moments.bits)
+    small = tuple(n for n, floor in zip(moments.names, floors, strict=True) if floor > target)
+    return Dependence(columns, cliff, None if small else bits, small)
 
 
 def _log2_of(number: Fraction) -> float:

@@ -42,7 +42,8 @@ def coefficient_plot(
     axes.plot(values, at, "o", color=_INK, markersize=6)
     axes.set_yticks(at, [name.replace("$", r"\$") for name in chosen])
     axes.set_ylim(len(chosen) - 0.5, -0.5)  # the first coefficient on top
-    axes.set_xlabel(f"change of {fit.moments.response} per unit, with {1 - alpha:.4g} intervals")
+    level = f"{100 * (1 - alpha):.4g} % confidence intervals"
+    axes.set_xlabel(f"change of {fit.moments.response} per unit, with {level}".replace("$", r"\$"))
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(left=False)
     found: Axes = axes
