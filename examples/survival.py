@@ -13,10 +13,10 @@ import sys
 from typing import Any
 
 import titan
-from titan.release import Category, Flag, Time
+from titan.release import Category, Column, Flag, Time
 
 HOSPITALS = ("north", "east", "south", "west")
-DICTIONARY = {
+DICTIONARY: dict[str, Column] = {
     "months": Time.read(0, 60, 1, "months"),
     "died": Flag(),
     "arm": Category(("new", "usual")),
