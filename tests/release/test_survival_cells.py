@@ -225,6 +225,15 @@ def test_what_two_grids_would_have_told() -> None:
         study_of(rows, COLUMNS, asking("a", grid=30), asking("b", grid=36))
 
 
+def test_rows_that_a_regression_uses_and_a_curve_leaves_out_are_counted_by_party() -> None:
+    """For their gaps; the difference of the two answers is over these rows."""
+    asked = (asking(grid=12), "months ~ arm")
+    apart = study_of(PARTIES_ROWS, COLUMNS, *asked, missing="drop").meeting.apart
+    assert apart is not None
+    assert apart.pairs == ((0, 1), (1, 0)), "each reads a column that the other does not"
+    assert study_of(PARTIES_ROWS, COLUMNS, *asked).meeting.apart is None
+
+
 # -- attacks: two studies ---------------------------------------------------------------------
 
 

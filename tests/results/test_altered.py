@@ -185,8 +185,8 @@ def test_robust_errors_of_absurd_size_are_refused(field: str, value: Any, reason
 
 
 def test_a_kind_that_is_not_known_here(data: bytes) -> None:
-    with pytest.raises(FileError, match="'survival': import the module that defines it"):
-        decode(sealed(changed(json.loads(data), ("results", 0, "kind"), "survival")))
+    with pytest.raises(FileError, match="'astrology': import the module that defines it"):
+        decode(sealed(changed(json.loads(data), ("results", 0, "kind"), "astrology")))
 
 
 def test_two_questions_with_one_name(data: bytes) -> None:

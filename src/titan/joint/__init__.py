@@ -15,6 +15,10 @@ ridge         least squares with a penalty
 system        the paper's own question: A x = b
 describe      counts, means, standard deviations, histograms: a Table 1; `description` is its answer
 on_grid       a column of numbers as a study knows it, and the bins of its histogram
+survival      who leaves when, with or without the event: survival curves by group. `times_asked` is
+              the question, `exits` one party's rows, `coarser_grid` what would do where a grid is
+              too fine; `survived` is the answer, `survival_curve` one group of it, `kaplan_meier`
+              its numbers, `curve_picture` its picture
 kinds         what a study can ask, by name
 explanations  what a computation tells everybody, in sentences
 """

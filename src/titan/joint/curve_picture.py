@@ -88,7 +88,8 @@ def _draw(axes: Axes, curve: Curve, at: int, alpha: float, scale: Scale, censore
 def _frame(axes: Axes, found: Survival, title: str | None) -> None:
     axes.set_ylim(0, 1.02)
     axes.set_ylabel(f"survival: {found.event} has not come")
-    axes.set_xlabel(f"{found.time} ({found.unit})" if found.unit else found.time)
+    unit = f" ({found.unit})" if found.unit not in ("", found.time) else ""
+    axes.set_xlabel(found.time + unit)
     axes.grid(axis="y", color="0.9", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelbottom=True)
