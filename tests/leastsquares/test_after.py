@@ -111,7 +111,7 @@ def test_what_is_not_a_hypothesis(wrong: Any, said: str) -> None:
 def test_matrices_and_mappings() -> None:
     for given in ({"age": 2}, (np.eye(9)[1], 2), (np.eye(9)[[1]], [2]), "age = 2", ["age = 2"]):
         found = read_hypotheses(given, NAMES)
-        assert found.targets == (2,)
+        assert found.targets == (Fraction(2),)
         assert found.rows == (tuple(Fraction(int(j == 1)) for j in range(9)),)
 
 
@@ -157,12 +157,13 @@ def test_hard_columns_keep_their_digits() -> None:
 
 def test_models_that_cannot_be_compared(fit: Regression) -> None:
     other = titan.fit(HEART, formula="thalach ~ age + exang")
-    for wrong, said in (
+    wrongs: list[tuple[Any, str]] = [
         (other, "'exang', which the full one lacks"),
         (fit, "the same columns"),
         (titan.fit(HEART, formula="trestbps ~ age"), "same response and rows"),
         ("thalach ~ age", "str is not a regression"),
-    ):
+    ]
+    for wrong, said in wrongs:
         with pytest.raises(InputError, match=said):
             fit.compare_f_test(wrong)
     moved = fit_pooled(

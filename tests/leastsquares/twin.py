@@ -72,14 +72,16 @@ class Twin:
 
     def covariance(self, kind: CovType) -> flint.fmpq_mat:
         if kind == "nonrobust":
-            return self.inverse * matrix([[self.scale]])[0, 0]
+            found: flint.fmpq_mat = self.inverse * matrix([[self.scale]])[0, 0]
+            return found
         hat = fractions(self.X * self.inverse * self.X.transpose())
         power = {"HC2": 1, "HC3": 2}.get(kind, 0)
         weights = [e * e / (1 - hat[r][r]) ** power for r, e in enumerate(self.residuals)]
         scaled = matrix([[w * v for v in row] for w, row in zip(weights, self.A, strict=True)])
         meat = self.X.transpose() * scaled
         times = Fraction(self.n, self.df) if kind == "HC1" else Fraction(1)
-        return self.inverse * meat * self.inverse * matrix([[times]])[0, 0]
+        found = self.inverse * meat * self.inverse * matrix([[times]])[0, 0]
+        return found
 
     def wald(
         self, rows: Sequence[Sequence[Fraction]], q: Sequence[Fraction], kind: CovType
