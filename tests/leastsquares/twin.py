@@ -50,6 +50,11 @@ def fractions(found: flint.fmpq_mat) -> list[list[Fraction]]:
     return [[Fraction(int(v.p), int(v.q)) for v in row] for row in found.tolist()]
 
 
+def times_number(one: flint.fmpq_mat, number: Fraction) -> flint.fmpq_mat:
+    found: flint.fmpq_mat = one * flint.fmpq(number.numerator, number.denominator)
+    return found
+
+
 @dataclass
 class Twin:
     """Rows and all that follows from them, exactly; square roots and tails by mpmath."""
@@ -72,16 +77,14 @@ class Twin:
 
     def covariance(self, kind: CovType) -> flint.fmpq_mat:
         if kind == "nonrobust":
-            found: flint.fmpq_mat = self.inverse * matrix([[self.scale]])[0, 0]
-            return found
+            return times_number(self.inverse, self.scale)
         hat = fractions(self.X * self.inverse * self.X.transpose())
         power = {"HC2": 1, "HC3": 2}.get(kind, 0)
         weights = [e * e / (1 - hat[r][r]) ** power for r, e in enumerate(self.residuals)]
         scaled = matrix([[w * v for v in row] for w, row in zip(weights, self.A, strict=True)])
         meat = self.X.transpose() * scaled
         times = Fraction(self.n, self.df) if kind == "HC1" else Fraction(1)
-        found = self.inverse * meat * self.inverse * matrix([[times]])[0, 0]
-        return found
+        return times_number(self.inverse * meat * self.inverse, times)
 
     def wald(
         self, rows: Sequence[Sequence[Fraction]], q: Sequence[Fraction], kind: CovType
