@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from textwrap import fill as wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from titan.leastsquares.balls import Ball, at_most
-from titan.leastsquares.named import Quantity
+from titan.leastsquares.named import Named, Quantity
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
@@ -22,19 +23,58 @@ _ERRORS = {
 }
 
 
+class Fitted(Protocol):
+    """What the table of coefficients is made of."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def params(self) -> Named: ...
+    @property
+    def bse(self) -> Named: ...
+    @property
+    def tvalues(self) -> Named: ...
+    @property
+    def pvalues(self) -> Named: ...
+    def intervals(self, alpha: float) -> list[tuple[Quantity, Quantity]]: ...
+
+
+Pairs = Sequence[tuple[str, str]]
+
+
 def summary(fit: Regression, alpha: float) -> str:
     """Header, coefficients, notes."""
     title = f"{'WLS' if fit.weighted else 'OLS'} Regression Results"
+    test = "t" if fit.cov_type == "nonrobust" else "z"
+    return framed(fit, alpha, title, *_header(fit), _notes(fit), test)
+
+
+def framed(
+    fit: Fitted,
+    alpha: float,
+    title: str,
+    left: Pairs,
+    right: Pairs,
+    notes: Sequence[str],
+    test: str,
+) -> str:
+    """Pairs of labels and values in two columns, the coefficients with a test, numbered notes."""
     label = max(_WIDTH - 6 * _CELL, *map(len, fit.names))  # as wide as the names need
     width = label + 6 * _CELL
     heavy, light = "=" * width, "-" * width
-    test = "t" if fit.cov_type == "nonrobust" else "z"
     limits = f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"
     labels = "coef", "std err", test, f"P>|{test}|", *limits
     heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in labels)
-    lines = [title.center(width).rstrip(), heavy, *_header(fit, width), heavy]
+    half = width // 2
+    header = [
+        _pair(*one, half - 1) + "  " + _pair(*other, width - half - 1)
+        for one, other in zip(left, right, strict=True)
+    ]
+    lines = [title.center(width).rstrip(), heavy, *header, heavy]
     lines += [heading, light, *_coefficients(fit, alpha, label), heavy]
-    return "\n".join([*lines, "Notes:", *_notes(fit, width)])
+    numbered = (f"[{i}] {note}" for i, note in enumerate(notes, 1))
+    wrapped = [wrap(n, width, subsequent_indent="    ", break_on_hyphens=False) for n in numbered]
+    return "\n".join([*lines, "Notes:", *wrapped])
 
 
 def shown(quantity: Quantity, decimals: int) -> str:
@@ -65,7 +105,7 @@ def _coefficient(quantity: Quantity) -> str:
     return shown(quantity, 4)
 
 
-def _header(fit: Regression, width: int) -> list[str]:
+def _header(fit: Regression) -> tuple[Pairs, Pairs]:
     stats = fit.statistics
     kind = "" if fit.constant is not None else " (uncentered)"
     left = [
@@ -86,11 +126,7 @@ def _header(fit: Regression, width: int) -> list[str]:
         ("AIC:", significant(stats["aic"], 4)),
         ("BIC:", significant(stats["bic"], 4)),
     ]
-    half = width // 2
-    return [
-        _pair(*one, half - 1) + "  " + _pair(*other, width - half - 1)
-        for one, other in zip(left, right, strict=True)
-    ]
+    return left, right
 
 
 def _pair(label: str, value: str, width: int) -> str:
@@ -98,7 +134,7 @@ def _pair(label: str, value: str, width: int) -> str:
     return f"{label} {value[:room]:>{room}}"
 
 
-def _coefficients(fit: Regression, alpha: float, label: int) -> list[str]:
+def _coefficients(fit: Fitted, alpha: float, label: int) -> list[str]:
     columns = (each.enclosures for each in (fit.params, fit.bse, fit.tvalues, fit.pvalues))
     lines = []
     for name, x, se, t, p, limits in zip(fit.names, *columns, fit.intervals(alpha), strict=True):
@@ -108,7 +144,7 @@ def _coefficients(fit: Regression, alpha: float, label: int) -> list[str]:
     return lines
 
 
-def _notes(fit: Regression, width: int) -> list[str]:
+def _notes(fit: Regression) -> list[str]:
     digits, condition = min(fit.solution.digits), f"{fit.certificate.condition:.2g}"
     notes = [_ERRORS[fit.cov_type]]
     if fit.robust is not None:
@@ -130,5 +166,4 @@ def _notes(fit: Regression, width: int) -> list[str]:
         notes.append("R² is about zero: no constant is known to be in the model.")
     absent = "Diagnostics that need rows (Durbin-Watson, Jarque-Bera, …) are absent"
     notes.append(f"{absent}: only the moments were pooled.")
-    numbered = (f"[{i}] {note}" for i, note in enumerate(notes, 1))
-    return [wrap(n, width, subsequent_indent="    ", break_on_hyphens=False) for n in numbered]
+    return notes
