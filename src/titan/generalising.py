@@ -9,29 +9,27 @@ from functools import reduce
 from operator import or_
 from typing import Any, Unpack
 
-from titan.errors import InputError, PlanError
+from titan.errors import InputError
 from titan.fitting import model_of
 from titan.generalised.families import FamilyName, family_named
-from titan.generalised.newton import EXACT, MIDDLE
+from titan.generalised.newton import MIDDLE
 from titan.generalised.result import GLM
 from titan.inputs import network_for, sources
 from titan.joint import SumOptions, SumSettings, together
 from titan.joint.equations import Found
 from titan.joint.glm import GeneralisedLinear
+from titan.joint.glm_question import bits_of, offset_of
 from titan.joint.glm_rows import GLMPart
 from titan.joint.settings import refuse_without_network
 from titan.joint.together import alone
 from titan.moments import Model, Source, open_source
-from titan.moments.expressions import Name, quoted
+from titan.moments.expressions import Name
 from titan.moments.rows import Missing
 from titan.network import Network
 from titan.release import Flag
 from titan.release.model_cells import cells_of
 from titan.release.policy import NONE, Policy, policy_for
 from titan.ring.whole import real_number
-
-PRECISIONS = MIDDLE, 40
-"""Bits that may be asked for, from … to; or "exact"."""
 
 
 def glm(
@@ -131,33 +129,6 @@ def _ranged(computation: GeneralisedLinear, parts: Sequence[Any]) -> Generalised
 def _with_offset(model: Model, offset: str | None, exposure: str | None) -> Model:
     added = offset_of(offset, exposure)
     return model if added is None else Model(model.formula, weights=model.weights, offset=added)
-
-
-def offset_of(offset: object, exposure: object) -> str | None:
-    """As one expression."""
-    if offset is not None and exposure is not None:
-        raise InputError(
-            "both an offset and an exposure", hint="offset = log(exposure): one is enough"
-        )
-    for what, text in (("offset", offset), ("exposure", exposure)):
-        if text is not None and not isinstance(text, str):
-            raise InputError(
-                f"{what} is {type(text).__name__}, not the name of a column",
-                hint=f'{what}="days"',
-            )
-    if exposure is not None:
-        return f"log({quoted(str(exposure))})"
-    return None if offset is None else str(offset)
-
-
-def bits_of(precision: object) -> int:
-    least, most = PRECISIONS
-    if precision == "exact":
-        return EXACT
-    whole = isinstance(precision, int) and not isinstance(precision, bool)
-    if not whole or not least <= int(str(precision)) <= most:
-        raise PlanError(f"precision={precision!r}", hint=f'from {least} to {most} bits, or "exact"')
-    return int(str(precision))
 
 
 def penalty_of(alpha: object) -> Fraction:

@@ -79,7 +79,12 @@ def kind(
 
 
 def kind_named(name: str) -> Kind:
-    from titan.joint import average_question, describe, questions  # noqa: F401 - they register
+    from titan.joint import (  # noqa: F401 - they register
+        average_question,
+        describe,
+        glm_question,
+        questions,
+    )
 
     found = KINDS.get(name)
     if found is None:
