@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from titan.errors import TitanError
 from titan.fitting import fit, ridge, solve
+from titan.generalised.result import GLM
+from titan.generalising import glm
 from titan.joint.average import average
 from titan.joint.averaged import Average
 from titan.joint.counts import count
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "GLM",
     "Average",
     "Description",
     "LassoPath",
@@ -43,6 +46,7 @@ __all__ = [
     "count",
     "describe",
     "fit",
+    "glm",
     "join",
     "load",
     "ridge",

@@ -1,4 +1,4 @@
-"""titan fit: linear regression on all parties' rows together, or on one file of any length."""
+"""titan fit: regression on all parties' rows together, or on one file of any length."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from titan.cli.output import check_save, give, show_rows, waiting
 from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
+    from titan.generalised.result import GLM
     from titan.leastsquares import Regression, Ridge
     from titan.moments import Model, Moments, Source
     from titan.network import Network
     from titan.release.policy import Policy
 
     Part = Source | Moments
+    Answer = Regression | Ridge | GLM
 
 
 @options.grouped
@@ -33,6 +35,7 @@ def command(
     ],
     *,
     modelled: options.Modelled,
+    generalised: options.Generalised,
     party: Annotated[
         str | None, Option(help="Divide one file among parties by this column.")
     ] = None,
@@ -54,7 +57,7 @@ def command(
     save: options.Save = None,
     json: options.Json = False,
 ) -> None:
-    """Fit a linear regression to all parties' rows together; nobody shows a row.
+    """Fit a regression to all parties' rows together; nobody shows a row.
 
     A party is called like its file. Decimal text is read exactly, and every digit that is printed
     is proven. One FILE alone is read in batches, so that it
@@ -66,10 +69,14 @@ def command(
     Example:
       titan fit north.csv east.csv south.csv --formula "y ~ a + b" --network cycle --tau 1
       titan fit heart.csv --party hospital --formula "thalach ~ age + sex" --tau 1
+      titan fit heart.csv --party hospital --formula "disease ~ age" --family binomial
       titan fit huge.parquet --formula "y ~ poly(x, 3, raw=True)" --json
     """
     check_save(save, files)
-    reading = _Reading(modelled.model(), missing, cov_type, ridge, allow_small)
+    special = generalised.given()
+    if special and (ridge is not None or cov_type != "nonrobust"):
+        raise InputError("--family has neither --ridge nor --cov-type", hint="--alpha penalises")
+    reading = _Reading(modelled.model(), missing, cov_type, ridge, allow_small, special)
     choices = sums.given(tau=tau, engine=engine, solver=solver)
     with waiting() as wait:
         parts = _parts(files, party, decimal, csv, wait.rows)
@@ -131,8 +138,10 @@ class _Reading:
     cov_type: Any
     ridge: float | None
     allow_small: bool
+    generalised: Mapping[str, Any]
+    """Of a GLM: its family, and what else was asked of it; empty for a linear regression."""
 
-    def alone(self, part: Part) -> Regression | Ridge:
+    def alone(self, part: Part) -> Answer:
         from titan.leastsquares import fit_pooled
         from titan.leastsquares.pooled import exact
         from titan.moments import Moments
@@ -143,9 +152,7 @@ class _Reading:
         constant = dict.fromkeys(chosen.constant, 1) or None
         return fit_pooled(exact(chosen), constant=constant, weighted=chosen.weights is not None)
 
-    def together(
-        self, parts: Mapping[str, Part], net: Network, sums: Mapping[str, Any]
-    ) -> Regression | Ridge:
+    def together(self, parts: Mapping[str, Part], net: Network, sums: Mapping[str, Any]) -> Answer:
         """Some parties may bring moments made before, and others their rows."""
         from titan.fitting import fit_moments
         from titan.joint import SumSettings
@@ -160,9 +167,7 @@ class _Reading:
         secrets = [self._moments(parts[party], party, policy) for party in net.parties]
         return fit_moments(secrets, SumSettings(net, **sums), policy=policy, model=self.model)
 
-    def _fitted(
-        self, data: Any, net: Network | None, sums: Mapping[str, Any]
-    ) -> Regression | Ridge:
+    def _fitted(self, data: Any, net: Network | None, sums: Mapping[str, Any]) -> Answer:
         from titan import fitting
 
         if self.model is None:
@@ -174,6 +179,12 @@ class _Reading:
             "allow_small": self.allow_small,
             **sums,
         }
+        if self.generalised:
+            from titan.generalising import glm
+
+            if "solver" in choices:
+                raise InputError("--solver is for linear regression", hint="leave it out")
+            return glm(data, net, **choices, **self.generalised)
         if self.ridge is not None:
             return fitting.ridge(data, net, alpha=self.ridge, **choices)
         return fitting.fit(data, net, cov_type=self.cov_type, **choices)
@@ -194,8 +205,9 @@ class _Reading:
 
     def _selected(self, moments: Moments) -> Moments:
         """The moments of the model's columns, made with weights if and only if that is said."""
-        if self.cov_type != "nonrobust" or self.ridge is not None:
+        if self.cov_type != "nonrobust" or self.ridge is not None or self.generalised:
             asked = "--ridge" if self.ridge is not None else f"--cov-type {self.cov_type}"
+            asked = "--family" if self.generalised else asked
             raise InputError(
                 f"{asked} needs rows, and moments were given",
                 hint="give the files that the moments were made from",
@@ -223,13 +235,17 @@ _ALSO_LEARNED = {
 }
 
 
-def _print(out: Regression | Ridge, net: Network | None, tau: int | None) -> None:
+def _print(out: Answer, net: Network | None, tau: int | None) -> None:
+    from titan.generalised.result import GLM
     from titan.leastsquares import Ridge
 
     if isinstance(out, Ridge):
         table = [(name, repr(x), f"{out.error_bound[name]:.1e}") for name, x in out.params.items()]
         show_rows([("", f"ridge, alpha {out.alpha:g}", "proven within"), *table])
         rows, learned = out.rows, ""
+    elif isinstance(out, GLM):
+        print(out.summary())
+        rows, learned = out.nobs, f", the score and Hessian of {out.iterations} steps"
     else:
         print(out.summary())
         rows, learned = out.nobs, _ALSO_LEARNED[out.cov_type]
@@ -241,6 +257,6 @@ def _print(out: Regression | Ridge, net: Network | None, tau: int | None) -> Non
         f"\nEvery party learned: pooled AᵀA ({n}×{n}), Aᵀb{learned}, {rows} rows; "
         f"{options.privacy(net, tau)}."
     )
-    if not isinstance(out, Ridge) and out.cov_type == "cluster":
+    if not isinstance(out, Ridge | GLM) and out.cov_type == "cluster":
         print(f"Any {len(net) - 2} parties can tell the others' two vectors s, not whose is whose.")
     print(options.cost_line(out.cost))

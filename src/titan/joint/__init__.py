@@ -12,6 +12,7 @@ equations     pooled normal equations, with scales found or given
 pooled_model  what regression, ridge and systems share; `checking` is what is looked at in between
 regression    least squares with standard errors, robust ones too
 ridge         least squares with a penalty
+glm           logistic and Poisson regression, step by step; `glm_question` as a study asks it
 system        the paper's own question: A x = b
 describe      counts, means, standard deviations, histograms: a Table 1; `description` is its answer
 on_grid       a column of numbers as a study knows it, and the bins of its histogram

@@ -85,6 +85,7 @@ def kind_named(name: str) -> Kind:
     from titan.joint import (  # noqa: F401 - they register
         average_question,
         describe,
+        glm_question,
         questions,
         survival,
     )

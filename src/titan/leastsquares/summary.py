@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from textwrap import fill as wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from titan.leastsquares.balls import Ball, at_most
-from titan.leastsquares.named import Quantity
+from titan.leastsquares.named import Named, Quantity
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
@@ -22,15 +23,54 @@ _ERRORS = {
 }
 
 
+class Fitted(Protocol):
+    """What the table of coefficients is made of."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def params(self) -> Named: ...
+    @property
+    def bse(self) -> Named: ...
+    @property
+    def tvalues(self) -> Named: ...
+    @property
+    def pvalues(self) -> Named: ...
+    def intervals(self, alpha: float) -> list[tuple[Quantity, Quantity]]: ...
+
+
+Pairs = Sequence[tuple[str, str]]
+
+
 def summary(fit: Regression, alpha: float) -> str:
     """Header, coefficients, notes."""
+    return framed(fit, alpha, title(fit), *header(fit), notes(fit), _test(fit))
+
+
+def framed(
+    fit: Fitted,
+    alpha: float,
+    title: str,
+    left: Pairs,
+    right: Pairs,
+    notes: Sequence[str],
+    test: str,
+) -> str:
+    """Pairs of labels and values in two columns, the coefficients with a test, numbered notes."""
     label = max(_WIDTH - 6 * _CELL, *map(len, fit.names))  # as wide as the names need
     width = label + 6 * _CELL
     heavy, light = "=" * width, "-" * width
-    heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in headings(fit, alpha))
-    lines = [title(fit).center(width).rstrip(), heavy, *_header(fit, width), heavy]
+    heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in _labels(test, alpha))
+    half = width // 2
+    header = [
+        _pair(*one, half - 1) + "  " + _pair(*other, width - half - 1)
+        for one, other in zip(left, right, strict=True)
+    ]
+    lines = [title.center(width).rstrip(), heavy, *header, heavy]
     lines += [heading, light, *_coefficients(fit, alpha, label), heavy]
-    return "\n".join([*lines, "Notes:", *_notes(fit, width)])
+    numbered = (f"[{i}] {note}" for i, note in enumerate(notes, 1))
+    wrapped = [wrap(n, width, subsequent_indent="    ", break_on_hyphens=False) for n in numbered]
+    return "\n".join([*lines, "Notes:", *wrapped])
 
 
 def title(fit: Regression) -> str:
@@ -39,9 +79,16 @@ def title(fit: Regression) -> str:
 
 def headings(fit: Regression, alpha: float) -> tuple[str, ...]:
     """Of the columns of `coefficient_cells`."""
-    test = "t" if fit.cov_type == "nonrobust" else "z"
+    return _labels(_test(fit), alpha)
+
+
+def _labels(test: str, alpha: float) -> tuple[str, ...]:
     limits = f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"
     return "coef", "std err", test, f"P>|{test}|", *limits
+
+
+def _test(fit: Regression) -> str:
+    return "t" if fit.cov_type == "nonrobust" else "z"
 
 
 def shown(quantity: Quantity, decimals: int) -> str:
@@ -74,7 +121,7 @@ def _coefficient(quantity: Quantity) -> str:
     return shown(quantity, 4)
 
 
-def header(fit: Regression) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def header(fit: Regression) -> tuple[Pairs, Pairs]:
     """Labels with values, to stand left and right."""
     stats = fit.statistics
     kind = "" if fit.constant is not None else " (uncentered)"
@@ -99,20 +146,12 @@ def header(fit: Regression) -> tuple[list[tuple[str, str]], list[tuple[str, str]
     return left, right
 
 
-def _header(fit: Regression, width: int) -> list[str]:
-    half = width // 2
-    return [
-        _pair(*one, half - 1) + "  " + _pair(*other, width - half - 1)
-        for one, other in zip(*header(fit), strict=True)
-    ]
-
-
 def _pair(label: str, value: str, width: int) -> str:
     room = max(width - len(label) - 1, 1)
     return f"{label} {value[:room]:>{room}}"
 
 
-def coefficient_cells(fit: Regression, alpha: float) -> list[tuple[str, list[str]]]:
+def coefficient_cells(fit: Fitted, alpha: float) -> list[tuple[str, list[str]]]:
     """For every coefficient its name and what is printed of it."""
     columns = (each.enclosures for each in (fit.params, fit.bse, fit.tvalues, fit.pvalues))
     lines = []
@@ -122,7 +161,7 @@ def coefficient_cells(fit: Regression, alpha: float) -> list[tuple[str, list[str
     return lines
 
 
-def _coefficients(fit: Regression, alpha: float, label: int) -> list[str]:
+def _coefficients(fit: Fitted, alpha: float, label: int) -> list[str]:
     return [
         f"{name:<{label}}" + "".join(f" {cell:>{_CELL - 1}}" for cell in cells)
         for name, cells in coefficient_cells(fit, alpha)
@@ -151,8 +190,3 @@ def notes(fit: Regression) -> list[str]:
     absent = "Diagnostics that need rows (Durbin-Watson, Jarque-Bera, …) are absent"
     found.append(f"{absent}: only the moments were pooled.")
     return found
-
-
-def _notes(fit: Regression, width: int) -> list[str]:
-    numbered = (f"[{i}] {note}" for i, note in enumerate(notes(fit), 1))
-    return [wrap(n, width, subsequent_indent="    ", break_on_hyphens=False) for n in numbered]

@@ -105,8 +105,11 @@ class CollectMoments(_OfModel[Collected]):
     counting: Callable[[Readings], Counts] | None = None
 
     def block(self, rows: Block) -> PartialMoments:
+        return self.of_batch(*self.rows.batch(rows))
+
+    def of_batch(self, batch: Batch | None, count: Count) -> PartialMoments:
+        """From what the model has made of a block."""
         names = self.rows.model.names
-        batch, count = self.rows.batch(rows)
         if batch is None:
             return PartialMoments(Moments.zero(names), count)
         counts = 0 if self.counting is None else self.counting(batch.readings)

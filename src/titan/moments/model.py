@@ -80,6 +80,8 @@ class Model:
     formula: str
     """In canonical form."""
     weights: str | None
+    offset: str | None
+    """What is added to aᵀβ without a coefficient, as an expression in canonical form."""
     names: tuple[str, ...] = field(compare=False, repr=False)
     """The columns that `evaluate` makes, in order, the response last."""
 
@@ -88,10 +90,12 @@ class Model:
         formula_text: str,
         *,
         weights: str | None = None,
+        offset: str | None = None,
         levels: Mapping[str, Sequence[str]] = NO_LEVELS,
     ) -> None:
         """`levels` are those of columns that are categories even without C(…)."""
         parsed = formula.parse(formula_text, levels)
+        added = None if offset is None else formula.parse(f"{offset} ~ 1", levels).response
         if weights in levels:
             raise FormulaError(f"the weights are {weights!r}, which is a category, not a number")
         blocks = terms.blocks(parsed.terms)
@@ -104,6 +108,8 @@ class Model:
         for name, value in {
             "formula": str(parsed),
             "weights": weights,
+            "offset": None if added is None else str(added),
+            "offset_factor": added,
             "names": tuple(names),
             "response": parsed.response,
             "design": columns,
@@ -121,6 +127,7 @@ class Model:
                 )
 
     response: Numeric = field(compare=False, repr=False)
+    offset_factor: Numeric | None = field(compare=False, repr=False)
     design: list[DesignColumn] = field(compare=False, repr=False)
     """The columns of A, each a product of pieces."""
     terms: tuple[Term, ...] = field(compare=False, repr=False)
@@ -149,7 +156,8 @@ class Model:
         return cls(f"{names[0]} ~ {sides}", weights=weights)
 
     def __str__(self) -> str:
-        return self.formula + (f" weighted by {self.weights}" if self.weights else "")
+        weighted = f" weighted by {self.weights}" if self.weights else ""
+        return self.formula + weighted + (f" with offset {self.offset}" if self.offset else "")
 
     @property
     def columns_by_term(self) -> dict[str, tuple[str, ...]]:
@@ -174,7 +182,8 @@ class Model:
     def number_columns(self) -> tuple[str, ...]:
         """The columns of the data that are read as numbers."""
         numeric = [f for f in self._factors if not isinstance(f, Category) or f in self.conditions]
-        needed = [name for f in [*numeric, self.response] for name in f.columns_needed()]
+        numeric += [self.response, *([self.offset_factor] if self.offset_factor else [])]
+        needed = [name for f in numeric for name in f.columns_needed()]
         return tuple(dict.fromkeys([*needed, *([self.weights] if self.weights else [])]))
 
     @property
@@ -238,6 +247,11 @@ class Model:
             return reduce(arithmetic.multiply, map(piece, column))
 
         return list(map(product, self.design))
+
+    def evaluate_offset(self, readings: Readings) -> Column | None:
+        """What is added to aᵀβ in every row."""
+        factor = self.offset_factor
+        return None if factor is None else _numbers(factor, readings)[0]
 
     def evaluate_weights(self, readings: Readings) -> Column | None:
         """The weights w of Σ w a aᵀ; a negative one is an error."""

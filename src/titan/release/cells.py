@@ -51,6 +51,20 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class AnyCut(Cut):
+    """Rows of a count: those with none, and those with any."""
+
+    @classmethod
+    def of(cls, column: str) -> AnyCut:
+        values = Fraction(0), Fraction(1)
+        return cls(column, (f"{column} = 0", f"{column} > 0"), values=values)
+
+    def codes(self, readings: Readings) -> Codes:
+        there = np.asarray(readings.numbers[self.column].numbers != 0, bool)
+        return there.astype(np.int64)
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows counted by several cuts at once."""
 
@@ -369,6 +383,8 @@ ROWS_ALONE = CellCounts()
 def counted_numbers(cells: CellCounts) -> frozenset[frozenset[str]]:
     """The numbers all of whose values are counted, each set in one table."""
     return frozenset(
-        frozenset(cut.column for cut in table.cuts if cut.category is None)
+        frozenset(
+            cut.column for cut in table.cuts if cut.category is None and not isinstance(cut, AnyCut)
+        )
         for table in cells.tables
     )

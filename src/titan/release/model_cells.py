@@ -30,7 +30,7 @@ from titan.moments.expressions import Name
 from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
 from titan.moments.terms import Condition, Factor, Polynomial, Term, conditions
-from titan.release.cells import CellCounts, Cut, Digits, Table
+from titan.release.cells import AnyCut, CellCounts, Cut, Digits, Table
 from titan.release.dictionary import Column, Flag, Number
 
 COARSER = 2, 5, 10
@@ -43,10 +43,13 @@ _MOST_CELLS = 50_000
 _TWO = 2
 
 
-def cells_of(model: Model, columns: Mapping[str, Column], *, squared: bool = False) -> CellCounts:
+def cells_of(
+    model: Model, columns: Mapping[str, Column], *, squared: bool = False, events: bool = False
+) -> CellCounts:
     """The tables that the model's sums tell apart, and the digits of its numbers.
 
-    With `squared` residuals their squares are summed too, wherever two columns meet.
+    With `squared` residuals their squares are summed too, wherever two columns meet. With `events`
+    the outcome is a count, and rows without any are told apart from others.
     """
     made = {name for name in model.number_columns if _is_made(name, model)}
     few = {name: cut_of_number(name, columns, made) for name in model.number_columns}
@@ -54,6 +57,8 @@ def cells_of(model: Model, columns: Mapping[str, Column], *, squared: bool = Fal
     cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
     outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
     outcome += map(cut_of_levels, conditions(model.response))
+    if events and not outcome and isinstance(model.response.expression, Name):
+        outcome = [AnyCut.of(model.response.expression.name)]
     parts = [_cut(term, cuts) for term in (*model.terms, (model.response,))]
     sets = [own for own, _ in parts[:-1]]
     weighted = squared or (model.weights is not None and model.weights not in cuts)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from titan.errors import ReleaseError
 from titan.leastsquares.whitening import Whitening
 from titan.listing import listing
-from titan.moments.columns import Column
+from titan.moments.floats import floats
 from titan.moments.reading import Part, Reading, Result
 from titan.moments.rows import Batch, ModelRows
 from titan.moments.sources import Block
@@ -61,8 +61,8 @@ class Projection:
     def _images(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
         w = self.matrix
         scaled = zip(self.at, self.whitening.scales, strict=True)
-        a = np.stack([_floats(batch.columns[j], s) for j, s in scaled])
-        weights = np.ones(batch.rows) if batch.weights is None else _floats(batch.weights, 0)
+        a = np.stack([floats(batch.columns[j], s) for j, s in scaled])
+        weights = np.ones(batch.rows) if batch.weights is None else floats(batch.weights, 0)
         image = w @ a
         slack = (np.abs(w) @ np.abs(a)) * ((len(a) + 8) * 2.0**-52)
         return image, slack * (2 * np.abs(image) + slack), weights
@@ -92,14 +92,6 @@ class Projection:
         vector = [batch.columns[j].take(at).fractions()[0] / Fraction(2) ** s for j, s in scaled]
         assert isinstance(self.whitening, Whitening)  # noqa: S101 - an exact one is asked
         return self.whitening.image(vector)
-
-
-def _floats(column: Column, scale: int) -> Floats:
-    """The numbers over 2^scale, each within two roundings."""
-    factor = column.unit / Fraction(2) ** scale
-    if column.numbers.dtype == object or not 2.0**-500 < factor < 2.0**500:
-        return np.array([float(value / Fraction(2) ** scale) for value in column.fractions()])
-    return column.numbers.astype(np.float64) * float(factor)
 
 
 @dataclass(frozen=True)

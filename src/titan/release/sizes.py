@@ -120,6 +120,15 @@ def sizes(model: Model, columns: Dictionary) -> tuple[Size, ...]:
     return tuple(found)
 
 
+def expression_size(expression: Expression, columns: Dictionary, name: str) -> Size:
+    """That of an expression by itself, such as an offset."""
+    columns.check_described(list(expressions.names(expression)))
+    try:
+        return _of(expression, columns)
+    except _DomainError as error:
+        raise error.of_column(name) from None
+
+
 def products(model: Model) -> list[DesignColumn]:
     """Every column of a model as a product of pieces, the response last."""
     return [*model.design, (Piece(model.response, 0, model.names[-1]),)]

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from titan.errors import InputError
+from titan.joint.glm_question import offset_of
 from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
 from titan.joint.survival import as_asked
 from titan.listing import listing
@@ -121,7 +122,9 @@ def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) ->
             names = [name.strip() for name in first.split(", ")]
             found.append(Model.from_columns(said["response"], names, intercept=False))
         elif "formula" in kind_named(kind).options:
-            found.append(Model(first, weights=said.get("weights"), levels=levels))
+            offset = offset_of(said.get("offset"), said.get("exposure"))
+            weights = said.get("weights")
+            found.append(Model(first, weights=weights, offset=offset, levels=levels))
     return found
 
 
@@ -256,7 +259,8 @@ def _model(question: Question, said: Mapping[str, Column]) -> Model | None:
     if "formula" not in options:
         return None
     levels = dict.fromkeys(categories_named(question), ANY_LEVELS) | Dictionary.of(said).levels()
-    return Model(options["formula"], weights=options.get("weights"), levels=levels)
+    offset = offset_of(options.get("offset"), options.get("exposure"))
+    return Model(options["formula"], weights=options.get("weights"), offset=offset, levels=levels)
 
 
 def categories_named(question: Question) -> list[str]:

@@ -1,0 +1,171 @@
+"""Deviance, likelihood, χ² and what is made of them, from the statistics of the last step.
+
+They are sums at β, which is within t of the estimate β* (`certificate`): the likelihood at β* is
+higher by λt at most, and every term of Pearson's χ² changes by a factor of e^(Mt) at most.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from titan.errors import InputError
+from titan.generalised.certificate import Certificate, root_up
+from titan.generalised.newton import Opened
+from titan.leastsquares.balls import Ball, of_arb
+from titan.leastsquares.inference import compute
+from titan.leastsquares.named import Quantity
+from titan.moments.precision import working_precision
+
+if TYPE_CHECKING:
+    from flint import arb
+
+_PRECISION = 192
+
+
+@dataclass(frozen=True, eq=False)
+class Goodness:
+    """Of one fit."""
+
+    opened: Opened
+    certificate: Certificate
+    rows: int
+
+    def _told(self, name: str) -> Ball:
+        return Ball(self.opened.statistics[name], self.opened.statistics_error)
+
+    def _beyond(self, name: str) -> bool:
+        """Whether some party could only tell that it is very large."""
+        names = self.opened.problem.layout.statistics
+        total = self.opened.totals[self.opened.problem.layout.of_step + names.index(name)]
+        return abs(total) >= self.opened.point.cap
+
+    @property
+    def _binomial(self) -> bool:
+        return self.opened.problem.family == "binomial"
+
+    @cached_property
+    def weight(self) -> Ball:
+        """Σw, which without weights is the number of rows."""
+        weighted = self.opened.problem.layout.weighted
+        return self._told("weight") if weighted else Ball(Fraction(self.rows))
+
+    @cached_property
+    def response(self) -> Ball:
+        """Σwy, which without weights is a whole number."""
+        found = self._told("response")
+        whole = not self.opened.problem.layout.weighted and found.rad < Fraction(1, 2)
+        return Ball(Fraction(round(found.mid))) if whole else found
+
+    @cached_property
+    def _kernel(self) -> Ball:
+        """Σ w (y η − b(η)) at the estimate."""
+        told, c = self._told("likelihood"), self.certificate
+        if self.opened.problem.penalty is None:
+            gain = c.decrement * c.distance
+            return Ball(told.mid + gain / 2, told.rad + gain / 2)
+        layout = self.opened.problem.layout
+        score = c.inverse.length(self.opened.values[layout.score])
+        slope = (score + c.score_error * root_up(c.inverse.total)) * root_up(1 / (1 - c.theta))
+        moved = (slope + c.distance) * c.distance * (1 + c.growth)
+        return Ball(told.mid, told.rad + moved)
+
+    @cached_property
+    def llf(self) -> Ball:
+        if self._binomial:
+            return self._kernel
+        return compute(lambda k, f: k - f, self._kernel, self._told("log_factorial"))
+
+    @cached_property
+    def deviance(self) -> Ball:
+        return self._deviance(self._kernel)
+
+    def _deviance(self, kernel: Ball) -> Ball:
+        if self._binomial:
+            return compute(lambda k: -2 * k, kernel)
+        return compute(lambda s, k: 2 * (s - k), self._told("saturated"), kernel)
+
+    @cached_property
+    def _null_kernel(self) -> Quantity:
+        """The same of the model of a constant alone."""
+        layout = self.opened.problem.layout
+        if not layout.offset:
+            if self.response.lower <= 0 or (self._binomial and self._others.lower <= 0):
+                return math.nan
+            return compute(self._of_shares, self.response, self.weight)
+        told, (h, s) = self._told("null_likelihood"), self.opened.values[layout.null]
+        units = self.opened.point.units(self.opened.problem)[layout.null]
+        parties = self.opened.problem.parties
+        off_h, off_s = (parties * Fraction(2) ** unit for unit in units)
+        if h <= off_h:
+            return math.nan
+        # the same theorem for one column of ones: M = 1/√h
+        curvature = h - off_h
+        decrement = root_up((abs(s) + off_s) ** 2 / curvature)
+        x = decrement * root_up(1 / curvature)
+        if x >= Fraction(1, 2):
+            return math.nan
+        gain = decrement * decrement * (1 + x)
+        return Ball(told.mid + gain / 2, told.rad + gain / 2)
+
+    @property
+    def _others(self) -> Ball:
+        return compute(lambda w, y: w - y, self.weight, self.response)
+
+    def _of_shares(self, y: arb, w: arb) -> arb:
+        if self._binomial:
+            return y * (y / w).log() + (w - y) * ((w - y) / w).log()
+        return y * (y / w).log() - y
+
+    @cached_property
+    def null_deviance(self) -> Quantity:
+        null = self._null_kernel
+        return self._deviance(null) if isinstance(null, Ball) else null
+
+    @cached_property
+    def llnull(self) -> Quantity:
+        null = self._null_kernel
+        if self._binomial or not isinstance(null, Ball):
+            return null
+        return compute(lambda k, f: k - f, null, self._told("log_factorial"))
+
+    @cached_property
+    def pearson_chi2(self) -> Quantity:
+        if self._beyond("pearson"):
+            return math.inf
+        told = self._told("pearson")
+        size = told.upper + (0 if self._binomial else 2 * self.response.upper)
+        return Ball(told.mid, told.rad + size * self.certificate.growth)
+
+    def pseudo_rsquared(self, kind: str) -> Quantity:
+        if kind not in ("cs", "mcf"):
+            raise InputError(f"kind is {kind!r}", hint="cs (Cox and Snell) or mcf (McFadden)")
+        null = self.llnull
+        if not isinstance(null, Ball):
+            return math.nan
+        if kind == "mcf":
+            return compute(lambda f, n: 1 - f / n, self.llf, null)
+        return compute(lambda f, n: 1 - ((n - f) * 2 / self.rows).exp(), self.llf, null)
+
+
+def two_sided(z: Quantity) -> Quantity:
+    """P(|Z| > |z|) of a normal Z."""
+    if not isinstance(z, Ball):
+        return z if math.isnan(z) else 0.0
+    from flint import arb
+
+    with working_precision(_PRECISION):
+        low, high = max(abs(z.mid) - z.rad, Fraction(0)), abs(z.mid) + z.rad
+        above, below = ((Ball(x).arb(_PRECISION) / arb(2).sqrt()).erfc() for x in (low, high))
+        return of_arb(above.union(below))
+
+
+def quantile(alpha: float) -> Ball:
+    """z with P(|Z| > z) = alpha."""
+    from flint import arb
+
+    with working_precision(_PRECISION):
+        return of_arb((1 - arb(alpha)).erfinv() * arb(2).sqrt())
