@@ -30,7 +30,8 @@ NAMES = tuple(_ASKED)
 def drawn(name: str) -> Drawn:
     source, family, response, columns = _ASKED[name]
     data = _load(source)
-    table: dict[str, Any] = {n: data[n][:MOST_ROWS] for n in (response, *columns)}
+    every = -(-len(data[response]) // MOST_ROWS)  # files may be sorted by their outcome
+    table: dict[str, Any] = {n: data[n][::every] for n in (response, *columns)}
     asked = {"formula": f"{response} ~ {' + '.join(columns)}", "family": family}
     rows = len(table[response])
     matrix = np.column_stack([np.ones(rows), *(table[n] for n in columns)])

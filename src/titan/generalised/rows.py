@@ -120,6 +120,8 @@ class FloatRows:
     offset: Floats | None = field(default=None, repr=False)
     doubt: Floats = field(default_factory=lambda: np.zeros(1), repr=False)
     """How far each column of `a` may be off."""
+    largest: Floats | None = field(default=None, repr=False)
+    """The largest magnitudes in its columns, or more."""
 
     def __len__(self) -> int:
         return len(self.y)
@@ -127,7 +129,7 @@ class FloatRows:
     def chunk(self, rows: slice) -> FloatRows:
         weights = None if self.weights is None else self.weights[rows]
         offset = None if self.offset is None else self.offset[rows]
-        return FloatRows(self.a[rows], self.y[rows], weights, offset, self.doubt)
+        return FloatRows(self.a[rows], self.y[rows], weights, offset, self.doubt, self.largest)
 
     def totals(self, layout: Layout, at: At) -> Totals:
         size = SHORT if at.short else CHUNK
@@ -145,7 +147,7 @@ class FloatRows:
     def eta(self, beta: Floats) -> tuple[Floats, float]:
         """The linear predictor, and how far it may be off."""
         eta = self.a @ beta
-        largest = np.maximum(self.a.max(axis=0, initial=0.0), -self.a.min(axis=0, initial=0.0))
+        largest = magnitudes(self.a) if self.largest is None else self.largest
         size = float(largest @ np.abs(beta))
         doubt = float((self.doubt * np.abs(beta)).sum())
         if self.offset is not None:
@@ -243,6 +245,11 @@ def transformed(
     a: Floats, transform: Floats, y: Floats, weights: Floats | None, offset: Floats | None
 ) -> FloatRows:
     """From rows (rows, columns) whose entries were read to within three roundings."""
-    largest = np.abs(a).max(axis=0, initial=0.0)
-    doubt = (len(transform) + 6) * UNIT * 1.01 * (np.abs(transform) @ largest)
-    return FloatRows(np.ascontiguousarray(a @ transform.T), y, weights, offset, doubt)
+    doubt = (len(transform) + 6) * UNIT * 1.01 * (np.abs(transform) @ magnitudes(a))
+    image = np.ascontiguousarray(a @ transform.T)
+    return FloatRows(image, y, weights, offset, doubt, magnitudes(image))
+
+
+def magnitudes(a: Floats) -> Floats:
+    """The largest |a| of every column."""
+    return np.asarray(np.maximum(a.max(axis=0, initial=0.0), -a.min(axis=0, initial=0.0)))
