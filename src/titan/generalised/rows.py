@@ -252,5 +252,4 @@ def transformed(
 
 def magnitudes(a: Floats) -> Floats:
     """The largest |a| of every column."""
-    found: Floats = np.maximum(a.max(axis=0, initial=0.0), -a.min(axis=0, initial=0.0))
-    return found
+    return np.asarray(np.maximum(a.max(axis=0, initial=0.0), -a.min(axis=0, initial=0.0)))
