@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
+from titan.cli.family_options import Generalised
 from titan.cli.output import check_save, give, show_rows, waiting
 from titan.errors import FileError, InputError
 
@@ -35,7 +36,7 @@ def command(
     ],
     *,
     modelled: options.Modelled,
-    generalised: options.Generalised,
+    generalised: Generalised,
     party: Annotated[
         str | None, Option(help="Divide one file among parties by this column.")
     ] = None,
