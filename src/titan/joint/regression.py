@@ -13,46 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property, reduce
-
-import numpy as np
 
 from titan import leastsquares
 from titan.joint.computation import Sum
-from titan.joint.equations import Given
 from titan.joint.pooled_model import Known, PooledModel, RowsPart
-from titan.joint.scores import CollectLeveragedScores
-from titan.leastsquares.indicators import constant_of_indicators
-from titan.leastsquares.pooled import Exact, PooledMoments, symmetric
-from titan.leastsquares.robust import (
-    OF_ROWS,
-    RING_BITS,
-    Agreed,
-    CovType,
-    Robust,
-    multiplied_bits,
-)
-from titan.leastsquares.within_rounding import (
-    EXACT,
-    Resolution,
-    of_data,
-    of_grid,
-    refuse_within_rounding,
-)
-from titan.moments import Moments
-from titan.moments.collecting import CollectScores, summed_score
+from titan.joint.resolution import constant_of, resolutions_of
+from titan.joint.robust_errors import bits_of_meat, own_meat, sum_of_meat
+from titan.leastsquares.pooled import Exact, symmetric
+from titan.leastsquares.robust import OF_ROWS, Agreed, CovType, Robust
+from titan.leastsquares.within_rounding import refuse_within_rounding
 from titan.moments.grain import Grain, together
-from titan.moments.reading import read
-from titan.moments.terms import is_one_number
-from titan.ring import Residues, Ring
-
-_SUMMED = {
-    "cluster": "parties of s sᵀ, s = Aᵀe",
-    "HC0": "rows of e² a aᵀ",
-    "HC2": "rows of e²/(1−h) a aᵀ",
-    "HC3": "rows of e²/(1−h)² a aᵀ",
-}
+from titan.ring import Residues
 
 
 @dataclass(frozen=True)
@@ -77,50 +49,21 @@ class Regression(PooledModel):
         if self.cov_type == "nonrobust":
             return self.equations.sums
         n = len(self.equations.names) - 1
-        meat = Sum(
-            "robust errors",
-            n * (n + 1) // 2,
-            Ring(self.meat_bits + RING_BITS + 2 * multiplied_bits(self.cov_type)),
-            Fraction(1, 1 << self.meat_bits),
-            f"the sum over all {_SUMMED.get(self.cov_type, _SUMMED['HC0'])}, e being the "
-            "residuals"
-            + (", h the leverages" if multiplied_bits(self.cov_type) else "")
-            + f", in units in which AᵀA is the identity, to {self.meat_bits} bits",
-        )
-        return (*self.equations.sums, meat)
+        return (*self.equations.sums, sum_of_meat(n, self.cov_type, self.meat_bits))
 
     def opened_bits(self, rows: int) -> int:
-        """The trace of the whitened meat is at most Σe², which is `rows` of the typical size.
-
-        HC2 and HC3 divide by 1 − h, and a row's leverage is at most 1/k where that is checked.
-        """
-        meat = self.sums[len(self.equations.sums) :]
-        entries = sum(each.entries for each in meat)
-        times = 2 * multiplied_bits(self.cov_type)
-        if self.policy.rows_per_cell > 1:
-            times = min(times, 2)
-        return super().opened_bits(rows) + entries * (
-            self.meat_bits + rows.bit_length() + 2 + times
-        )
+        entries = sum(each.entries for each in self.sums[len(self.equations.sums) :])
+        bounded = self.policy.rows_per_cell > 1
+        bits = bits_of_meat(rows, self.cov_type, self.meat_bits, bounded=bounded)
+        return super().opened_bits(rows) + entries * bits
 
     def secret(self, n: int, known: Known, part: RowsPart) -> Residues:
         if n < len(self.equations.sums):
             return super().secret(n, known, part)
         agreed = known.agreed
         assert agreed is not None  # noqa: S101 - robust errors come after the fit
-        meat = self._meat(part, agreed)
+        meat = own_meat(self.rows, part, agreed, self.cov_type)
         return self.sums[n].ring.from_ints(agreed.whitening.of_moments(meat, agreed.unit))
-
-    def _meat(self, part: RowsPart, agreed: Agreed) -> Moments:
-        if self.cov_type == "cluster":
-            assert isinstance(part.moments, Moments)  # noqa: S101 - made of rows
-            return summed_score(part.moments, agreed.x)
-        assert part.source is not None  # noqa: S101 - asked for only where there are rows
-        if self.cov_type == "HC2" or self.cov_type == "HC3":
-            whitening = agreed.whitening
-            scores = CollectLeveragedScores(self.rows, agreed.x, whitening, self.cov_type)
-            return read(part.source, scores)
-        return read(part.source, CollectScores(self.rows, agreed.x))
 
     def learn(self, n: int, known: Known, total: Residues) -> Known:
         if n < len(self.equations.sums):
@@ -155,54 +98,17 @@ class Regression(PooledModel):
         pooled = known.opened.pooled
         assert pooled is not None  # noqa: S101 - asked for once it is
         weighted = self.weighted if self.model is None else self.model.weights is not None
-        constant = self.constant if self.model is None else self._constant(pooled)
+        constant = self.constant if self.model is None else constant_of(self, pooled, self.grains)
         fit = leastsquares.fit_pooled(pooled, constant=constant, weighted=weighted)
-        refuse_within_rounding(fit.certificate, self._resolutions(pooled), fit.weight)
+        refuse_within_rounding(
+            fit.certificate, resolutions_of(self, pooled, self.grains), fit.weight
+        )
         return replace(
             fit,
             cov_type=self.cov_type,
             formula=None if self.model is None else self.model.formula,
             log_weights=known.opened.log_weights,
         )
-
-    def _constant(self, pooled: PooledMoments) -> Mapping[str, Exact] | None:
-        """What the model proves, unless made columns were rounded; or what 0/1 columns prove."""
-        assert self.model is not None  # noqa: S101 - asked for only then
-        rounded = () if self.rounding is None else self.rounding.twos
-        made = {n for n, two in zip(self.model.names, rounded, strict=False) if two is not None}
-        found = self.model.constant
-        if found is not None and not made & set(found):
-            return found
-        if self.model.weights is not None:
-            return None
-        grains = self._grains or ()
-        return constant_of_indicators(pooled, [grain.indicator for grain in grains])
-
-    @property
-    def _grains(self) -> Sequence[Grain] | None:
-        """Of the columns and the response, by the dictionary or by the rows in one place."""
-        if not isinstance(self.equations, Given):
-            return self.grains
-        return [
-            Grain(size.two, size.five, size.whole and size.low >= 0 and size.high <= 1)
-            for size in self.equations.sizes
-        ]
-
-    def _resolutions(self, pooled: PooledMoments) -> list[Resolution]:
-        """How far the entries of each column may be from what they stand for."""
-        if self.model is None or self._grains is None:
-            return [EXACT] * len(pooled.names)
-        raw = list(map(is_one_number, self.model.design))
-        if isinstance(self.equations, Given):
-            twos = [None] * len(raw) if self.rounding is None else self.rounding.twos
-            triples = zip(self.equations.sizes, raw, twos, strict=False)
-            return [of_grid(size.unit, one or two is not None) for size, one, two in triples]
-        rows = max(pooled.rows, 1)
-        squares = [
-            Fraction(int(square), pooled.denominator * rows) * Fraction(4) ** scale
-            for square, scale in zip(np.diagonal(pooled.gram), pooled.scales, strict=True)
-        ]
-        return [of_data(*triple) for triple in zip(self._grains, raw, squares, strict=False)]
 
 
 def in_one_place(regression: Regression, parts: Sequence[RowsPart]) -> Regression:
