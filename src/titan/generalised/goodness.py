@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from titan.errors import InputError
 from titan.generalised.certificate import Certificate, root_up
-from titan.generalised.newton import Opened
+from titan.generalised.steps import Opened
 from titan.leastsquares.balls import Ball, of_arb
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Quantity

@@ -23,7 +23,7 @@ from titan.generalised.certificate import Certificate
 from titan.generalised.elementary import Floats
 from titan.generalised.families import LINKS, FamilyName
 from titan.generalised.goodness import Goodness
-from titan.generalised.newton import Opened
+from titan.generalised.steps import Opened
 from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.inference import compute

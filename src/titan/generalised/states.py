@@ -8,8 +8,8 @@ from typing import Any
 from titan import canonical
 from titan.canonical import exact_text, read_exact, read_integer
 from titan.generalised.families import FAMILIES, FamilyName
-from titan.generalised.newton import Opened, Point, Problem
 from titan.generalised.rows import Layout
+from titan.generalised.steps import Opened, Point, Problem
 
 _KEYS = (
     "family", "offset", "weighted", "parties", "bits", "scales", "transform", "weight", "box",

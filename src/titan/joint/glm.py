@@ -22,9 +22,10 @@ import numpy as np
 
 from titan.errors import DataError, NumberError, ReleaseError
 from titan.generalised.families import FamilyName
-from titan.generalised.newton import GUARD, MOST_STEPS, Newton, Problem, no_events
+from titan.generalised.newton import MOST_STEPS, Newton, no_events
 from titan.generalised.result import GLM
 from titan.generalised.rows import Layout
+from titan.generalised.steps import GUARD, Problem
 from titan.joint.computation import Sum
 from titan.joint.equations import Given
 from titan.joint.explanations import Explanation, Item

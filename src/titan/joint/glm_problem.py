@@ -7,8 +7,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from titan.errors import TitanError
-from titan.generalised.newton import Problem
 from titan.generalised.rows import Layout
+from titan.generalised.steps import Problem
 from titan.joint.glm_rows import Ranges
 from titan.leastsquares import PooledMoments
 from titan.leastsquares.balls import nearest

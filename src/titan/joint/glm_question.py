@@ -7,7 +7,7 @@ from fractions import Fraction
 from titan.decimals import decimal, decimal_text
 from titan.errors import InputError, PlanError
 from titan.generalised.families import FamilyName, family_named
-from titan.generalised.newton import EXACT, MIDDLE
+from titan.generalised.steps import EXACT, MIDDLE
 from titan.joint.equations import Given
 from titan.joint.glm import GeneralisedLinear
 from titan.joint.glm_rows import Ends, Ranges

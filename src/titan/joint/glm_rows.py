@@ -20,8 +20,8 @@ from titan.errors import DataError
 from titan.generalised.elementary import Floats
 from titan.generalised.exact_rows import ExactRows
 from titan.generalised.families import FamilyName
-from titan.generalised.newton import Problem
 from titan.generalised.rows import At, FloatRows, Totals, leverages, transformed
+from titan.generalised.steps import Problem
 from titan.joint.pooled_model import RowsPart
 from titan.moments import Source, arithmetic
 from titan.moments.collecting import Collected, CollectMoments, PartialMoments
