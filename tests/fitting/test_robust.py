@@ -19,7 +19,7 @@ import titan
 from tests.batches import scores
 from tests.leastsquares.systems import Problem, nist
 from titan.errors import DataError, NotPrivateError, PlanError
-from titan.leastsquares import Regression
+from titan.leastsquares import Ball, Regression
 from titan.leastsquares.robust import RING_BITS, Agreed
 from titan.moments import Model, collect
 from titan.moments.collecting import summed_score
@@ -28,7 +28,7 @@ from titan_lab import datasets
 
 api = import_module("statsmodels.api")
 
-Kind = Literal["HC0", "cluster"]
+Kind = Literal["HC0", "HC1", "HC2", "HC3", "cluster"]
 NET = titan.Network.cycle(5)
 ROWS, PARTIES = 60, 5
 GROUPS = np.arange(ROWS) % PARTIES
@@ -49,12 +49,12 @@ def statsmodels(data: dict[str, Any], kind: Kind, intercept: bool, weights: str 
     A = np.column_stack([data["a"], data["b"]])
     A = api.add_constant(A) if intercept else A
     model = api.WLS(data["y"], A, weights=data["w"]) if weights else api.OLS(data["y"], A)
-    if kind == "HC0":
-        return model.fit(cov_type="HC0")
+    if kind != "cluster":
+        return model.fit(cov_type=kind)
     return model.fit(cov_type="cluster", cov_kwds={"groups": GROUPS})
 
 
-@pytest.mark.parametrize("kind", ["HC0", "cluster"])
+@pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3", "cluster"])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weights", [None, "w"])
 def test_as_statsmodels(kind: Kind, intercept: bool, weights: str | None) -> None:
@@ -251,6 +251,22 @@ def test_f_is_not_defined_where_a_residual_must_be_zero() -> None:
     theirs = statsmodels(data, "HC0", True, None)
     ours = titan.fit(parts(data), NET, formula="y ~ a + b", **more)
     assert ours.fvalue == pytest.approx(theirs.fvalue, rel=1e-9)  # two of rank two
+
+
+@pytest.mark.parametrize("kind", ["HC2", "HC3"])
+def test_a_row_of_leverage_one_has_no_hc2_nor_hc3(kind: Kind) -> None:
+    """Its residual is 0 and so is 1 − h; a leverage of 0.999 is still fine."""
+    data = table()
+    data["a"] = np.eye(ROWS)[3] / 3
+    with pytest.raises(DataError, match=f"row 3.*{kind} is not defined") as caught:
+        titan.fit(data, formula="y ~ a + b", cov_type=kind)
+    assert "HC1" in caught.value.hint
+    data["a"] = data["a"] + np.linspace(0, 1e-3, ROWS)
+    ours = titan.fit(data, formula="y ~ a + b", cov_type=kind)
+    theirs = statsmodels(data, kind, True, None)
+    np.testing.assert_allclose(np.asarray(ours.bse), theirs.bse, rtol=1e-7)
+    pairs = zip(ours.bse.enclosures, theirs.bse, strict=True)
+    assert all(isinstance(ball, Ball) and ball.digits >= 8 for ball, _ in pairs)
 
 
 def test_a_constant_of_several_columns_leaves_f_open() -> None:

@@ -17,7 +17,6 @@ from importlib import import_module
 from typing import Any
 
 import flint
-import mpmath
 import numpy as np
 
 from titan.joint.scores import CollectLeveragedScores
@@ -31,6 +30,7 @@ from titan.moments.rows import ModelRows
 
 from .systems import Problem
 
+mpmath: Any = import_module("mpmath")  # not typed
 mpmath.mp.dps = 60
 Real = Any  # mpmath is not typed
 
@@ -75,7 +75,7 @@ class Twin:
         self.df = self.n - self.k
         self.scale = self.rss / self.df
 
-    def covariance(self, kind: CovType) -> flint.fmpq_mat:
+    def covariance(self, kind: CovType) -> Any:
         if kind == "nonrobust":
             return times_number(self.inverse, self.scale)
         hat = fractions(self.X * self.inverse * self.X.transpose())

@@ -240,18 +240,4 @@ def _certificate(
         raise small_response(moments) if size < _TINY else rank_error(moments)
     if not np.isfinite(deviation).all():
         raise RankError("the solution leaves the range of float64", hint="rescale the columns")
-    found = Certificate(moments, approximation, proof, settled(deviation), settled(pull))
-    for name, ball in zip(moments.names, found.enclosures, strict=True):
-        finite(ball, name)
-    return found
-
-
-def finite(ball: Ball, name: str) -> Ball:
-    """A number that a double can hold."""
-    if math.isinf(float(ball)):
-        raise RankError(
-            f"what belongs to column {name!r} leaves the range of float64",
-            columns=[name],
-            hint=f"rescale {name!r}, for example by a power of ten",
-        )
-    return ball
+    return Certificate(moments, approximation, proof, settled(deviation), settled(pull))

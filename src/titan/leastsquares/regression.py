@@ -22,7 +22,7 @@ from titan.leastsquares.after import AfterFit
 from titan.leastsquares.as_json import STATISTICS, as_dict
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
-from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows, finite
+from titan.leastsquares.certified import Certificate, Solution, certify, enough_rows
 from titan.leastsquares.dependence import no_rows, unproven_residual
 from titan.leastsquares.goodness import confidence_limits, f_test, likelihood, r_squared
 from titan.leastsquares.inference import compute
@@ -157,7 +157,7 @@ class Regression(AfterFit, Result, kind="regression"):
         if not isinstance(self.scale_ball, Ball):
             return self.scale_ball
         square = compute(lambda s, r: s * r, self.scale_ball, self.certificate.inverse(j, j))
-        return finite(inference.root(square), self.names[j])
+        return inference.root(square)
 
     @cached_property
     def tvalues(self) -> Named:
