@@ -7,6 +7,8 @@ here needs an RSA key, and parties have P-256 keys: no two of them can agree on 
 
 # Rule 1: no other module imports gRPC, since the first import decides.
 # Rule 2: where somebody else imported it before, no link is opened.
+# Rule 3: once begun, gRPC's thread stays to the end of the process. When the last server or channel
+#         is collected, gRPC waits for that thread, for ever if anything of theirs is still pending.
 
 from __future__ import annotations
 
@@ -31,10 +33,16 @@ import grpc  # noqa: E402
 import grpc.aio  # noqa: E402
 
 
+_begun: set[int] = set()  # in which process, since one may be a fork of another
+
+
 def check() -> None:
-    """Refuse to go on with a gRPC that would speak TLS 1.2."""
+    """Refuse to go on with a gRPC that would speak TLS 1.2; otherwise begin with it."""
     if _too_late:
         raise InputError(
             "gRPC was imported before titan, and would speak TLS 1.2 as well",
             hint=f"import titan.party.tls first, or set {_VARIABLE}={_SUITES} for the process",
         )
+    if os.getpid() not in _begun:
+        grpc.aio.init_grpc_aio()
+        _begun.add(os.getpid())
