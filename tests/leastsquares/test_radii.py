@@ -49,13 +49,12 @@ def test_every_number_of_the_json_has_its_radius(bits: int, truth: dict[str, Any
     assert (rough["bse_error"]["age"] > 1e-6) == (bits < 128)
 
 
-def test_what_is_not_proven_has_no_radius() -> None:
+def test_robust_errors_have_radii_and_what_is_not_defined_has_none() -> None:
     rows = {"x": np.arange(40.0), "y": np.arange(40.0) ** 2 % 7}
     found = titan.fit(rows, formula="y ~ x", cov_type="HC0").to_dict()
-    assert found["pvalues_error"] == {"Intercept": None, "x": None}
-    assert found["f_pvalue_error"] is None
-    assert found["conf_int_error"]["x"] == [None, None]
-    assert found["bse_error"]["x"] > 0
+    assert all(0 < found[f"{name}_error"]["x"] < 1e-9 for name in ("bse", "tvalues", "pvalues"))
+    assert 0 < found["f_pvalue_error"] < 1e-9
+    assert all(0 < error < 1e-9 for error in found["conf_int_error"]["x"])
     exact = titan.fit({"x": [1, 2, 3], "y": [2, 4, 6]}, formula="y ~ x").to_dict()
     assert (exact["fvalue"], exact["fvalue_error"]) == (None, None)
     assert (exact["bse"]["x"], exact["bse_error"]["x"]) == (0, 0)

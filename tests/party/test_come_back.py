@@ -296,10 +296,10 @@ def test_who_goes_on_is_told_which_version_began_the_run(tmp_path: Path) -> None
     g = Gathering(tmp_path)
     with patch.object(titan, "__version__", "0.0.1"), pytest.raises(TitanError):
         run(g.join("north", wait=0.1))
-    assert g.told["north"] == []
+    assert not [line for line in g.told["north"] if line.startswith("begun")]
     with pytest.raises(TitanError, match="nothing came"):
         run(g.join("north", wait=0.1))
-    assert g.told["north"] == [f"begun by titan 0.0.1; this is {titan.__version__}"]
+    assert f"begun by titan 0.0.1; this is {titan.__version__}" in g.told["north"]
 
 
 def test_nobody_comes(tmp_path: Path) -> None:

@@ -277,7 +277,7 @@ def test_any_command_says_that_its_answer_was_not_written() -> None:
     with FULL.open("w") as full:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "titan: error: no space left on device\n"
+    assert done.stderr.startswith("titan: error: no space left on device\ntitan: hint: make room")
 
 
 def test_a_stream_that_failed_is_silent_and_says_why() -> None:

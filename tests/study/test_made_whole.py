@@ -135,7 +135,7 @@ def test_a_page_that_is_gone_is_missed_wherever_it_was(tmp_path: Path) -> None:
     """When the ledger is opened, and not only by who happens to read there."""
     place = tmp_path / "north.ledger"
     with Ledger.open(place) as ledger:
-        ledger.note_over("ab" * 32, 1, [bytes(9000)])
+        ledger.note_over("ab" * 32, 1, [bytes(200)])
     whole, page = place.read_bytes(), 4096
     for at in range(page, len(whole), page):
         place.write_bytes(whole[:at] + bytes(page) + whole[at + page :])

@@ -13,8 +13,8 @@ from typing import Any
 from typer.main import get_command
 
 _CHOICE = re.compile(
-    r"\b(allow_differencing|allow_small|bits|bound|cov_type|csv|decimal_comma|degree|delimiter|encoding|engine|force|k|masks"
-    r"|max_diameter|missing|record|recovery|rounds|tau)=([^\s,;)]*)"
+    r"\b(allow_differencing|allow_small|bits|bound|cov_type|csv|decimal_comma|degree|delimiter"
+    r"|encoding|engine|force|k|masks|max_diameter|missing|record|recovery|rounds|tau)=([^\s,;)]*)"
 )
 _OF_A_STUDY = {"bits", "k", "masks", "missing", "recovery", "rounds", "tau"}
 _COLUMN = re.compile(r"--(range|step|levels|flag) ([^\s=;,]+)(?:=([^\s;]+))?")
@@ -35,7 +35,7 @@ def typed_hint(hint: str) -> str:
 
 def _as_typed(choice: re.Match[str]) -> str:
     name, value, parameters = choice[1], choice[2], _running().params
-    option, plain = "--" + name.replace("_", "-"), value.strip("\"'")
+    option, plain = "--" + name.replace("_", "-"), value.strip('"')
     if any(option in parameter.opts for parameter in parameters):
         return option if plain in ("", "True") else f"{option} {plain}"
     if name in _OF_A_STUDY and any(parameter.metavar == "STUDY" for parameter in parameters):

@@ -27,7 +27,7 @@ def predict(fit: GLM, rows: Any) -> Floats:
     source.check(needed)
     if not needed:
         raise InputError("a model of a constant alone has one prediction", hint="see params")
-    blocks = [_predicted(fit, model, block) for block in source.batches(needed)]
+    blocks = list(source.each_block(lambda block: _predicted(fit, model, block), columns=needed))
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
 

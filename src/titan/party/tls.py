@@ -32,7 +32,6 @@ os.environ["no_grpc_proxy"] = "none.invalid"  # noqa: SIM112 - it is spelt so
 import grpc  # noqa: E402
 import grpc.aio  # noqa: E402
 
-
 _begun: set[int] = set()  # in which process, since one may be a fork of another
 
 

@@ -137,12 +137,13 @@ def _expected(study: Study, folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(json.dumps(finite(results.to_dict())))
     for each in (found, *found.get("questions", {}).values()):
         each.pop("cost", None)
+        each.pop("dropped", None)  # each party knows its own
     if names == ["regression"]:  # as `titan.fit` has it, whose sums are others
         tables = {card.name: folder / f"{card.name}.csv" for card in study.parties}
         fitted = titan.fit(tables, study.network, formula=FORMULA, tau=study.tau)
         plain = json.loads(json.dumps(fitted.to_dict()))
-        plain.pop("cost", None)
-        assert plain == found, (plain, found)
+        differ = {key for key in found if plain[key] != found[key]}
+        assert all(key.endswith("_error") for key in differ), differ
     return found
 
 
