@@ -43,5 +43,5 @@ def check() -> None:
             hint=f"import titan.party.tls first, or set {_VARIABLE}={_SUITES} for the process",
         )
     if os.getpid() not in _begun:
-        grpc.aio.init_grpc_aio()
+        grpc.aio.init_grpc_aio()  # type: ignore[attr-defined]
         _begun.add(os.getpid())
