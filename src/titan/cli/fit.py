@@ -70,7 +70,7 @@ def command(
     Example:
       titan fit north.csv east.csv south.csv --formula "y ~ a + b" --network cycle --tau 1
       titan fit heart.csv --party hospital --formula "thalach ~ age + sex" --tau 1
-      titan fit heart.csv --party hospital --formula "disease ~ age" --family binomial
+      titan fit heart.csv --party hospital --formula "exang ~ age" --family binomial
       titan fit huge.parquet --formula "y ~ poly(x, 3, raw=True)" --json
     """
     check_save(save, files)
