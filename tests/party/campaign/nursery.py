@@ -87,7 +87,9 @@ def _say(news: dict[str, int]) -> None:
 def _become_party(order: Order) -> NoReturn:
     """From here on this is `titan join`, with what the order adds to it."""
     signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for each in (signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)  # whoever started the tests may ignore some (nohup)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for target, path in ((1, order["stdout"]), (2, order["stderr"])):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), target)
