@@ -3,8 +3,7 @@
 The range of an entry: columns are made orthonormal by a public matrix T, so that Σ w a² ≤ 1, and
 v ≤ 1/4 for logistic regression; so entries of H lie within 1/4 and those of the score within √Σw.
 Near the maximum (λ ≤ 1/8) the score is within its standard errors, √v ≤ 1/2. Poisson's μ has no
-such bound. There κ, a power of two above the average μ so far, takes the place of 1/4; sums far
-beyond are told as such.
+such bound. There κ, a power of two above the average μ so far, takes the place of 1/4.
 """
 
 # Rule 1: nothing here knows a row; a party hands in its totals, and what it enters comes out.
@@ -16,16 +15,26 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
+from titan.errors import DataError
 from titan.generalised.certificate import Certificate, certify
+from titan.generalised.elementary import Floats
 from titan.generalised.families import FamilyName
 from titan.generalised.rows import SHIFT, At, Layout, Totals
 
 EARLY, MIDDLE = 16, 24
 EXACT = 96
 GUARD = 24
-"""An entry may be 2^GUARD times its range before it is told as being beyond it."""
+"""An entry may be 2^GUARD times its range; a party that has a larger one does not go on. (It cannot
+say so in its place: what the others have there would be told without it.)"""
 FINER = 14
 """The grid of estimates is so many bits finer than the digits of a step."""
+
+
+def early_bits(bits: int) -> int:
+    """Of steps far from the maximum, where the last has so many: 16 of 24."""
+    return min(EARLY, 2 * bits // 3)
 
 
 @dataclass(frozen=True)
@@ -72,9 +81,9 @@ class Problem:
         return tuple(row[j] / scale for row in self.transform)
 
     def begin(self) -> Point:
+        """At β = 0, where all μ are alike but for an offset: outcomes alone are told."""
         binomial = self.family == "binomial"
-        size = -2 if binomial else self.first
-        bits = min(EARLY if binomial else MIDDLE, self.bits)
+        size, bits = (-2, EARLY) if binomial else (self.first, MIDDLE)
         # at β = 0 the outcome alone is within `first`, later it is near its mean
         return Point((0,) * self.columns, 0, bits + FINER, bits, False, size, self.first)
 
@@ -94,6 +103,8 @@ class Point:
     """The power of two that v is taken to be within, on average."""
     residual: int
     """And |y − μ|."""
+    near: bool = False
+    """Whether the score is within its standard errors."""
 
     @property
     def at(self) -> At:
@@ -108,9 +119,7 @@ class Point:
         far = (weight + 1) // 2 + self.residual
         near = (self.size + 1) // 2 + 1
         found = [self.size - self.bits] * layout.hessian.stop
-        found += [
-            (near if self.bits >= MIDDLE and any(self.beta) else far) - self.bits
-        ] * layout.columns
+        found += [(near if self.near and any(self.beta) else far) - self.bits] * layout.columns
         if layout.offset:
             found += [weight + self.size - self.bits, weight + self.residual - self.bits]
         of_statistics = weight + max(self.size, 0) + 2 - self.bits
@@ -129,10 +138,10 @@ class Point:
         ]
         near = all(e <= 2.0 ** (u - 1) for e, u in zip(totals.errors, units, strict=True))
         if totals.overflow or any(abs(n) >= self.cap for n in numbers[: layout.of_step]):
-            beyond = [0] * layout.entries
-            for j in range(layout.columns):
-                beyond[j * (j + 3) // 2] = self.cap
-            return beyond, True
+            raise DataError(
+                "the sums of a step are beyond all range: some mean is far larger than the rest",
+                hint="leave out what makes it so, or state an offset of which none is far above",
+            )
         return [max(-self.cap, min(n, self.cap)) for n in numbers], near
 
 
@@ -173,10 +182,12 @@ class Opened:
         return tuple(g - dot(row, self.beta) for g, row in zip(own, penalty, strict=True))
 
     @property
-    def beyond(self) -> bool:
-        """Whether some party's sums were beyond all range."""
-        diagonal = [self.totals[j * (j + 3) // 2] for j in range(self.problem.columns)]
-        return any(n >= self.point.cap for n in diagonal)
+    def floats(self) -> Floats:
+        """The rows' own Hessian, without the penalty, as doubles."""
+        n, values = self.problem.columns, [float(x) for x in self.values]
+        found = np.zeros((n, n))
+        found[np.tril_indices(n)] = values[: len(values[self.problem.layout.hessian])]
+        return np.asarray(np.tril(found) + np.tril(found, -1).T)
 
     @cached_property
     def certificate(self) -> Certificate | None:

@@ -5,10 +5,10 @@
     step 1, 2, … the score and the Hessian at the estimate so far: p(p+3)/2 numbers; in the last one
                  also the log-likelihood and what else a table of results has
 
-Before the first step a party looks at the leverage of its rows in AᵀA, before every later one at
-that in the Hessian which was opened last: near separation a few persons have all the weight. The
-estimate after each step follows from the totals alone (`titan.generalised.newton`), and so does the
-proof at the end.
+Before the first step a party looks at the leverage of its rows in AᵀA, and before every one at that
+in the Hessian which the step will open (`step_leverage`): near separation a few persons have all
+the weight. The estimate after each step follows from the totals alone
+(`titan.generalised.newton`), and so does the proof at the end.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from titan.errors import DataError, NumberError, ReleaseError
 from titan.generalised.families import FamilyName
@@ -29,19 +27,18 @@ from titan.generalised.steps import GUARD, Problem
 from titan.joint.computation import Sum
 from titan.joint.equations import Given
 from titan.joint.explanations import Explanation, Item
-from titan.joint.glm_problem import problem_of
+from titan.joint.glm_problem import in_coordinates, problem_of
 from titan.joint.glm_rows import (
     CollectRows,
     GLMPart,
     Held,
     PartialRows,
     Ranges,
-    StepLeverage,
     exact_totals,
-    step_leverage,
     step_totals,
 )
 from titan.joint.pooled_model import Known, PooledModel, RowsPart
+from titan.joint.step_leverage import Above, Look
 from titan.leastsquares import PooledMoments
 from titan.leastsquares.dependence import refuse_singular
 from titan.listing import listing
@@ -49,11 +46,12 @@ from titan.moments import Collected, Source
 from titan.moments.reading import read
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
+from titan.release.budget import smallest_of
+from titan.release.cells import counted_numbers
+from titan.release.step_budget import StepBudget
 from titan.ring import Residues, Ring
 
 MOST_SUMS = 25
-_TOLERANCE = 2.0**-10
-"""A cell of exactly k rows is allowed, whatever the rounding."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,8 @@ class KnownSteps(Known):
     """What everybody knows: the pooled sums, and how far Newton's method is."""
 
     newton: Newton | None = None
+    bits: int | None = None
+    """Of the last step, where its tables allow fewer than were asked for, or as many."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class GeneralisedLinear(PooledModel):
     alpha: Fraction = Fraction(0)
     ranges: Ranges | None = field(default=None, repr=False)
     """Where rows can lie: by the dictionary, or as found where all rows lie in one place."""
+    told: StepBudget | None = field(default=None, compare=False, repr=False)
+    """What its steps may tell of tables of its numbers, where that is limited."""
 
     # -- the sums -----------------------------------------------------------------------------
 
@@ -167,11 +169,9 @@ class GeneralisedLinear(PooledModel):
         assert isinstance(part, GLMPart)  # noqa: S101 - as `part` makes it
         newton = known.newton
         assert newton is not None  # noqa: S101 - it begins with the Gram matrix
-        if n == len(self.before):
-            if isinstance(self.equations, Given):
-                self.checks.before_outcomes(self.equations.regressors(known.opened), part)
-        else:
-            self._check_leverage(newton, part)
+        if n == len(self.before) and isinstance(self.equations, Given):
+            self.checks.before_outcomes(self.equations.regressors(known.opened), part)
+        self._check_leverage(known, part)
         return self.sums[n].ring.from_ints(self._numbers(newton, part))
 
     def _numbers(self, newton: Newton, part: GLMPart) -> list[int]:
@@ -186,21 +186,20 @@ class GeneralisedLinear(PooledModel):
                 raise NumberError("the sums of a step cannot be made with so many digits")
         return numbers
 
-    def _check_leverage(self, newton: Newton, part: GLMPart) -> None:
-        k = self.policy.rows_per_cell
-        if not k or newton.inverse is None or part.source is None:
+    def _check_leverage(self, known: KnownSteps, part: GLMPart) -> None:
+        """That no own row would have most of the weight in the sums that leave next."""
+        k, newton = self.policy.rows_per_cell, known.newton
+        assert newton is not None  # noqa: S101 - as above
+        if not k or part.source is None:
             return
-        R = newton.inverse
-        inverse = np.array([[x / (1 << R.places) for x in row] for row in R.numbers], float)
-        root = np.linalg.cholesky(inverse).T
-        beta = np.array([float(b) for b in newton.looked_at])
-        most = (1 + _TOLERANCE) / k
-        look = StepLeverage(self.rows, newton.problem, beta, root, most)
-        count, places = step_leverage(part, look)
-        if count:
-            more = f" and {count - len(places)} more" if count > len(places) else ""
+        look = Look(self.rows, newton, in_coordinates(self._moments(known), newton.problem), k)
+        found = look.above(part) if look.needed else Above()
+        if found.count:
+            rest = found.count - len(found.places)
+            more = f" and {rest} more" if rest else ""
             raise ReleaseError(
-                f"these rows weigh more than one of {k} in the last step: {listing(places)}{more}",
+                f"these rows would weigh more than one of {k} in the next step: "
+                f"{listing(found.places)}{more}",
                 hint="leave such rows out, or agree on a model without what singles them out, "
                 f"or {self.policy.lower('leverage')}",
                 rule="leverage",
@@ -218,10 +217,18 @@ class GeneralisedLinear(PooledModel):
             return replace(known, newton=known.newton.learn(self.sums[n].ring.to_signed(total)))
         after = super().learn(n, known, total)
         assert isinstance(after, KnownSteps)  # noqa: S101 - replaced, not made anew
+        if n == 0 and self.told is not None:
+            after = replace(after, bits=self._allowed_bits(self.told, after))
         if n + 1 < len(self.before):
             return after
         self._check_events(after)
         return replace(after, newton=Newton.begin(self._problem(after)))
+
+    def _allowed_bits(self, told: StepBudget, known: Known) -> int:
+        """After the counts, before anything is opened but these."""
+        counts = known.opened.counts
+        least, counted = smallest_of(self.cells, counts), counted_numbers(self.cells)
+        return told.bits(self.bits, counts[0], least, counted)
 
     def _moments(self, known: Known) -> PooledMoments:
         if isinstance(self.equations, Given):
@@ -229,7 +236,7 @@ class GeneralisedLinear(PooledModel):
         assert known.opened.pooled is not None  # noqa: S101 - both its sums are known
         return known.opened.pooled
 
-    def _problem(self, known: Known) -> Problem:
+    def _problem(self, known: KnownSteps) -> Problem:
         moments = self._moments(known)
         if not self.alpha:
             refuse_singular(moments)
@@ -237,7 +244,8 @@ class GeneralisedLinear(PooledModel):
         assert self.model is not None  # noqa: S101 - as above
         return problem_of(
             moments, self.layout, self.ranges, self.model,
-            parties=self.parties, bits=self.bits, alpha=self.alpha, rows=known.opened.rows or 0,
+            parties=self.parties, bits=known.bits or self.bits, alpha=self.alpha,
+            rows=known.opened.rows or 0,
         )  # fmt: skip
 
     def _check_events(self, known: Known) -> None:
