@@ -101,7 +101,16 @@ class Share:
     @cached_property
     def least_rows(self) -> int | None:
         """At which it passes, as far as one looks; None if never."""
-        return least_rows(self.passes)
+        most = 1
+        while not self.passes(most):
+            most *= 2
+            if most > _MOST_ROWS:
+                return None
+        least = most // 2
+        while most - least > 1:
+            middle = (least + most) // 2
+            least, most = (least, middle) if self.passes(middle) else (middle, most)
+        return most
 
     @cached_property
     def _all(self) -> Determinant:
@@ -178,20 +187,6 @@ class Budget:
             there = rows // share.cells if known is None else known
             if there and not among(share.raw, counted) and not share.passes(there):
                 raise _refusal(share, there)
-
-
-def least_rows(passes: Callable[[int], bool]) -> int | None:
-    """The fewest that pass, as far as one looks; None if never."""
-    most = 1
-    while not passes(most):
-        most *= 2
-        if most > _MOST_ROWS:
-            return None
-    least = most // 2
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if passes(middle) else (middle, most)
-    return most
 
 
 def among(raw: Sequence[str], counted: Collection[frozenset[str]]) -> bool:

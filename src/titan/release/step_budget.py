@@ -18,12 +18,14 @@ from titan.errors import ReleaseError
 from titan.generalised.families import FamilyName
 from titan.listing import listing
 from titan.moments.model import Model
-from titan.release.budget import SHARE, Budget, Least, among, least_rows
+from titan.release.budget import SHARE, Budget, Least, among
 from titan.release.dictionary import Column, Number
 from titan.release.made import Rounding
 from titan.release.steps_told import Names, StepTable, step_tables
 
 LEAST_BITS = 8
+_MOST_ROWS = 10_000_000
+_NEAR = 20  # rows are told to a part of so many
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,25 @@ class StepBudget:
                 found = share.measured(own, self._beside(table, own))
                 yield Told(str(share), share.entries, own, *found)
 
-    def least_rows(self, bits: int) -> int | None:
-        """With which all steps have so many bits, if cells are equally large; None if never."""
-        return least_rows(lambda rows: all(each.allowed for each in self.told(bits, rows)))
+    def least_rows(
+        self, bits: int, rows: int = 1, counted: Collection[frozenset[str]] = ()
+    ) -> int | None:
+        """About with how many, from `rows` on, all steps have so many bits, if cells are equally
+        large; None if never."""
+
+        def passes(rows: int) -> bool:
+            return all(each.allowed for each in self.told(bits, rows, counted=counted))
+
+        most = rows
+        while not passes(most):
+            most *= 2
+            if most > _MOST_ROWS:
+                return None
+        least = most // 2 if most > rows else rows
+        while most - least > least // _NEAR:
+            middle = (least + most) // 2
+            least, most = (least, middle) if passes(middle) else (middle, most)
+        return most
 
     def _rows(self, rows: int, least: Least) -> dict[Names, int]:
         """In the smallest cell by each set of columns."""
@@ -128,8 +146,8 @@ class StepBudget:
         )  # fmt: skip
 
     def _refusal(self, told: Told) -> ReleaseError:
-        needed = self.least_rows(LEAST_BITS)
-        more = f"use at least {needed} rows, " if needed else ""
+        needed = self.least_rows(LEAST_BITS, told.rows)
+        more = f"use about {needed} rows, " if needed else ""
         return ReleaseError(
             f"the steps of a model of {listing(map(repr, sorted(self.numbers)))} tell "
             f"{told.bits:.0f} bits of {told.table} over {told.rows} rows, even with {LEAST_BITS} "
