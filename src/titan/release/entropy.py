@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from titan.release.opened import Values
 
 if TYPE_CHECKING:
-    from flint import arb
+    from flint import arb, fmpz_mat
 
 _BLOCK = 40  # entries whose dependence is looked at together
 _PRECISION = 256
@@ -32,36 +32,30 @@ class Determinant:
     (Fischer).
     """
 
-    blocks: tuple[tuple[int, ...], ...]
-    """Of each the coefficients, sums of principal minors of unit · C: none is negative."""
+    blocks: tuple[fmpz_mat, ...]
+    """Of unit · C."""
     unit: int
 
     @classmethod
     def of(cls, functions: Sequence[Values], at: Sequence[int], *, centred: bool) -> Determinant:
         """Rows are known, so that where they are counted a constant tells nothing."""
+        from flint import fmpz_mat
+
         rows, unit = [[f[k] for k in at] for f in functions], max(map(len, functions), default=1)
         if centred:
             rows, unit = list(map(_centred, rows)), unit * len(at) ** 2
-        starts = range(0, len(rows), _BLOCK)
-        return cls(tuple(_minors(rows[start : start + _BLOCK]) for start in starts), unit)
+        blocks = [fmpz_mat(rows[k : k + _BLOCK]) for k in range(0, len(rows), _BLOCK)]
+        return cls(tuple(F * F.transpose() for F in blocks), unit)
 
     def log2(self, t: Fraction) -> arb:
         p, q = t.numerator, t.denominator * self.unit
         found = as_arb(0)
-        for minors in self.blocks:
-            n = len(minors) - 1
-            whole = sum(minor * p**k * q ** (n - k) for k, minor in enumerate(minors))
-            found += log2(as_arb(Fraction(whole, q**n)))
+        for C in self.blocks:
+            whole = C * p
+            for k in range(C.nrows()):
+                whole[k, k] += q
+            found += log2(as_arb(int(whole.det()))) - C.nrows() * log2(as_arb(q))
         return found
-
-
-def _minors(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    from flint import fmpz_mat
-
-    F = fmpz_mat(rows)
-    C = F * F.transpose()
-    n, polynomial = C.nrows(), C.charpoly()
-    return tuple(abs(int(polynomial[n - k])) for k in range(n + 1))
 
 
 def _centred(values: Sequence[int]) -> list[int]:
