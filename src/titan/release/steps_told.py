@@ -50,7 +50,7 @@ _STEEPEST = {"binomial": 1.5, "poisson": 0.5}
 """In standard deviations of the linear predictor, for rows in the middle half."""
 _MOST_ETA = 40.0
 _DEPENDENT = 2.0**-20
-_MANY, _FEWER_POINTS = 40, 256  # of so many entries fewer points are enough
+_POINTS = 256  # of smooth functions so many are enough
 _FINER = 16  # bits of functions below what their sums are rounded to
 Names = frozenset[str]
 
@@ -96,13 +96,13 @@ class StepTable:
 
     def share(self, bits: int, rows: Mapping[Names, int], part: Fraction) -> Share:
         """Where late steps have so many bits, and cells so many rows."""
-        found, count = [], POINTS if len(self.curves) <= _MANY else _FEWER_POINTS
+        found = []
         first = EARLY if self.family == "binomial" else MIDDLE
         of_step = {"first": first, "early": early_bits(bits), "late": bits}
         for curve in self.curves:
             size = sqrt(prod(rows[cells] for cells in curve.over))
             scale = 2.0 ** (of_step[curve.digits] + _FINER) / size
-            found.append(tuple(map(int, np.rint(curve.values[:count] * scale).tolist())))
+            found.append(tuple(map(int, np.rint(curve.values[:_POINTS] * scale).tolist())))
         mine = self.raw, self.linear, self.within, self.cells, self.points, self.variance
         return Share(*mine, tuple(found), Fraction(1 << _FINER), part)
 
