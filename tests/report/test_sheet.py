@@ -210,3 +210,14 @@ def test_a_study_that_nobody_could_join_is_not_to_be_signed(tmp_path: Path, at: 
     assert done.returncode == 1
     assert "expired" in done.stderr
     assert not (tmp_path / "sheet.html").exists()
+
+
+def test_many_steps_that_open_the_same_are_one_row() -> None:
+    """A logistic regression may take 22 steps, and a board reads the sheet on paper."""
+    asked = Question("glm", "risk", (("formula", "died ~ age"), ("family", "binomial")))
+    found = page(study(columns=COLUMNS, questions=(asked,)))
+    assert "how died depends on age: logistic regression" in found.text
+    assert "3. outcomes" in found.text
+    assert "4 to 24. step 2 to step 22" in found.text
+    assert found.text.count("the score and the Hessian") == 2
+    assert found.text.count("(the last one)") == 1
