@@ -154,16 +154,17 @@ def test_what_others_wrote_is_text() -> None:
     assert found.text.count(odd) >= 3
     assert {tag for tag, _ in found.tags} <= {
         "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "div", "span", "b",
-        "code", "ul", "ol", "li", "table", "tr", "th", "td",
+        "code", "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td",
     }  # fmt: skip
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:
     text = sheet(ALL, check(ALL, NOW), shares(ALL), NOW)
     attributes = {name for _, named in Page(text).tags for name in named}
-    assert attributes == {"lang", "charset", "http-equiv", "content", "class"}
+    assert attributes == {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}
     assert not any(word in text for word in ("http://", "https://", "url(", "@import", "<script"))
     assert "default-src 'none'" in text
+    assert "unsafe" not in text
     assert "size: A4" in text
 
 

@@ -16,6 +16,7 @@ from titan.cli import (
     moments,
     network,
     rehearse,
+    report,
     runs,
     solve,
     status,
@@ -44,6 +45,7 @@ app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
 app.command("rehearse")(rehearse.command)
+app.command("report")(report.command)
 app.command("show")(runs.show)
 app.command("solve")(solve.command)
 app.command("status")(status.command)

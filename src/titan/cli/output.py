@@ -94,6 +94,30 @@ def refuse_overwriting(file: Path, force: bool) -> None:
         raise FileError(f"{file} exists already", hint="--force replaces it")
 
 
+def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:
+    """Whether what is there may be replaced: --force says so, or somebody at the terminal."""
+    there = [file for file in targets if file.exists()]
+    if force or not there:
+        return force
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise FileError(f"{there[0]} exists already", hint="--force replaces it")
+    import typer
+
+    for file in there:
+        if not typer.confirm(f"{file} exists already. Replace it?", err=True):
+            raise FileError(f"{file} exists already, and stays as it is", hint="name another file")
+    return True
+
+
+def html_name(out: Path, what: str) -> None:
+    """A page of HTML has a name that a browser knows it by."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            f"--out {out} does not end in .html, and {what} is a page of HTML",
+            hint=f"--out {out.with_suffix('.html')}; a browser prints it, also as PDF",
+        )
+
+
 def show_rows(rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:
     """Columns aligned by their widest cell: the first to the left, the others to the right."""
     for line in aligned(rows):

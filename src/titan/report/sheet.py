@@ -24,6 +24,7 @@ def sheet(study: Study, report: Report, shares: Sequence[Mapping[str, Any]], now
     opened = words.opened_in_steps(study)
     return page(
         f"Study sheet: {study.title}",
+        "sheet.css",
         tag("h1", study.title),
         tag("p", "The study's fingerprint: ", tag("code", in_groups(study.digest))),
         tag("p", f"Checked on {now:%Y-%m-%d}."),

@@ -83,15 +83,23 @@ _RELEASED = {"solution": ", the coefficients alone", "inference": " with standar
 
 
 def question_in_words(question: Question, study: Study) -> Html:
+    """Its name, what it asks, and how that is written."""
+    said = tag("span", f": {asked_for(question, study)} ")
+    return Html(tag("b", question.name) + said + tag("code", str(question)))
+
+
+def asked_for(question: Question, study: Study) -> str:
+    """What a question asks; empty for a kind that has no words here."""
     named, words = _named(question, study), _ASKED.get(question.kind)
-    if words is not None and not named["columns"]:  # y ~ 1, or no groups
+    if words is None:
+        return ""
+    if not named["columns"]:  # y ~ 1, or no groups
         words = words.replace("how {response} depends on {columns}", _MEAN)
         words = words.removesuffix(", by {columns}")
-    said = "" if words is None else words.format(**named)
+    said = words.format(**named)
     if question.kind == "regression":
         said += _RELEASED[str(question.options.get("release", "inference"))]
-    written = tag("code", str(question))
-    return Html(tag("b", question.name) + tag("span", f": {said} ") + written)
+    return said
 
 
 def _named(question: Question, study: Study) -> dict[str, str]:
@@ -122,7 +130,7 @@ def opened_in_steps(study: Study, made: int | None = None) -> Html:
         ends = zip(first[:2], last[:2], strict=True)
         number, name = (one if one == other else f"{one} to {other}" for one, other in ends)
         rows.append((f"{number}. {name}", *same[1:], last[-1]))
-    return table(heads, rows)
+    return table(heads, rows, "steps")
 
 
 def _alike(step: tuple[str, ...]) -> tuple[str, ...]:
