@@ -99,7 +99,7 @@ def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:
     there = [file for file in targets if file.exists()]
     if force or not there:
         return force
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         raise FileError(f"{there[0]} exists already", hint="--force replaces it")
     import typer
 
@@ -107,6 +107,11 @@ def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:
         if not typer.confirm(f"{file} exists already. Replace it?", err=True):
             raise FileError(f"{file} exists already, and stays as it is", hint="name another file")
     return True
+
+
+def at_terminal() -> bool:
+    """Whether somebody is there to be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def html_name(out: Path, what: str) -> None:

@@ -173,4 +173,7 @@ def _full_of(name: str, each: Mapping[str, Any]) -> Html:
 
 
 def _whole(key: str, each: Mapping[str, Any]) -> Html:
-    return number(each[key], error_of(each, key), 6)
+    value, error = each[key], error_of(each, key)
+    if error is None:
+        return number(value, digits=6)
+    return tag("span", number(value, error, 6), " ± ", bound(error))

@@ -50,7 +50,7 @@ def _group(group: Mapping[str, Any]) -> Iterator[Html]:
 
 def _test(test: Mapping[str, Any]) -> Html:
     """The log-rank test, in a sentence that papers have."""
-    errors = test.get("error_bound")
+    errors = test.get("error_bound", {})
     statistic = number(test["statistic"], named(errors, "statistic"), 5)
     p = p_value(test["p_value"], named(errors, "p_value"), before="= ")
     freedom = "degree of freedom" if test["df"] == 1 else "degrees of freedom"
@@ -60,7 +60,14 @@ def _test(test: Mapping[str, Any]) -> Html:
         [name, number(n), number(test["expected"][name], digits=6)]
         for name, n in test["observed"].items()
     )
-    return tag("div", said, grid("Events", ("", "observed", "expected"), rows))
+    return tag("div", said, _proven(errors), grid("Events", ("", "observed", "expected"), rows))
+
+
+def _proven(errors: Mapping[str, Any], then: str = "") -> Html:
+    """How far what is shown is off at most."""
+    told = [tag("span", f"{label(key)} proven within ", bound(e)) for key, e in errors.items()]
+    parts = [part for each in told for part in ("; ", each)][1:]
+    return tag("p", *parts, then, kind="quiet")
 
 
 def _life_table(name: str, group: Mapping[str, Any]) -> Html:
@@ -73,6 +80,5 @@ def _life_table(name: str, group: Mapping[str, Any]) -> Html:
             cells = [number(row[key]) for key in ("at_risk", "events", "censored")]
             cells += [fixed(row[key], named(errors, key)) for key in _LISTS[4:]]
             rows.append([plain(row["time"]), *cells])
-    within = (tag("span", f"{label(k)} proven within ", bound(e), "; ") for k, e in errors.items())
-    said = tag("p", *within, "limits follow from these", kind="quiet")
+    said = _proven(errors, "; limits follow from these")
     return tag("div", grid(f"Life table: {name}", _HEADS, rows), said)
