@@ -22,6 +22,7 @@ from titan.cli import (
     status,
     study,
     survival,
+    web,
 )
 from titan.cli.added_commands import Commands
 from titan.cli.output import fail, speak_plainly
@@ -51,6 +52,7 @@ app.command("solve")(solve.command)
 app.command("status")(status.command)
 app.command("survival")(survival.command)
 app.command("verify")(runs.verify)
+app.command("web")(web.command)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(network.app, name="network")
