@@ -336,7 +336,7 @@ def test_a_transcript_is_verified_as_the_docs_say_without_titan(kept: Gathering)
     certificate = x509.load_pem_x509_certificate(whole["body"]["certificate"].encode())
     key = certificate.public_key()
     assert isinstance(key, ec.EllipticCurvePublicKey)
-    signed = b"titan transcript v3\n" + body.encode()
+    signed = b" " * 64 + b"titan signature 2\0" + b"titan transcript v3\n" + body.encode()
     key.verify(utils.encode_dss_signature(r, s), signed, ec.ECDSA(hashes.SHA256()))
     assert certificate.fingerprint(hashes.SHA256()).hex() == kept.study.card("north").fingerprint
     digest = hashlib.sha256((folder / "result.json").read_bytes()).hexdigest()
