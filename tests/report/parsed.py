@@ -51,7 +51,7 @@ class Element:
     def tables(self) -> Iterator[tuple[list[str], dict[str, list[Element]]]]:
         """Heads, and the cells of every row by its name."""
         for table in self.all("table"):
-            heads = [head.text for thead in table.all("thead") for head in thead.all("th")]
+            heads = [head.text for thead in table.all("thead") for head in thead.all("th", "td")]
             (body,) = table.all("tbody")
             cells = [list(row.all("th", "td")) for row in body.all("tr")]
             yield heads, {row[0].text: row for row in cells}

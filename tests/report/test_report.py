@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, utils
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -322,3 +325,19 @@ def test_the_folders_of_a_rehearsal_are_one_report(kept: Gathering, tmp_path: Pa
     assert "All 3 tell the same of the run" in section(found, "fingerprints").text
     assert "The records of east, south say the same" in section(found, "checks").text
     assert "A rehearsal: all parties ran on one machine" in parsed(found).text
+
+
+def test_a_transcript_is_verified_as_the_docs_say_without_titan(kept: Gathering) -> None:
+    folder = kept.run_folder("north")
+    whole = json.loads((folder / "transcript.json").read_bytes())
+    body = json.dumps(whole["body"], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    raw = bytes.fromhex(whole["signature"])
+    r, s = (int.from_bytes(half, "big") for half in (raw[:32], raw[32:]))
+    certificate = x509.load_pem_x509_certificate(whole["body"]["certificate"].encode())
+    key = certificate.public_key()
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    signed = b" " * 64 + b"titan signature 2\0" + b"titan transcript v3\n" + body.encode()
+    key.verify(utils.encode_dss_signature(r, s), signed, ec.ECDSA(hashes.SHA256()))
+    assert certificate.fingerprint(hashes.SHA256()).hex() == kept.study.card("north").fingerprint
+    digest = hashlib.sha256((folder / "result.json").read_bytes()).hexdigest()
+    assert whole["body"]["result_sha256"] == digest

@@ -17,6 +17,7 @@ NAMED, NUMBERED, DRAWN = 24, 100, 300
 _ROUND = 15.0  # of a party's disc, in pixels
 _DOT = 3.0
 _APART = 46.0  # along the circle, from one party to the next
+_NAMES_APART = 62.0
 _LETTER = 7.4
 _LONGEST = 22  # letters of a name
 _MARGIN = 6.0
@@ -42,7 +43,7 @@ def network_picture(network: Network, marked: Collection[str] = ()) -> Html | No
 
 def _places(network: Network) -> dict[str, Place]:
     m = len(network)
-    apart = _APART if m <= NUMBERED else 4 * _DOT
+    apart = _NAMES_APART if m <= NAMED else _APART if m <= NUMBERED else 4 * _DOT
     radius = max(88.0, apart * m / math.tau)
     turns = ((party, math.tau * at / m) for at, party in enumerate(network.circle_order()))
     return {party: (radius * math.sin(turn), -radius * math.cos(turn)) for party, turn in turns}

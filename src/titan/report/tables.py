@@ -30,8 +30,7 @@ def grid(
     numeric = [
         any(_is_number(row[at]) for row in lines if at < len(row)) for at in range(len(heads))
     ]
-    named = [tag("th", head, scope="col", kind="number" * (at > 0 and numeric[at]))
-             for at, head in enumerate(heads)]  # fmt: skip
+    named = [_head(head, numeric=at > 0 and numeric[at]) for at, head in enumerate(heads)]
     table = tag(
         "table",
         *([tag("caption", caption)] if caption else []),
@@ -49,7 +48,12 @@ def pairs(caption: str, rows: Iterable[tuple[str, str]], kind: str = "") -> Html
 
 
 def scrolled(content: Html, label: str) -> Html:
-    return tag("div", content, kind="scroll", tabindex="0", role="region", aria_label=label)
+    return tag("div", content, kind="scroll", tabindex="0", role="group", aria_label=label)
+
+
+def _head(text: str, *, numeric: bool) -> Html:
+    """A corner without a word is not the head of anything."""
+    return tag("th", text, scope="col", kind="number" * numeric) if text else tag("td")
 
 
 def _row(row: Row, numeric: Sequence[bool]) -> Html:
