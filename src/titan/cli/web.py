@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -35,7 +36,7 @@ def command(
       titan web north
     """
     try:
-        import multipart  # noqa: F401
+        import python_multipart  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as missing:
@@ -65,6 +66,8 @@ def command(
     config = uvicorn.Config(
         app, lifespan="off", log_level="error", access_log=False, server_header=False, ws="none"
     )
+    for end in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C
+        signal.signal(end, signal.default_int_handler)
     try:
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:

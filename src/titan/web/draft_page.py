@@ -106,6 +106,7 @@ def _filled(place: Place, fields: Mapping[str, str], *said: Html, status: int = 
             tag("fieldset", tag("legend", "Parties"), *(_ticked(card) for card in cards)),
             send="Make the study",
             hidden={"rows": name, "questions": text},
+            wide=True,
         ),
         here="/study",
         status=status,

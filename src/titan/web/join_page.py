@@ -63,8 +63,10 @@ def _asking(place: Place, study: Study) -> Iterator[Html]:
         f"/join/{study.digest[:12]}",
         layout.choice("You are", "party", ((name, name) for name in mine)),
         layout.choice("Your rows", "rows", tables),
-        layout.field("The key's passphrase", "passphrase", kind="password", needed=False,
-                     note="empty if it has none"),
+        layout.field(
+            "The key's passphrase", "passphrase", kind="password", needed=False,
+            filled="new-password", note="empty if it has none",
+        ),
         layout.field("Run", "run", "1", note="1, unless all parties agreed on a further one"),
         send="Look at my rows, and show what will be opened",
     )  # fmt: skip
@@ -134,10 +136,10 @@ def _who(study: Study, me: str, known: set[str]) -> Iterator[Html]:
     rows = (
         (card.name + (" (you)" if card.name == me else ""), card.address,
          tag("code", in_groups(card.fingerprint)),
-         "" if card.name == me else "met before" if card.name in known else "not met before")
+         "" if card.name == me else "yes" if card.name in known else "not yet")
         for card in study.parties
     )  # fmt: skip
-    heads = ("party", "address", "fingerprint", "")
+    heads = ("party", "address", "fingerprint", "you know it")
     told = table(heads, rows)
     yield tag("div", told, kind="scroll", tabindex="0", role="region", aria_label="parties")
     yield tag("p", _COMPARE)

@@ -57,13 +57,20 @@ def section(heading: str, *content: Html) -> Html:
 # -- forms ------------------------------------------------------------------------------------
 
 
-def form(action: str, *fields: Html, send: str, hidden: Mapping[str, str] | None = None) -> Html:
+def form(
+    action: str,
+    *fields: Html,
+    send: str,
+    hidden: Mapping[str, str] | None = None,
+    wide: bool = False,
+) -> Html:
     """Every form is sent as data of its own, never in an address."""
     kept = (empty("input", type="hidden", name=k, value=v) for k, v in (hidden or {}).items())
     button = tag("p", tag("button", send, type="submit"))
     return tag(
         "form", *kept, *fields, button,
         method="post", action=action, enctype="multipart/form-data", autocomplete="off",
+        kind="wide" if wide else "",
     )  # fmt: skip
 
 
@@ -75,9 +82,12 @@ def field(
     kind: str = "text",
     note: str = "",
     needed: bool = True,
+    filled: str = "off",
 ) -> Html:
+    """One line; `filled` is what a browser may remember it as."""
     extra = {"required": "required"} if needed else {}
-    return _labelled(label, note, empty("input", type=kind, name=name, value=value, **extra))
+    control = empty("input", type=kind, name=name, value=value, autocomplete=filled, **extra)
+    return _labelled(label, note, control)
 
 
 def upload(label: str, name: str, ending: str) -> Html:

@@ -16,7 +16,7 @@ from titan.release.evidence import refusal_in
 from titan.report.document import sections_of
 from titan.report.tables import grid
 from titan.reporting import gather, now, report
-from titan.study.audit import audit
+from titan.study.audit import TRANSCRIPT, audit
 from titan.web import layout
 from titan.web.place import Place
 from titan.web.running import Running, Runs
@@ -40,7 +40,9 @@ def every(place: Place, _: Request) -> Response:
         status = place.status(name)
         state = "" if status is None else _STATES.get(status.state, status.state)
         rows.append((tag("a", name, href=f"/run/{name}"), state))
-    content = grid("", ("run", ""), rows) if rows else tag("p", "There is no run here yet.")
+    content = (
+        grid("", ("run", "how it stands"), rows) if rows else tag("p", "There is no run here yet.")
+    )
     return layout.page("Results", content, here=HERE)
 
 
@@ -48,11 +50,16 @@ async def show(place: Place, request: Request) -> Response:
     name = str(request.path_params["name"])
     going = _going(request, name)
     if going is not None and going.alive and not (going.answered and place.is_over(name)):
-        return layout.page(name, *_live(going), here=HERE, live=True)
+        return layout.page(_title(going), *_live(going), here=HERE, live=True)
     folder = place.run(name)
     if not place.is_over(name):
         return layout.page(name, *_unfinished(place, name, going), here=HERE)
-    return layout.page(name, *await asyncio.to_thread(_over, folder, going), here=HERE)
+    title, *content = await asyncio.to_thread(_over, folder, going)
+    return layout.page(title, *map(Html, content), here=HERE)
+
+
+def _title(run: Running) -> str:
+    return f"Run {run.party.choices.run}: {run.party.study.title}"
 
 
 def _going(request: Request, name: str) -> Running | None:
@@ -114,7 +121,8 @@ def _unfinished(place: Place, name: str, run: Running | None) -> Iterator[Html]:
         yield tag("p", tag("a", "Join again", href=f"/join/{str(status.told['study'])[:12]}"))
 
 
-def _over(folder: Path, run: Running | None) -> list[Html]:
+def _over(folder: Path, run: Running | None) -> list[str]:
+    """Its title, then its parts."""
     it = gather(folder)
     refusal = refusal_in(folder)
     said = [] if refusal is None else [layout.refused(refusal)]
@@ -125,6 +133,7 @@ def _over(folder: Path, run: Running | None) -> list[Html]:
     save = tag("a", "Save the report", href=f"/run/{folder.name}/report", download="")
     save = tag("p", save, " (one file, for the appendix of a paper and for the steward)")
     return [
+        f"Run {it.results.run}: {it.title}",
         *said,
         save,
         *_first(parts, "answers"),
@@ -139,7 +148,8 @@ def _first(parts: list[Html], name: str) -> list[Html]:
 
 
 def _audit(folder: Path) -> Iterator[Html]:
-    found = audit(folder)
+    signed = folder / TRANSCRIPT  # while this party stays for others, it has the journal
+    found = audit(signed if signed.exists() else folder)
     yield tag("p", found.summary().partition("\n")[2].replace("\n", " "))
     head, *rows = found.rows()
     yield tag("details", tag("summary", "Every message"), grid("", head, rows, label="messages"))

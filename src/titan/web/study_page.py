@@ -65,8 +65,17 @@ def _new_keys() -> Html:
         layout.field("Name of the party", "name"),
         layout.field("Address", "address", note="host:port where the others can reach it"),
         layout.tick("Nobody can reach it from outside: it only dials out", "dials_only"),
-        layout.field("Passphrase", "passphrase", kind="password", needed=False, note=asked),
-        layout.field("The same once more", "again", kind="password", needed=False),
+        layout.field(
+            "Passphrase",
+            "passphrase",
+            kind="password",
+            needed=False,
+            note=asked,
+            filled="new-password",
+        ),
+        layout.field(
+            "The same once more", "again", kind="password", needed=False, filled="new-password"
+        ),
         send="Make keys",
     )
 
@@ -115,7 +124,7 @@ def _studies(place: Place) -> Iterator[Html]:
     studies = place.studies()
     if studies:
         yield grid(
-            "", ("study", "parties", "fingerprint", ""),
+            "", ("study", "parties", "fingerprint", "what next"),
             ((study.title, ", ".join(study.network.parties), tag("code", short),
               together([tag("a", "Check", href=f"/check/{short}"),
                         tag("a", "Join", href=f"/join/{short}")]))
