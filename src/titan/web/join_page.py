@@ -63,9 +63,11 @@ def _asking(place: Place, study: Study) -> Iterator[Html]:
         f"/join/{study.digest[:12]}",
         layout.choice("You are", "party", ((name, name) for name in mine)),
         layout.choice("Your rows", "rows", tables),
+        # for password managers, which else take another field for the name
+        layout.empty("input", type="text", name="user", autocomplete="username", hidden=""),
         layout.field(
             "The key's passphrase", "passphrase", kind="password", needed=False,
-            filled="new-password", note="empty if it has none",
+            filled="current-password", note="empty if it has none",
         ),
         layout.field("Run", "run", "1", note="1, unless all parties agreed on a further one"),
         send="Look at my rows, and show what will be opened",
