@@ -141,6 +141,17 @@ def test_rows_that_would_end_the_run_are_told_before(served: dict[str, Served], 
             (north.folder / name).unlink()
 
 
+def test_who_does_not_want_to_says_so(served: dict[str, Served], short: str) -> None:
+    """Nobody else is there to be told; no run is begun."""
+    north = served["north"]
+    form = {"party": "north", "rows": "rows.csv", "run": "5", "passphrase": ""}
+    token = ready(north.post(f"/join/{short}", form))
+    said = north.post(f"/join/{short}/no", {"ready": token})
+    assert "Nothing was sent" in said.words
+    assert not (north.folder / "runs" / f"{short}-run5-north").exists()
+    assert north.post(f"/join/{short}/yes", {"ready": token}).status == 400
+
+
 def _looked(north: Served, short: str, rows: str) -> Answer:
     form = {"party": "north", "rows": rows, "run": "3", "passphrase": ""}
     return north.post(f"/join/{short}", form)

@@ -53,6 +53,7 @@ def application(place: Place, port: int, sessions: Sessions, runs: Runs) -> Guar
             get("/join/{short}", join_page.ask),
             post("/join/{short}", join_page.look),
             post("/join/{short}/yes", join_page.begin),
+            post("/join/{short}/no", join_page.decline),
             get("/runs", run_page.every),
             get("/run/{name}", run_page.show),
             get("/run/{name}/live", run_page.live),

@@ -12,7 +12,6 @@ of ours, and everything but the door needs the session that a code was exchanged
 from __future__ import annotations
 
 import hmac
-import secrets
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
@@ -20,6 +19,8 @@ from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from titan.protocol.masking import fresh_key
 
 Scope = Any
 Receive = Any
@@ -66,7 +67,7 @@ class Sessions:
             if self._wrong >= _WRONG:
                 self._renew()
             return None
-        session = secrets.token_urlsafe(32)
+        session = fresh_key().hex()
         self._open.add(session)
         self._renew()
         return session
@@ -75,7 +76,7 @@ class Sessions:
         return any(hmac.compare_digest(session, each) for each in self._open)
 
     def _renew(self) -> None:
-        text = secrets.token_hex(8)
+        text = fresh_key().hex()[:16]
         self._wrong = 0
         self.code = "-".join(text[at : at + 4] for at in range(0, len(text), 4))
         self.tell(self.code)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,8 +14,10 @@ from starlette.responses import RedirectResponse, Response
 from titan.errors import InputError
 from titan.listing import in_groups
 from titan.markup import Html, tag
+from titan.party.attendance import Reason
 from titan.party.own_rows import OwnRows
 from titan.party.taking_part import Choices, Party, run_folder
+from titan.protocol.masking import fresh_key
 from titan.report.page import table
 from titan.study import Identity, Report, Study
 from titan.study.key_use import ledger_gone
@@ -86,7 +87,7 @@ async def look(place: Place, request: Request) -> Response:
     study = place.study(request.path_params["short"])
     fields = await sent(request)
     asked = await asyncio.to_thread(_prepared, place, study, fields)
-    token = secrets.token_urlsafe(16)
+    token = fresh_key().hex()
     waiting: dict[str, Asked] = request.app.state.waiting
     waiting.clear()  # one at a time: whoever looks again has new rows
     waiting[token] = asked
@@ -131,7 +132,8 @@ def _shown(asked: Asked, token: str) -> Iterator[Html]:
     if asked.own.outcome == "mistake":
         yield tag("p", tag("a", "Choose other rows", href=f"/join/{study.digest[:12]}"))
         return
-    yield layout.section("Take part?", _yes(study, token, asked.own.outcome == "veto"))
+    forms = _yes(study, token, asked.own.outcome == "veto"), _no(study, token)
+    yield layout.section("Take part?", *forms)
 
 
 def _who(study: Study, me: str, known: set[str]) -> Iterator[Html]:
@@ -157,12 +159,33 @@ def _yes(study: Study, token: str, veto: bool) -> Html:
     )
 
 
-async def begin(place: Place, request: Request) -> Response:
-    """The second form: the yes."""
+def _no(study: Study, token: str) -> Html:
+    said = "Nothing of your rows is sent. Parties that wait are told that you do not come."
+    return layout.form(
+        f"/join/{study.digest[:12]}/no", tag("p", said),
+        send="Do not take part", hidden={"ready": token},
+    )  # fmt: skip
+
+
+async def begin(_: Place, request: Request) -> Response:
+    """The yes."""
+    runs: Runs = request.app.state.runs
+    run = runs.start((await _answered(request)).party)
+    return RedirectResponse(f"/run/{run.name}", 303)
+
+
+async def decline(_: Place, request: Request) -> Response:
+    """The no; of rows that may be the reason nobody is told."""
+    asked = await _answered(request)
+    told = not asked.own.errors and await asked.party.stay_away(Reason.DECLINED)
+    said = "The others were told that you do not take part." if told else "Nobody was told."
+    return layout.page("Not joined", layout.done(f"Nothing was sent. {said}"), here="/join")
+
+
+async def _answered(request: Request) -> Asked:
+    """What the second form is about; it is answered once."""
     waiting: dict[str, Asked] = request.app.state.waiting
     asked = waiting.pop((await sent(request)).get("ready", ""), None)
     if asked is None:
         raise InputError("this was answered already, or is too old", hint="look at the rows again")
-    runs: Runs = request.app.state.runs
-    run = runs.start(asked.party)
-    return RedirectResponse(f"/run/{run.name}", 303)
+    return asked
