@@ -15,7 +15,7 @@ from titan.inputs import by_party, network_for, sources
 from titan.joint import Computed, SumOptions, SumSettings, together
 from titan.joint.equations import Found, Opened, Release, SecretMoments
 from titan.joint.pooled_model import Known, RowsPart
-from titan.joint.regression import Regression, in_one_place
+from titan.joint.regression import Regression
 from titan.joint.ridge import RidgeRegression
 from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem
@@ -26,9 +26,8 @@ from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.listing import listing
 from titan.matrices import moments_of, refuse_leverage
 from titan.moments import Model, Moments, Source, open_source
-from titan.moments.collecting import CollectMoments
-from titan.moments.reading import read
-from titan.moments.rows import Missing, ModelRows
+from titan.moments.grain import grains_of
+from titan.moments.rows import Missing
 from titan.network import Network
 from titan.release.draft import draft
 from titan.release.made import MadeColumns, Rounding
@@ -88,8 +87,9 @@ def solve_moments(
     """The same from the parties' moments, in order of the network's parties."""
     origin = None if solver is None else settings.network.index(solver)
     equations = _equations(secrets, settings, release)
-    system = LinearSystem(equations, len(secrets), policy)
-    found = together(system, _moment_parts(secrets, settings.network), settings)
+    parts = _moment_parts(secrets, settings.network)
+    system = LinearSystem(equations, len(secrets), policy).in_one_place(parts)
+    found = together(system, parts, settings)
     return _told(found, origin, found.answer.x, found.answer.error_bound)
 
 
@@ -174,7 +174,7 @@ def fit(
         meat_bits=settings.bits,
     )
     parts = _parts(regression, tables, net)
-    found = together(in_one_place(regression, parts), parts, settings)
+    found = together(regression.in_one_place(parts), parts, settings)
     out = found.answer
     told = _told(found, origin, out.params, out.error_bound, out.bse)
     return replace(told, dropped={part.owner: part.dropped for part in parts if part.dropped})
@@ -199,7 +199,8 @@ def fit_moments(
         constant=dict.fromkeys(secrets[0].constant, 1) or None,
         weighted=secrets[0].weights is not None,
     )
-    found = together(regression, _moment_parts(secrets, settings.network), settings)
+    parts = _moment_parts(secrets, settings.network)
+    found = together(regression.in_one_place(parts), parts, settings)
     return replace(found.answer, cost=found.cost, record=found.record)
 
 
@@ -231,9 +232,12 @@ def ridge(
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
         table = open_source(data, decimal=decimal, csv=csv)
-        rows = ModelRows(model, missing, rounding=_rounding(model, [table], precision))
-        own = read(table, CollectMoments(rows)).moments
-        return ridge_pooled(exact(own), alpha, model.constant_column)
+        own = Found(model.names, 1, 128, "solution")  # of which no sum is made
+        rounding = _rounding(model, [table], precision)
+        alone = RidgeRegression(own, 1, NONE, model, missing, rounding=rounding, alphas=(alpha,))
+        part = alone.prepare(table)
+        alone.in_one_place([part])
+        return ridge_pooled(exact(part.moments), alpha, model.constant_column)
     net = network_for(network, data)
     settings = _settings(net, options)
     equations = Found(model.names, len(net), settings.bits, "solution", cells_of(model, {}))
@@ -243,7 +247,8 @@ def ridge(
         equations, len(net), policy, model, missing,
         tau=settings.tau or 0, rounding=rounding, alphas=(alpha,),
     )  # fmt: skip
-    found = together(penalised, _parts(penalised, tables, net), settings)
+    parts = _parts(penalised, tables, net)
+    found = together(penalised.in_one_place(parts), parts, settings)
     return replace(found.answer[0], cost=found.cost, record=found.record)
 
 
@@ -261,7 +266,7 @@ def _alone(
         own, 1, NONE, model, missing, rounding=rounding, cov_type=cov_type, meat_bits=256
     )
     part = regression.prepare(source)
-    regression = in_one_place(regression, [part])
+    regression = regression.in_one_place([part])
     own_logs = regression.equations.own_logs(part.log_weights)
     known = regression.fitted(Known(Opened(pooled=exact(part.moments), log_weights=own_logs)))
     answer = regression.answer(known)
@@ -296,7 +301,11 @@ def _parts(
 
 
 def _moment_parts(secrets: Sequence[SecretMoments], network: Network) -> list[RowsPart]:
-    return [RowsPart(party, part) for party, part in zip(network.parties, secrets, strict=True)]
+    """Moments tell what their columns are multiples of, unless these were weighted."""
+    return [
+        RowsPart(party, part, grains=grains_of(part))
+        for party, part in zip(network.parties, secrets, strict=True)
+    ]
 
 
 def _equations(secrets: Sequence[SecretMoments], settings: SumSettings, release: Release) -> Found:
