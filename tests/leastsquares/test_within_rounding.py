@@ -208,7 +208,6 @@ def test_moments_tell_what_their_columns_are_multiples_of() -> None:
 ASKED: dict[str, Callable[[Any], Any]] = {
     "fit": lambda rows: titan.fit(rows, "cycle", formula=TOTAL, allow_small=True),
     "ridge": lambda rows: titan.ridge(rows, "cycle", formula=TOTAL, alpha=0, allow_small=True),
-    "solve": lambda _: of_matrices(exact=False),
 }
 
 

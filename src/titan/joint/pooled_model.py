@@ -22,7 +22,7 @@ from titan.leastsquares import PooledMoments
 from titan.leastsquares.dependence import refuse_singular
 from titan.leastsquares.pooled import exact
 from titan.leastsquares.robust import Agreed
-from titan.moments import Collected, Model, Moments, Source
+from titan.moments import Collected, Model, Source
 from titan.moments.collecting import CollectMoments
 from titan.moments.grain import Grain, together
 from titan.moments.reading import read
@@ -171,6 +171,8 @@ class PooledModel:
             if self.needs_full_rank:
                 refuse_singular(regressors)
             self.refuse_noise(regressors)
+        if self.model is None and opened.pooled is not None:
+            self.refuse_noise(opened.pooled)
         if self.model is not None and not opened.counts and opened.diagonal and not before.diagonal:
             levels = self.model.level_counts(opened.diagonal, opened.rows or 0)
             self.policy.check_cells(levels)
@@ -185,11 +187,13 @@ class PooledModel:
             refuse_noise(self, regressors)
 
     def in_one_place(self, parts: Sequence[RowsPart]) -> Self:
-        """With what whoever holds all rows knows; it refuses noise before any sum is made."""
+        """With what whoever holds all rows knows, who refuses noise before any sum is made.
+
+        Of matrices and files of moments it is refused when they are pooled.
+        """
         known = replace(self, grains=reduce(together, (part.grains for part in parts)))
-        own = [part.moments for part in parts if isinstance(part.moments, Moments)]
-        if known.grains and len(own) == len(parts):
-            known.refuse_noise(exact(reduce(add, own)))
+        if self.model is not None:
+            known.refuse_noise(exact(reduce(add, (part.moments for part in parts))))
         return known
 
     def opened_bits(self, rows: int) -> int:
