@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.engines.broadcasting import broadcast
-from titan.errors import DataError, InputError, NotPrivateError, PlanError
-from titan.inputs import by_party, network_for, sources
+from titan.errors import DataError, NotPrivateError, PlanError
+from titan.inputs import by_party, model_of, network_for, sources
 from titan.joint import Computed, SumOptions, SumSettings, together
 from titan.joint.equations import Found, Opened, Release, SecretMoments
 from titan.joint.pooled_model import Known, RowsPart
@@ -87,7 +87,7 @@ def solve_moments(
     """The same from the parties' moments, in order of the network's parties."""
     origin = None if solver is None else settings.network.index(solver)
     equations = _equations(secrets, settings, release)
-    parts = _moment_parts(secrets, settings.network)
+    parts = _moment_parts(secrets, settings.network.parties)
     system = LinearSystem(equations, len(secrets), policy).in_one_place(parts)
     found = together(system, parts, settings)
     return _told(found, origin, found.answer.x, found.answer.error_bound)
@@ -144,7 +144,7 @@ def fit(
     `solver` names one party that solves and tells the others; robust errors need everyone to.
     `options` are those of the private sums, as of `solve`.
     """
-    model = model_of(formula, response, columns, intercept, weights)
+    model = model_of(formula, response, columns, intercept, weights, pooled=True)
     policy = policy_for(allow_small)
     if release != "inference":
         raise PlanError(
@@ -187,21 +187,39 @@ def fit_moments(
     policy: Policy = DEFAULT,
     model: Model | None = None,
 ) -> Fit:
-    """The regression from the parties' moments, in order of the network's parties.
+    """The regression from the parties' moments, in order of the network's parties."""
+    equations = _equations(secrets, settings, "inference")
+    parts = _moment_parts(secrets, settings.network.parties)
+    found = together(_of_moments(equations, parts, policy, model), parts, settings)
+    return replace(found.answer, cost=found.cost, record=found.record)
 
-    The moments say which columns give the constant, and whether rows had weights.
-    """
+
+def fit_own_moments(moments: Moments, model: Model | None = None) -> Fit:
+    """The regression from one party's moments: nothing is pooled."""
+    own = Found(moments.names, 1, 128, "inference")  # of which no sum is made
+    regression = _of_moments(own, _moment_parts([moments], [""]), NONE, model)
+    pooled = exact(moments)
+    regression.refuse_noise(pooled)
+    answer = regression.answer(Known(Opened(pooled=pooled)))
+    assert answer is not None  # noqa: S101 - errors of its own kind would need rows
+    return answer
+
+
+def _of_moments(
+    equations: Found, parts: Sequence[RowsPart], policy: Policy, model: Model | None
+) -> Regression:
+    """The moments say which columns give the constant, and whether rows had weights."""
+    first = parts[0].moments
+    assert isinstance(first, Moments)  # noqa: S101 - of rows, not of fractions
     regression = Regression(
-        _equations(secrets, settings, "inference"),
-        len(secrets),
+        equations,
+        len(parts),
         policy,
         model,
-        constant=dict.fromkeys(secrets[0].constant, 1) or None,
-        weighted=secrets[0].weights is not None,
+        constant=dict.fromkeys(first.constant, 1) or None,
+        weighted=first.weights is not None,
     )
-    parts = _moment_parts(secrets, settings.network)
-    found = together(regression.in_one_place(parts), parts, settings)
-    return replace(found.answer, cost=found.cost, record=found.record)
+    return regression.in_one_place(parts)
 
 
 def ridge(
@@ -227,7 +245,7 @@ def ridge(
     network, `allow_small` must then be said. Every party learns the pooled AᵀA, Aᵀb and the number
     of rows.
     """
-    model = model_of(formula, response, columns, intercept, weights)
+    model = model_of(formula, response, columns, intercept, weights, pooled=True)
     policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
@@ -236,8 +254,8 @@ def ridge(
         rounding = _rounding(model, [table], precision)
         alone = RidgeRegression(own, 1, NONE, model, missing, rounding=rounding, alphas=(alpha,))
         part = alone.prepare(table)
-        alone.in_one_place([part])
-        return ridge_pooled(exact(part.moments), alpha, model.constant_column)
+        asked = alone.in_one_place([part]).in_columns_asked(exact(part.moments))
+        return ridge_pooled(asked, alpha, model.constant_column)
     net = network_for(network, data)
     settings = _settings(net, options)
     equations = Found(model.names, len(net), settings.bits, "solution", cells_of(model, {}))
@@ -300,11 +318,11 @@ def _parts(
     return parts
 
 
-def _moment_parts(secrets: Sequence[SecretMoments], network: Network) -> list[RowsPart]:
+def _moment_parts(secrets: Sequence[SecretMoments], parties: Sequence[str]) -> list[RowsPart]:
     """Moments tell what their columns are multiples of, unless these were weighted."""
     return [
         RowsPart(party, part, grains=grains_of(part))
-        for party, part in zip(network.parties, secrets, strict=True)
+        for party, part in zip(parties, secrets, strict=True)
     ]
 
 
@@ -336,35 +354,6 @@ def _told(found: Computed[Result], origin: int | None, *numbers: npt.ArrayLike) 
 
 
 # -- choices ----------------------------------------------------------------------------------
-
-
-def model_of(
-    formula: str | None,
-    response: str | None,
-    columns: Sequence[str] | None,
-    intercept: bool,
-    weights: str | None,
-) -> Model:
-    texts: list[Any] = [text for text in (formula, response, weights) if text is not None]
-    if columns is not None:
-        several = isinstance(columns, Sequence) and not isinstance(columns, str)
-        texts += columns if several else [columns]
-    for text in texts:
-        if not isinstance(text, str) or text is columns:
-            raise InputError(
-                f"{type(text).__name__} does not name a column or a model",
-                hint='formula="y ~ a + b", or response="y" and columns=["a", "b"]',
-            )
-    if formula is not None and response is None and columns is None:
-        if not intercept:
-            raise InputError("intercept=False beside a formula", hint='write "y ~ x - 1"')
-        return Model(formula, weights=weights)
-    if formula is None and response is not None and columns is not None:
-        return Model.from_columns(response, columns, intercept=intercept, weights=weights)
-    raise InputError(
-        "the model is not clear",
-        hint='give formula="y ~ a + b", or response="y" and columns=["a", "b"]',
-    )
 
 
 def _settings(network: Network, options: SumOptions) -> SumSettings:

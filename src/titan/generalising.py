@@ -10,11 +10,10 @@ from operator import or_
 from typing import Any, Unpack
 
 from titan.errors import InputError
-from titan.fitting import model_of
 from titan.generalised.families import FamilyName, family_named
 from titan.generalised.result import GLM
 from titan.generalised.steps import MIDDLE
-from titan.inputs import network_for, sources
+from titan.inputs import model_of, network_for, sources
 from titan.joint import SumOptions, SumSettings, together
 from titan.joint.equations import Found
 from titan.joint.glm import GeneralisedLinear

@@ -21,8 +21,10 @@ from titan.joint.resolution import refuse_noise
 from titan.leastsquares import PooledMoments
 from titan.leastsquares.dependence import refuse_singular
 from titan.leastsquares.pooled import exact
+from titan.leastsquares.recombined import centres_of, recombined
 from titan.leastsquares.robust import Agreed
 from titan.moments import Collected, Model, Source
+from titan.moments.centring import Centres
 from titan.moments.collecting import CollectMoments
 from titan.moments.grain import Grain, together
 from titan.moments.reading import read
@@ -80,6 +82,8 @@ class PooledModel:
     tau: int = 0
     grains: tuple[Grain, ...] = field(default=(), kw_only=True)
     """Where all rows lie in one place: of what the columns of [A b] are multiples."""
+    centres: Centres | None = field(default=None, kw_only=True)
+    """The same: the means of what is centred. Else they are found in the pooled moments."""
 
     @property
     def sums(self) -> tuple[Sum, ...]:
@@ -192,9 +196,25 @@ class PooledModel:
         Of matrices and files of moments it is refused when they are pooled.
         """
         known = replace(self, grains=reduce(together, (part.grains for part in parts)))
-        if self.model is not None:
-            known.refuse_noise(exact(reduce(add, (part.moments for part in parts))))
-        return known
+        if self.model is None:
+            return known
+        pooled = exact(reduce(add, (part.moments for part in parts)))
+        known.refuse_noise(pooled)
+        return replace(known, centres=known.centres_in(pooled))
+
+    def centres_in(self, pooled: PooledMoments) -> Centres:
+        """The means that center(…) takes, as the moments tell them."""
+        if self.centres is not None:
+            return self.centres
+        centring = None if self.model is None else self.model.centring
+        return {} if centring is None else centres_of(centring, pooled)
+
+    def in_columns_asked(self, pooled: PooledMoments) -> PooledMoments:
+        """The moments of the formula's own columns, of which some may be centred."""
+        centring = None if self.model is None else self.model.centring
+        if centring is None:
+            return pooled
+        return recombined(pooled, centring.names, centring.matrix(self.centres_in(pooled)))
 
     def opened_bits(self, rows: int) -> int:
         """Of all numbers that its sums open: ⌈log₂ of the possible values⌉ of each."""

@@ -21,6 +21,7 @@ from titan.joint.computation import Sum
 from titan.joint.pooled_model import Known, PooledModel, RowsPart
 from titan.joint.resolution import constant_of
 from titan.joint.robust_errors import bits_of_meat, own_meat, sum_of_meat
+from titan.leastsquares.centred import centred
 from titan.leastsquares.pooled import Exact, symmetric
 from titan.leastsquares.robust import OF_ROWS, Agreed, CovType, Robust
 from titan.ring import Residues
@@ -82,7 +83,9 @@ class Regression(PooledModel):
             return None
         fit = known.fit or self._fit(known)
         wanted = self.cov_type == "nonrobust" or fit.exact_fit or fit.robust is not None
-        return fit if wanted else None
+        if not wanted or self.model is None or self.model.centring is None:
+            return fit if wanted else None
+        return centred(fit, self.model.centring, self.centres_in(fit.moments))
 
     def fitted(self, known: Known) -> Known:
         """With the fit itself, once the equations are pooled; an exact one has no residuals."""

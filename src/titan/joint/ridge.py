@@ -35,7 +35,8 @@ class RidgeRegression(PooledModel):
         pooled = known.opened.pooled
         if pooled is None:
             return None
-        return RidgePath([ridge_pooled(pooled, a, self._intercept) for a in self.alphas])
+        asked = self.in_columns_asked(pooled)
+        return RidgePath([ridge_pooled(asked, a, self._intercept) for a in self.alphas])
 
     @property
     def _intercept(self) -> str | None:
