@@ -12,7 +12,8 @@ import numpy.typing as npt
 from titan.engines.broadcasting import broadcast
 from titan.errors import DataError, NotPrivateError, PlanError
 from titan.inputs import by_party, model_of, network_for, sources
-from titan.joint import Computed, SumOptions, SumSettings, together
+from titan.joint import Computed, SumOptions, SumSettings
+from titan.joint.enough_bits import together_in_one_place
 from titan.joint.equations import Found, Opened, Release, SecretMoments
 from titan.joint.pooled_model import Known, RowsPart
 from titan.joint.regression import Regression
@@ -89,7 +90,7 @@ def solve_moments(
     equations = _equations(secrets, settings, release)
     parts = _moment_parts(secrets, settings.network.parties)
     system = LinearSystem(equations, len(secrets), policy).in_one_place(parts)
-    found = together(system, parts, settings)
+    found = together_in_one_place(system, parts, settings)
     return _told(found, origin, found.answer.x, found.answer.error_bound)
 
 
@@ -174,7 +175,7 @@ def fit(
         meat_bits=settings.bits,
     )
     parts = _parts(regression, tables, net)
-    found = together(regression.in_one_place(parts), parts, settings)
+    found = together_in_one_place(regression.in_one_place(parts), parts, settings)
     out = found.answer
     told = _told(found, origin, out.params, out.error_bound, out.bse)
     return replace(told, dropped={part.owner: part.dropped for part in parts if part.dropped})
@@ -190,7 +191,7 @@ def fit_moments(
     """The regression from the parties' moments, in order of the network's parties."""
     equations = _equations(secrets, settings, "inference")
     parts = _moment_parts(secrets, settings.network.parties)
-    found = together(_of_moments(equations, parts, policy, model), parts, settings)
+    found = together_in_one_place(_of_moments(equations, parts, policy, model), parts, settings)
     return replace(found.answer, cost=found.cost, record=found.record)
 
 
@@ -266,7 +267,7 @@ def ridge(
         tau=settings.tau or 0, rounding=rounding, alphas=(alpha,),
     )  # fmt: skip
     parts = _parts(penalised, tables, net)
-    found = together(penalised.in_one_place(parts), parts, settings)
+    found = together_in_one_place(penalised.in_one_place(parts), parts, settings)
     return replace(found.answer[0], cost=found.cost, record=found.record)
 
 

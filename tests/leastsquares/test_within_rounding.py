@@ -216,7 +216,7 @@ def test_no_sum_is_made_before(asked: str, monkeypatch: pytest.MonkeyPatch) -> N
     def summed(*_: Any) -> Any:
         raise AssertionError("a sum was made")
 
-    monkeypatch.setattr("titan.fitting.together", summed)
+    monkeypatch.setattr("titan.joint.enough_bits.together", summed)
     rows = divided({**totals(), "y": RNG.normal(size=N)})
     with pytest.raises(RankError, match="within the rounding"):
         ASKED[asked](rows)
