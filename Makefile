@@ -42,7 +42,9 @@ faults: $(READY)  ## the fault campaign: parties killed, cut off, lied to and ta
 	@$(BIN)/python -m tests.party.campaign.mutated --frames 1000000
 	@$(BIN)/python -m tests.party.campaign --runs 1000
 
-proofs: $(READY)  ## certified GLMs against 60 digits: 300 random, 12 real, 100 separated problems
+proofs: $(READY)  ## certified regressions (1,000) and GLMs (300) against 60 digits, and statsmodels
+	@$(BIN)/python -m tests.leastsquares.twin --problems 1000
+	@$(BIN)/python -m tests.leastsquares.beside_statsmodels
 	@$(BIN)/python -m tests.generalised.campaign
 
 bench: $(READY)  ## the benchmarks, peers included; ratios measured side by side

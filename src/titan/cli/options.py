@@ -159,12 +159,13 @@ class Modelled:
     no_intercept: NoIntercept = False
     weights: Weights = None
 
-    def model(self) -> Model | None:
-        """None where none was asked for."""
+    def model(self, *, pooled: bool = False) -> Model | None:
+        """None where none was asked for; `pooled`: columns may be centred."""
         from titan.moments import Model
 
         text = formula_of(self.formula, self.response, self.columns, self.no_intercept)
-        return None if text is None else Model(text, weights=self.weights)
+        make = Model.pooled if pooled else Model
+        return None if text is None else make(text, weights=self.weights)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
 from titan.joint.survival import as_asked
 from titan.listing import listing
 from titan.moments import Model, Source
+from titan.moments.centring import uncentred
 from titan.moments.formula import ANY_LEVELS, without_levels
 from titan.release import Category, Column, Dictionary, Flag, Number, Time
 from titan.release.draft import draft
@@ -124,7 +125,8 @@ def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) ->
         elif "formula" in kind_named(kind).options:
             offset = offset_of(said.get("offset"), said.get("exposure"))
             weights = said.get("weights")
-            found.append(Model(first, weights=weights, offset=offset, levels=levels))
+            summed = uncentred(first, levels)[0]
+            found.append(Model(summed, weights=weights, offset=offset, levels=levels))
     return found
 
 
@@ -260,7 +262,8 @@ def _model(question: Question, said: Mapping[str, Column]) -> Model | None:
         return None
     levels = dict.fromkeys(categories_named(question), ANY_LEVELS) | Dictionary.of(said).levels()
     offset = offset_of(options.get("offset"), options.get("exposure"))
-    return Model(options["formula"], weights=options.get("weights"), offset=offset, levels=levels)
+    summed = uncentred(options["formula"], levels)[0]
+    return Model(summed, weights=options.get("weights"), offset=offset, levels=levels)
 
 
 def categories_named(question: Question) -> list[str]:
