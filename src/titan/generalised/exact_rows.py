@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titan.generalised.families import FamilyName, cumulant, mean, variance
+from titan.generalised.families import FamilyName, cumulant, family_named, mean, variance
 from titan.generalised.rows import SHIFT, At, Layout, Totals
 from titan.leastsquares.balls import fraction_of
 from titan.moments.arithmetic import as_integers, multiply
@@ -45,7 +45,7 @@ class ExactRows:
             return self._totals(layout, at, scales, transform)
 
     def _totals(self, layout: Layout, at: At, scales: Sequence[int], T: Matrix) -> Totals:
-        family = layout.family
+        family = family_named(layout.family)
         eta = self._eta(at, scales, T)
         y = [int(value) for value in as_integers(self.response).fractions()]
         means = [mean(family, x) for x in eta]
@@ -104,7 +104,7 @@ class ExactRows:
     def _null(self, layout: Layout, at: At, y: list[int]) -> list[int]:
         if not layout.offset:
             return []
-        eta, family = self._null_eta(at), layout.family
+        eta, family = self._null_eta(at), family_named(layout.family)
         v, m = _cut([variance(family, x) for x in eta]), _cut([mean(family, x) for x in eta])
         assert v is not None  # noqa: S101 - the offset alone cannot be beyond
         assert m is not None  # noqa: S101
@@ -116,7 +116,7 @@ class ExactRows:
     def _statistics(
         self, layout: Layout, at: At, eta: list[arb], means: list[arb], y: list[int]
     ) -> list[arb]:
-        family = layout.family
+        family = family_named(layout.family)
         pearson = [(n - m) ** 2 / _spread(family, m) for n, m in zip(y, means, strict=True)]
         found: dict[str, list[Any]] = {
             "weight": [1] * len(y),

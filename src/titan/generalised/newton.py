@@ -32,6 +32,7 @@ from titan.generalised.steps import (
     Problem,
     dot,
     log2,
+    root_of,
 )
 from titan.leastsquares.balls import fraction_of
 from titan.moments.precision import working_precision
@@ -39,7 +40,7 @@ from titan.moments.precision import working_precision
 MOST_STEPS = 22
 _STEPS_WITHOUT_PROOF = 12
 """After so many steps λM must be below 1."""
-_FAR = {"binomial": Fraction(4), "poisson": Fraction(2)}
+_FAR = {"binomial": Fraction(4), "poisson": Fraction(2), "cox": Fraction(2)}
 _NEAR, _NEARER = Fraction(1, 64), Fraction(1, 1 << 20)  # of λ²
 _PRECISION = 192
 
@@ -158,10 +159,10 @@ class Newton:
         if last:
             bits = problem.bits
         size, residual = point.size, point.residual
-        if problem.family == "poisson":
+        if problem.family != "binomial":
             average = max(row[j] for j, row in enumerate(opened.hessian)) * times
             size = max(-40, min(log2(average) + 1, 60))
-            residual = max(size, -(-size // 2))
+            residual = root_of(size) if problem.family == "cox" else max(size, root_of(size))
         null = self._null(opened, bits + FINER)
         return Point((), null, bits + FINER, bits, last, size, residual)
 
@@ -213,6 +214,13 @@ def no_events() -> DataError:
 
 
 def no_proof(problem: Problem) -> DataError:
+    if problem.family == "cox":
+        return DataError(
+            "the likelihood is monotone, or too ill-conditioned: it cannot be proven that a "
+            "maximum partial likelihood estimate exists",
+            hint="merge levels without events, leave out columns that tell who has the event next "
+            "or that are the same in all rows of a party, or add a ridge penalty: alpha=1",
+        )
     hint = "merge levels that have events or non-events only, leave such columns out, or add a "
     hint += "ridge penalty: alpha=1"
     return DataError(
