@@ -55,7 +55,7 @@ class ExactRows:
             return Totals((0,) * layout.entries, (0.0,) * layout.entries, overflow=True)
         names = [str(j) for j in range(layout.columns)]
         # one unit of scale is a power of two: each column is divided by it where it is read
-        scaled = [_shifted(c, s) for c, s in zip(self.columns, scales, strict=True)]
+        scaled = [shifted(c, s) for c, s in zip(self.columns, scales, strict=True)]
         weights = Column(np.array(v, object), -Q)
         hessian = weighted(names, scaled, self._times(weights))
         score = self._times(Column(r, -Q))
@@ -92,14 +92,12 @@ class ExactRows:
         ]
         if self.offset is not None:
             parts.append((as_integers(self.offset), Fraction(1)))
-        return _linear(parts, len(self.response))
+        return linear(parts, len(self.response))
 
     def _null_eta(self, at: At) -> list[arb]:
         assert self.offset is not None  # noqa: S101 - as the layout says
         one = Column(np.ones(len(self.response), np.int64))
-        return _linear(
-            [(as_integers(self.offset), Fraction(1)), (one, at.null)], len(self.response)
-        )
+        return linear([(as_integers(self.offset), Fraction(1)), (one, at.null)], len(self.response))
 
     def _null(self, layout: Layout, at: At, y: list[int]) -> list[int]:
         if not layout.offset:
@@ -160,7 +158,7 @@ def _of_counts(function: Callable[[arb], arb], y: list[int]) -> list[arb]:
     return [known[n] for n in y]
 
 
-def _linear(parts: Sequence[tuple[Column, Fraction]], rows: int) -> list[arb]:
+def linear(parts: Sequence[tuple[Column, Fraction]], rows: int) -> list[arb]:
     """Σ column · factor, over one common denominator."""
     from flint import arb, fmpq
 
@@ -191,7 +189,7 @@ def arb_power() -> arb:
     return arb(1 << Q)
 
 
-def _shifted(column: Column, scale: int) -> Column:
+def shifted(column: Column, scale: int) -> Column:
     return Column(column.numbers, column.two - scale, column.five)
 
 

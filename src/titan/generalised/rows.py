@@ -143,7 +143,7 @@ class FloatRows:
         if not np.all(np.abs(table) < _MOST):
             nothing = (0,) * layout.entries
             return Totals(nothing, (0.0,) * layout.entries, overflow=True)
-        sums = tuple(_whole(math.fsum(column)) for column in table.T.tolist())
+        sums = tuple(whole(math.fsum(column)) for column in table.T.tolist())
         rounded = np.abs(table).sum(axis=0) * UNIT
         errors = np.sum([errors for _, errors in found], axis=0) + rounded
         return Totals(sums, tuple((errors * 1.01).tolist()))
@@ -229,7 +229,7 @@ def _dot(x: Floats, weights: Floats | None) -> float:
     return float(x.sum() if weights is None else x @ weights)
 
 
-def _whole(x: float) -> int:
+def whole(x: float) -> int:
     """x · 2^SHIFT, what is below being cut off."""
     mantissa, exponent = math.frexp(x)
     places = exponent + SHIFT - 53

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from titan.errors import DataError
 from titan.generalised.elementary import Floats
 from titan.generalised.exact_rows import ExactRows
-from titan.generalised.families import FamilyName
+from titan.generalised.families import FamilyName, family_named
 from titan.generalised.rows import At, FloatRows, Totals, leverages, transformed
 from titan.generalised.steps import Problem
 from titan.joint.pooled_model import RowsPart
@@ -290,7 +290,7 @@ class StepLeverage(_OfSteps[Above]):
 
 
 def above(raw: RawRows, rows: FloatRows, look: StepLeverage) -> Above:
-    found = leverages(rows, look.problem.family, look.beta, look.root)
+    found = leverages(rows, family_named(look.problem.family), look.beta, look.root)
     at = np.flatnonzero(~(found <= look.most))
     return len(at), tuple(raw.place(int(row)) for row in at[:5])
 
