@@ -64,15 +64,7 @@ class Goodness:
     @cached_property
     def _kernel(self) -> Ball:
         """Σ w (y η − b(η)) at the estimate."""
-        told, c = self._told("likelihood"), self.certificate
-        if self.opened.problem.penalty is None:
-            gain = c.decrement * c.distance
-            return Ball(told.mid + gain / 2, told.rad + gain / 2)
-        layout = self.opened.problem.layout
-        score = c.inverse.length(self.opened.values[layout.score])
-        slope = (score + c.score_error * root_up(c.inverse.total)) * root_up(1 / (1 - c.theta))
-        moved = (slope + c.distance) * c.distance * (1 + c.growth)
-        return Ball(told.mid, told.rad + moved)
+        return told_at_estimate(self.opened, self.certificate, "likelihood")
 
     @cached_property
     def llf(self) -> Ball:
@@ -150,6 +142,17 @@ class Goodness:
         if kind == "mcf":
             return compute(lambda f, n: 1 - f / n, self.llf, null)
         return compute(lambda f, n: 1 - ((n - f) * 2 / self.rows).exp(), self.llf, null)
+
+
+def told_at_estimate(opened: Opened, c: Certificate, name: str) -> Ball:
+    """A log-likelihood that was told at β, as it is at the estimate."""
+    told = Ball(opened.statistics[name], opened.statistics_error)
+    if opened.problem.penalty is None:
+        gain = c.decrement * c.distance
+        return Ball(told.mid + gain / 2, told.rad + gain / 2)
+    score = c.inverse.length(opened.values[opened.problem.layout.score])
+    slope = (score + c.score_error * root_up(c.inverse.total)) * root_up(1 / (1 - c.theta))
+    return Ball(told.mid, told.rad + (slope + c.distance) * c.distance * (1 + c.growth))
 
 
 def two_sided(z: Quantity) -> Quantity:

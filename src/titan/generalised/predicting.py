@@ -1,7 +1,8 @@
-"""Probabilities and expected counts of raw rows: a table with the data's own columns."""
+"""Probabilities, expected counts and hazards of raw rows: a table with the data's own columns."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,21 +15,38 @@ from titan.moments.model import Model, Readings
 from titan.moments.sources import Block, open_source
 
 if TYPE_CHECKING:
+    from titan.generalised.cox_result import Cox
     from titan.generalised.result import GLM
 
 
 def predict(fit: GLM, rows: Any) -> Floats:
     """μ of every row; the offset's column is needed where there is one."""
-    if not fit.formula:
+    eta = _linear(fit.formula, fit.offset, list(fit.params.values()), rows)
+    if fit.family == "poisson":
+        return np.exp(eta)
+    _, less, more = logistic(eta)
+    return np.where(eta >= 0, more, less)
+
+
+def hazards(fit: Cox, rows: Any, *, ratio: bool) -> Floats:
+    """aᵀβ of every row, or its exponential; the constant has no coefficient."""
+    eta = _linear(fit.formula, None, [0.0, *fit.params.values()], rows)
+    return np.exp(eta) if ratio else eta
+
+
+def _linear(formula: str, offset: str | None, coefficients: Sequence[float], rows: Any) -> Floats:
+    if not formula:
         raise InputError("this result does not say which columns it was made of")
-    model = Model(fit.formula, offset=fit.offset)
+    model = Model(formula, offset=offset)
     source = open_source(rows)
     needed = _needed(model)
     source.check(needed)
     if not needed:
         raise InputError("a model of a constant alone has one prediction", hint="see params")
-    blocks = list(source.each_block(lambda block: _predicted(fit, model, block), columns=needed))
-    return np.concatenate(blocks) if blocks else np.zeros(0)
+    read = list(
+        source.each_block(lambda block: _of_block(model, coefficients, block), columns=needed)
+    )
+    return np.concatenate(read) if read else np.zeros(0)
 
 
 def _needed(model: Model) -> list[str]:
@@ -38,7 +56,7 @@ def _needed(model: Model) -> list[str]:
     return list(dict.fromkeys([*factors, *offset]))
 
 
-def _predicted(fit: GLM, model: Model, block: Block) -> Floats:
+def _of_block(model: Model, coefficients: Sequence[float], block: Block) -> Floats:
     numbers: dict[str, Column] = {}
     codes, gaps = {}, np.zeros(block.rows, bool)
     needed = _needed(model)
@@ -55,10 +73,6 @@ def _predicted(fit: GLM, model: Model, block: Block) -> Floats:
         raise DataError(f"{block.place(int(gaps.argmax()))}: a value is missing")
     readings = Readings(block.rows, numbers, codes, block.place)
     columns = model.evaluate(readings)[:-1]
-    eta = sum((floats(c) * b for c, b in zip(columns, fit.params.values(), strict=True)), 0.0)
+    eta = sum((floats(c) * b for c, b in zip(columns, coefficients, strict=True)), 0.0)
     offset = model.evaluate_offset(readings)
-    eta = np.asarray(eta + (0.0 if offset is None else floats(offset)), np.float64)
-    if fit.family == "poisson":
-        return np.exp(eta)
-    _, less, more = logistic(eta)
-    return np.where(eta >= 0, more, less)
+    return np.asarray(eta + (0.0 if offset is None else floats(offset)), np.float64)

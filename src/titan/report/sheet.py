@@ -127,6 +127,8 @@ _ASKED = {
     "describe": "what the rows are like: counts, means and standard deviations of {columns}",
     "average": "the average over the parties of {columns}",
     "solve": "the solution of linear equations in {columns}, with the right side {response}",
+    "cox": "how the hazard of {response} depends on {columns}: Cox's proportional hazards, with a "
+    "baseline hazard for each party",
     "survival": "how long until {response}: survival curves (Kaplan-Meier), by {columns}",
 }
 _MEAN = "the mean of {response}: least squares"  # y ~ 1

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from titan.errors import InputError
+from titan.joint.cox_asked import formula_asked
 from titan.joint.glm_question import offset_of
 from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
 from titan.joint.survival import as_asked
@@ -49,6 +50,7 @@ def read_question(text: str) -> Question:
             if key in asked:
                 raise InputError(f"{key} is given twice", hint="give it once")
             asked[key] = value
+        asked = dict(kind.spoken(asked))
     called = asked.pop("name", "")
     return Question(kind.name, str(called), tuple(asked.items()))
 
@@ -123,8 +125,9 @@ def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) ->
             found.append(Model.from_columns(said["response"], names, intercept=False))
         elif "formula" in kind_named(kind).options:
             offset = offset_of(said.get("offset"), said.get("exposure"))
-            weights = said.get("weights")
-            found.append(Model(first, weights=weights, offset=offset, levels=levels))
+            weights, time = said.get("weights"), said.get("time")
+            text = formula_asked(said | {"formula": first})
+            found.append(Model(text, weights=weights, offset=offset, time=time, levels=levels))
     return found
 
 
@@ -260,7 +263,8 @@ def _model(question: Question, said: Mapping[str, Column]) -> Model | None:
         return None
     levels = dict.fromkeys(categories_named(question), ANY_LEVELS) | Dictionary.of(said).levels()
     offset = offset_of(options.get("offset"), options.get("exposure"))
-    return Model(options["formula"], weights=options.get("weights"), offset=offset, levels=levels)
+    weights, time = options.get("weights"), options.get("time")
+    return Model(formula_asked(options), weights=weights, offset=offset, time=time, levels=levels)
 
 
 def categories_named(question: Question) -> list[str]:
