@@ -40,7 +40,7 @@ from titan.moments.precision import working_precision
 MOST_STEPS = 22
 _STEPS_WITHOUT_PROOF = 12
 """After so many steps λM must be below 1."""
-_FAR = {"binomial": Fraction(4), "poisson": Fraction(2), "cox": Fraction(2)}
+_FAR = {"binomial": Fraction(4), "poisson": Fraction(2), "cox": Fraction(4)}
 _NEAR, _NEARER = Fraction(1, 64), Fraction(1, 1 << 20)  # of λ²
 _PRECISION = 192
 

@@ -12,6 +12,7 @@ the very rows that left in between.) An event counts where k rows of its party a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -43,6 +44,7 @@ from titan.joint.glm_rows import Above
 from titan.joint.pooled_model import Known, RowsPart
 from titan.moments import Collected, Source
 from titan.moments.reading import read
+from titan.release.evidence import Check
 
 NO_GRID = TimeGrid("time", "event", Fraction(1), Fraction(1))
 
@@ -102,7 +104,23 @@ class ProportionalHazards(SteppedModel):
         beta = np.array([float(b) for b in newton.looked_at])
         return self._own(part, newton.problem).standing_out(beta, root, most)
 
+    def own_notes(self, part: RowsPart) -> Iterator[str]:
+        """For the owner of the rows."""
+        assert isinstance(part, CoxPart)  # noqa: S101 - as `part` makes it
+        if part.uncounted:
+            several = "" if part.uncounted == 1 else "s"
+            yield (
+                f"{part.uncounted} event{several} of your rows when fewer than "
+                f"{self.policy.rows_per_cell} of them are at risk: not in the likelihood"
+            )
+
     # -- all ------------------------------------------------------------------------------------
+
+    def evidence(self, known: Known, sums: int) -> Iterator[Check]:
+        """That events count where enough are at risk is done by each party, and seen by nobody."""
+        yield from super().evidence(known, sums)
+        if k := self.policy.rows_per_cell:
+            yield Check("at_risk", k, None, True if sums > len(self.before) else None)
 
     def happened(self, known: Known) -> int:
         """How many rows have the event."""
