@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tests.generalised.problems import Floats, column
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ def drawn(seed: int, rows: tuple[int, int] = (25, 90)) -> Timed:
     """Columns of all sizes and shapes; few times, so that most events have company."""
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(*rows)), int(rng.integers(1, 5))
-    matrix = np.column_stack([_column(rng, n) for _ in range(p)])
+    matrix: Floats = np.column_stack([np.round(column(rng, n), 6) for _ in range(p)])
     spread = np.maximum(matrix.std(axis=0), 1e-9)
     beta = rng.normal(size=p) / spread * rng.uniform(0.2, 0.8)
     party = rng.integers(0, int(rng.integers(1, 5)), n) if seed % 3 else np.zeros(n, int)
@@ -51,17 +50,6 @@ def _timed(matrix: Floats, time: Floats, died: Any, party: Any, seed: int) -> Ti
     asked = {"formula": " + ".join(columns), "time": "t", "event": "d",
              "ties": ("efron", "breslow")[seed % 2]}  # fmt: skip
     return Timed(table, asked, matrix, party)
-
-
-def _column(rng: np.random.Generator, n: int) -> Floats:
-    shape = int(rng.integers(0, 4))
-    if shape == 0:
-        return (rng.random(n) < rng.uniform(0.2, 0.8)).astype(float)
-    if shape == 1:
-        return rng.integers(0, 100, n).astype(float)
-    scale = 10.0 ** rng.integers(-3, 4)
-    values = rng.normal(size=n) if shape == 2 else rng.exponential(size=n)
-    return np.round((values + rng.normal() * 3) * scale, 6)
 
 
 def monotone(seed: int) -> Timed:

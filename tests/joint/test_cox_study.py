@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.joint.test_glm_study import in_one_process
 from tests.party.loopback import NAMES, Gathering
 from tests.release.asking import ask, study_of
 from titan.errors import InputError
-from titan.joint import SumSettings, together
 from titan.joint.kinds import Question
 from titan.moments import open_source
 from titan.party.own_rows import look
 from titan.party.preparing import prepare
 from titan.release import Category, Dictionary, Flag, Number, Time
-from titan.study import Study, check
+from titan.study import check
 from titan.study.asking import read_question
 from titan.study.ledger import Ledger
 
@@ -63,13 +63,6 @@ def gathering(folder: Path, *questions: Question) -> Gathering:
         lines = [",".join(map(str, cells)) for cells in zip(*own.values(), strict=True)]
         g.write(name, "\n".join([",".join(own), *lines]) + "\n")
     return g
-
-
-def in_one_process(study: Study, folder: Path, engine: Any = "local") -> Any:
-    meeting = study.meeting
-    parts = [meeting.prepare(open_source(str(folder / f"{name}.csv"))) for name in NAMES]
-    settings = SumSettings(study.network, tau=1, engine=engine)
-    return together(meeting, parts, settings).answer
 
 
 def test_engines_find_the_same_bits(tmp_path: Path) -> None:

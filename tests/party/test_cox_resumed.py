@@ -9,7 +9,8 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.joint.test_cox_study import asking, gathering, in_one_process
+from tests.joint.test_cox_study import asking, gathering
+from tests.joint.test_glm_study import in_one_process
 from tests.party.loopback import NAMES, answers_agree, run
 from tests.party.test_come_back import KilledError, dies, norths
 from titan.party import run_to_answer

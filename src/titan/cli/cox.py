@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
-from titan.cli import options
+from titan.cli import options, tables
 from titan.cli.family_options import precision_given
 from titan.cli.output import check_save, give
-from titan.cli.tables import ask, say_learned
 
 if TYPE_CHECKING:
     from titan.generalised.cox_result import Cox
@@ -20,20 +18,13 @@ if TYPE_CHECKING:
 
 @options.grouped
 def command(
-    files: Annotated[
-        list[Path],
-        Argument(
-            metavar="FILE...", help="One CSV or Parquet file per party; one needs no network."
-        ),
-    ],
+    files: tables.Files,
     *,
     formula: Annotated[
         str, Option(help='What explains the hazard: \'age + C(sex, levels=["f", "m"])\'.')
     ],
-    time: Annotated[str | None, Option(help="The column of times, from 0 on.")] = None,
-    event: Annotated[
-        str | None, Option(help="The column of 1 (it happened then) and 0 (not by then).")
-    ] = None,
+    time: tables.Time = None,
+    event: tables.Event = None,
     grid: Annotated[
         str | None, Option(help="Times are rounded up to its multiples. [default: their step]")
     ] = None,
@@ -44,9 +35,7 @@ def command(
     precision: Annotated[
         str | None, Option(metavar="BITS|exact", help="Of the last step's sums. [default: 24]")
     ] = None,
-    party: Annotated[
-        str | None, Option(help="Divide one file among parties by this column.")
-    ] = None,
+    party: tables.Party = None,
     missing: options.Missing = "refuse",
     csv: options.Csv,
     network: options.NetworkName = None,
@@ -75,11 +64,11 @@ def command(
     asked |= {"ties": ties, "alpha": alpha, "missing": missing, **precision_given(precision)}
     choices = sums.given(tau=tau, engine=engine)
     method = partial(cox, **asked)
-    net, out = ask(method, files, party, network, choices, allow_small=allow_small, csv=csv)
+    net, out = tables.ask(method, files, party, network, choices, allow_small=allow_small, csv=csv)
     give(options.answer(out, net), lambda: _print(out, net, tau), json=json, save=save)
 
 
 def _print(out: Cox, net: Network | None, tau: int | None) -> None:
     print(out.summary())
     learned = f"rows and events, pooled AᵀA, the score and Hessian of {out.iterations} steps"
-    say_learned(out, net, tau, learned)
+    tables.say_learned(out, net, tau, learned)

@@ -6,11 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
-from titan.cli import options
+from titan.cli import options, tables
 from titan.cli.output import check_save, check_writable, give
-from titan.cli.tables import ask, say_learned
 from titan.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,12 +25,7 @@ Picture = Annotated[
 
 @options.grouped
 def command(
-    files: Annotated[
-        list[Path],
-        Argument(
-            metavar="FILE...", help="One CSV or Parquet file per party; one needs no network."
-        ),
-    ],
+    files: tables.Files,
     *,
     time: Annotated[str, Option(help="The column of times, from 0 on.")],
     event: Annotated[str, Option(help="The column of 1 (it happened then) and 0 (not by then).")],
@@ -40,9 +34,7 @@ def command(
         str | None, Option(help="How wide intervals are, in the time's unit. [default: its step]")
     ] = None,
     until: Annotated[str | None, Option(help="Where the last interval ends.")] = None,
-    party: Annotated[
-        str | None, Option(help="Divide one file among parties by this column.")
-    ] = None,
+    party: tables.Party = None,
     missing: options.Missing = "refuse",
     network: options.NetworkName = None,
     tau: options.Tau = None,
@@ -75,7 +67,7 @@ def command(
     asked |= {"until": until, "missing": missing}
     choices = sums.given(tau=tau, engine=engine)
     method = partial(survival, **asked)
-    net, out = ask(method, files, party, network, choices, allow_small=allow_small)
+    net, out = tables.ask(method, files, party, network, choices, allow_small=allow_small)
     if plot is not None:
         out.plot(plot)
     give(options.answer(out, net), lambda: _print(out, net, tau), json=json, save=save)
@@ -84,7 +76,7 @@ def command(
 def _print(out: Survival, net: Network | None, tau: int | None) -> None:
     print(out.summary())
     learned = "who leaves in each interval, with the event or without, in each group"
-    say_learned(out, net, tau, learned)
+    tables.say_learned(out, net, tau, learned)
 
 
 def draw(results: Results, plot: Path) -> None:

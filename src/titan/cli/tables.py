@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.output import waiting
@@ -14,6 +16,15 @@ if TYPE_CHECKING:
     from titan.network import Network
 
 Answer = TypeVar("Answer")
+Files = Annotated[
+    list[Path],
+    Argument(metavar="FILE...", help="One CSV or Parquet file per party; one needs no network."),
+]
+Time = Annotated[str | None, Option(help="The column of times, from 0 on.")]
+Event = Annotated[
+    str | None, Option(help="The column of 1 (it happened then) and 0 (not by then).")
+]
+Party = Annotated[str | None, Option(help="Divide one file among parties by this column.")]
 
 
 def ask(

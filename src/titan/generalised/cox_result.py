@@ -16,7 +16,7 @@ from titan.canonical import exact_text, read_exact
 from titan.errors import InputError
 from titan.generalised import predicting, states
 from titan.generalised.elementary import Floats
-from titan.generalised.estimated import Estimated
+from titan.generalised.estimated import Estimated, statistic
 from titan.generalised.goodness import chi_squared_tail, told_at_estimate
 from titan.generalised.risk_sets import Ties, ties_named
 from titan.generalised.steps import Opened
@@ -32,11 +32,6 @@ _STATE = (
 _COEFFICIENTS = ("params", "bse", "error_bound", "tvalues", "pvalues", "hazard_ratios")
 _STATISTICS = ("llf", "llnull", "llr", "llr_pvalue", "aic")
 _COUNTS = ("nobs", "events", "strata", "iterations", "time", "event", "ties", "least_at_risk")
-
-
-def _statistic(name: str) -> float:
-    """A property; its type is what readers of the attribute get."""
-    return property(lambda fit: float(fit.statistics[name]))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +103,7 @@ class Cox(Estimated, kind="cox"):
             "aic": compute(lambda f: 2 * p - 2 * f, llf),
         }
 
-    llf, llnull, llr, llr_pvalue, aic = map(_statistic, _STATISTICS)
+    llf, llnull, llr, llr_pvalue, aic = map(statistic, _STATISTICS)
 
     # -- use ------------------------------------------------------------------------------------
 

@@ -28,6 +28,11 @@ from titan.results.result import Result
 from titan.ring.whole import real_number
 
 
+def statistic(name: str) -> float:
+    """A property; its type is what readers of the attribute get."""
+    return property(lambda fit: float(fit.statistics[name]))  # type: ignore[return-value]
+
+
 class Estimated(Result):
     """Coefficients by name, and what is proven of them."""
 

@@ -16,7 +16,7 @@ from titan import canonical
 from titan.canonical import exact_text, read_exact
 from titan.generalised import predicting, states
 from titan.generalised.elementary import Floats
-from titan.generalised.estimated import Estimated
+from titan.generalised.estimated import Estimated, statistic
 from titan.generalised.families import FAMILIES, LINKS, FamilyName, family_named
 from titan.generalised.goodness import Goodness
 from titan.generalised.steps import Opened
@@ -32,11 +32,6 @@ _STATE = (
 _COEFFICIENTS = ("params", "bse", "error_bound", "tvalues", "pvalues")
 _STATISTICS = ("llf", "llnull", "deviance", "null_deviance", "pearson_chi2", "aic", "bic")
 _COUNTS = ("nobs", "df_model", "df_resid", "scale", "iterations", "family", "link", "alpha")
-
-
-def _statistic(name: str) -> float:
-    """A property; its type is what readers of the attribute get."""
-    return property(lambda fit: float(fit.statistics[name]))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +104,7 @@ class GLM(Estimated, kind="glm"):
             "bic_deviance": compute(lambda d, n: d - self.df_resid * n, deviance, log_rows),
         }
 
-    llf, llnull, deviance, null_deviance, pearson_chi2, aic, bic = map(_statistic, _STATISTICS)
+    llf, llnull, deviance, null_deviance, pearson_chi2, aic, bic = map(statistic, _STATISTICS)
 
     @property
     def bic_llf(self) -> float:

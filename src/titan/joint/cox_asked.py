@@ -18,12 +18,12 @@ from typing import Any
 from titan.errors import InputError
 from titan.joint.cox_rows import TimeGrid
 from titan.joint.times_asked import check_named, time_asked
+from titan.listing import divided
 from titan.moments import Model
 from titan.moments.expressions import quoted
 from titan.release import Column
 
 _SURV = re.compile(r"Surv\((.*)\)", re.DOTALL)
-_QUOTES = "\"'`"
 _HOW = 'formula="age + sex", time="months", event="died"'
 
 
@@ -32,9 +32,9 @@ def spoken(asked: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(asked)
     if not isinstance(found.get("formula"), str):
         return found
-    *left, right = _divided(found["formula"], "~", 1)
+    *left, right = divided(found["formula"], "~")
     found["formula"] = right.strip()
-    for key, name in _left(left[0].strip()) if left else ():
+    for key, name in _left("~".join(left).strip()) if left else ():
         if found.setdefault(key, name) != name:
             raise InputError(f"the {key} is {found[key]!r}, and {name!r} in the formula", hint=_HOW)
     return found
@@ -44,7 +44,7 @@ def _left(text: str) -> list[tuple[str, str]]:
     """The time, or both time and event."""
     if (surv := _SURV.fullmatch(text)) is None:
         return [("time", _name(text))]
-    names = [_name(piece.strip()) for piece in _divided(surv[1], ",")]
+    names = [_name(piece.strip()) for piece in divided(surv[1], ",")]
     if len(names) != 2:
         raise InputError(
             f"{text!r} has {len(names)} arguments", hint="Surv(months, died): a time, an event"
@@ -60,19 +60,6 @@ def _name(text: str) -> str:
             hint=f"{_HOW}; a name with blanks stands in backticks",
         )
     return plain
-
-
-def _divided(text: str, separator: str, most: int = -1) -> list[str]:
-    """At separators outside quotes, at the first so many."""
-    pieces, within = [""], ""
-    for character in text:
-        if character == separator and not within and most != len(pieces) - 1:
-            pieces.append("")
-            continue
-        if character in _QUOTES and within in ("", character):
-            within = "" if within else character
-        pieces[-1] += character
-    return pieces
 
 
 def formula_asked(options: Mapping[str, Any]) -> str:

@@ -27,12 +27,11 @@ from titan.generalised.risk_sets import Ties, Timeline, Whole
 from titan.generalised.rows import At, transformed
 from titan.generalised.steps import Problem
 from titan.joint.exits import at_start
-from titan.joint.glm_rows import PartialRows, Ranges, RawRows, ends_of, floats_of
+from titan.joint.glm_rows import Collect, PartialRows, Ranges, RawRows, ends_of, floats_of
 from titan.joint.pooled_model import RowsPart
 from titan.joint.times_asked import rounded_up
 from titan.moments import Moments, arithmetic
 from titan.moments.arithmetic import as_integers
-from titan.moments.collecting import Collected, CollectMoments
 from titan.moments.columns import Column
 from titan.moments.floats import floats
 from titan.moments.model import Readings
@@ -100,21 +99,12 @@ class PartialTimes(PartialRows):
 
 
 @dataclass(frozen=True)
-class CollectTimes(Reading[PartialTimes, tuple[Collected, PartialTimes]]):
+class CollectTimes(Collect[PartialTimes]):
     """The one pass over the rows."""
 
-    moments: CollectMoments
     grid: TimeGrid
     least: int
     """k: the fewest at risk when an event counts."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return self.moments.columns
-
-    @property
-    def size(self) -> int:
-        return self.moments.size
 
     def block(self, rows: Block) -> PartialTimes:
         batch, count = self.moments.rows.batch(rows)
@@ -132,9 +122,6 @@ class CollectTimes(Reading[PartialTimes, tuple[Collected, PartialTimes]]):
         events = Counter(one.happened) + Counter(other.happened)
         both = PartialRows.__add__(one, other)
         return PartialTimes(**vars(both), latest=tuple(latest), happened=events)
-
-    def finish(self, whole: PartialTimes, label: str) -> tuple[Collected, PartialTimes]:
-        return self.moments.finish(whole.moments, label), whole
 
 
 def raw_times(batch: Batch, grid: TimeGrid) -> RawTimes:

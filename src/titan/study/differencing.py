@@ -28,8 +28,8 @@ from titan.study.row_digests import Content, Counts, Mask, OwnRows, RowSet, Word
 
 _SHOWN = 12  # hex digits of a study's digest
 _SAME_INTERVALS = (
-    "ask for the same groups, and for the same grid or a multiple of it, of proportional hazards for "
-    "the same grid and ties; "
+    "ask for the same groups, and for the same grid or a multiple of it, of proportional hazards "
+    "for the same grid and ties; "
 )
 Parties = Mapping[str, str]
 """From names to certificates' fingerprints."""
