@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,35 @@ def _first_score(computation: Any, parts: list[Any]) -> float:
     return float(sums / 2**140 / scale)
 
 
+def test_a_row_that_stands_out_within_its_party_is_seen_before_any_score_leaves() -> None:
+    """AᵀA does not show it, since parties differ more; the Hessian at 0 does, and has no score."""
+    rows = rows_of()
+    rows["north"]["x"] = [x % 2 for x in rows["north"]["x"]]
+    rows["south"]["x"] = [19 + x % 2 for x in rows["south"]["x"]]
+    rows["east"]["x"] = [20, 20, *[10 + x % 2 for x in rows["east"]["x"][2:]]]
+    rows["east"]["months"][:2] = [60, 60]
+    ended = ask(rows, COLUMNS, asking(formula="x"))
+    assert set(ended.owners) == {"east"}
+    assert "weigh more than one of 3 in the next step" in ended.owners["east"].message
+    assert len(ended.opened) == 3, "counts, AᵀA, and the Hessian"
+
+
+def test_the_first_hessian_is_opened_without_the_score() -> None:
+    computation: Any = study_of(rows_of(), COLUMNS, asking()).meeting.computation("hr")
+    parts = [computation.prepare(open_source(own)) for own in rows_of().values()]
+    known, steps = computation.begin(), []
+    for n in range(4):
+        ring = computation.sums[n].ring
+        secrets = [computation.secret(n, known, part) for part in parts]
+        steps.append([ring.to_signed(secret) for secret in secrets])
+        known = computation.learn(n, known, reduce(ring.add, secrets))
+    for bare, whole in zip(steps[2], steps[3], strict=True):
+        assert bare[:3] == whole[:3], "the same Hessian, with the same digits"
+        assert bare[3:] == [0, 0, 0, 0]
+        assert all(whole[3:5])
+        assert whole[5:] == [0, 0], "the likelihood is told in the last step"
+
+
 def test_a_party_vetoes_a_step_in_which_one_row_has_most_of_the_weight() -> None:
     """Who has most of x has the event first. As the slope grows, of the others at risk the one row
     in the middle has all the weight."""
@@ -190,7 +220,7 @@ def test_a_party_vetoes_a_step_in_which_one_row_has_most_of_the_weight() -> None
     ended = ask(rows, COLUMNS, asking(formula="x"))
     assert ended.vetoed
     assert set(ended.owners) == {"east"}
-    assert "weigh more than one of 3 in the last step" in ended.owners["east"].message
+    assert "weigh more than one of 3 in the next step" in ended.owners["east"].message
     assert len(ended.opened) > 3, "no single row did in the first step"
 
 

@@ -186,9 +186,8 @@ def totals(layout: Layout, at: At, found: PerTime, products: Floats) -> Totals:
     if not len(found.timeline):
         return Totals(nothing, (0.0,) * layout.entries)
     sums, errors = np.zeros(layout.entries), np.zeros(layout.entries)
-    gram = np.array([[math.fsum(entry) for entry in row] for row in products.transpose(1, 2, 0)])
-    hessian = gram - _squares(found)
-    sums[layout.hessian] = hessian[np.tril_indices(layout.columns)]
+    gram = _whole(products)
+    sums[layout.hessian] = (gram - _squares(found))[np.tril_indices(layout.columns)]
     expected = found.sums(1, 0) @ found.stay[:, 1:] + found.sums(1, 1) @ found.die[:, 1:]
     sums[layout.score] = found.risks.events[1:] - expected
     errors[layout.hessian], errors[layout.score] = _errors(found, gram.diagonal(), at)
@@ -199,6 +198,16 @@ def totals(layout: Layout, at: At, found: PerTime, products: Floats) -> Totals:
     if found.risks.delta >= 2.0**-10:
         errors[:] = math.inf  # no claim can be made; on the way none is
     return Totals(tuple(map(whole, sums.tolist())), tuple((1.01 * errors).tolist()))
+
+
+def hessian(found: PerTime, products: Floats) -> Floats:
+    """As it is, for a look at one's own rows."""
+    return np.asarray(_whole(products) - _squares(found))
+
+
+def _whole(products: Floats) -> Floats:
+    """Over all chunks of rows."""
+    return np.array([[math.fsum(entry) for entry in row] for row in products.transpose(1, 2, 0)])
 
 
 def _squares(found: PerTime) -> Floats:

@@ -2,8 +2,9 @@
 
 Everybody follows the same public rules and so holds the same bits:
 
-start     β = 0. With a constant in the model the first step goes to the best constant and one step
-          of Newton further: at that point all μ are known multiples of those at 0.
+start     β = 0. Of Cox's model the Hessian is opened there before the score, so that rows can be
+          looked at. With a constant in the model the first step goes to the best constant and one
+          step of Newton further: at that point all μ are known multiples of those at 0.
 step      β + H⁻¹g, rounded to a grid. Where Δη would be large on average it is cut; where the next
           score shows that it went far beyond the maximum, a quarter of it is taken.
 digits    entries are opened to 16 bits of their range; to 24 once λ ≤ 1/8; to all that was agreed
@@ -65,9 +66,8 @@ class Newton:
     tried: Tried | None = field(default=None, repr=False)
     fit: Opened | None = field(default=None, repr=False)
     """The step that gave a proof."""
-    inverse: Inverse | None = field(default=None, repr=False, compare=False)
-    """Of the Hessian at `looked_at`: for the leverage of own rows."""
-    looked_at: tuple[Fraction, ...] = field(default=(), repr=False)
+    seen: Opened | None = field(default=None, repr=False)
+    """The step that led here: its Hessian is known."""
 
     @classmethod
     def begin(cls, problem: Problem) -> Newton:
@@ -78,6 +78,8 @@ class Newton:
         problem, point = self.problem, self.point
         opened = Opened(problem, point, tuple(totals))
         after = replace(self, steps=self.steps + 1)
+        if point.bare:
+            return replace(after, point=replace(point, bare=False), seen=opened)
         if opened.beyond or self._overshot(opened):
             return after._shorter()
         try:
@@ -137,8 +139,7 @@ class Newton:
             self,
             point=self._at(opened.beta, step, point),
             tried=Tried(opened.beta, step, slope) if slope > 0 else None,
-            inverse=R,
-            looked_at=opened.beta,
+            seen=opened,
         )
 
     def _cut(self, step: tuple[Fraction, ...]) -> tuple[Fraction, ...]:

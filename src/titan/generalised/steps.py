@@ -17,7 +17,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
 from titan.generalised.certificate import Certificate, certify
+from titan.generalised.elementary import Floats
 from titan.generalised.families import Likelihood
 from titan.generalised.rows import SHIFT, At, Layout, Totals
 
@@ -76,8 +79,9 @@ class Problem:
         size = -2 if self.family == "binomial" else self.first
         bits = min(MIDDLE if self.family == "poisson" else EARLY, self.bits)
         # at β = 0 the outcome alone is within `first`, later it is near its mean
-        residual = root_of(size) if self.family == "cox" else self.first
-        return Point((0,) * self.columns, 0, bits + FINER, bits, False, size, residual)
+        cox = self.family == "cox"
+        residual = root_of(size) if cox else self.first
+        return Point((0,) * self.columns, 0, bits + FINER, bits, False, size, residual, bare=cox)
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ class Point:
     """The power of two that v is taken to be within, on average."""
     residual: int
     """And |y − μ|."""
+    bare: bool = False
+    """Whether the Hessian is opened without the score."""
 
     @property
     def at(self) -> At:
@@ -133,6 +139,8 @@ class Point:
             for j in range(layout.columns):
                 beyond[j * (j + 3) // 2] = self.cap
             return beyond, True
+        if self.bare:
+            numbers[layout.score] = [0] * layout.columns
         return [max(-self.cap, min(n, self.cap)) for n in numbers], near
 
 
@@ -177,6 +185,14 @@ class Opened:
         """Whether some party's sums were beyond all range."""
         diagonal = [self.totals[j * (j + 3) // 2] for j in range(self.problem.columns)]
         return any(n >= self.point.cap for n in diagonal)
+
+    @property
+    def floats(self) -> Floats:
+        """The rows' own Hessian, without the penalty, as doubles."""
+        n, values = self.problem.columns, [float(x) for x in self.values]
+        found = np.zeros((n, n))
+        found[np.tril_indices(n)] = values[: len(values[self.problem.layout.hessian])]
+        return np.asarray(np.tril(found) + np.tril(found, -1).T)
 
     @cached_property
     def certificate(self) -> Certificate | None:

@@ -18,15 +18,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from titan.errors import DataError
 from titan.generalised.cox_result import Cox
-from titan.generalised.elementary import Floats
 from titan.generalised.newton import Newton
 from titan.generalised.risk_sets import Ties
 from titan.generalised.rows import At, Layout, Totals
 from titan.generalised.steps import Problem, log2
+from titan.joint.cox_leverage import Look
 from titan.joint.cox_rows import (
     CollectTimes,
     CoxPart,
@@ -100,9 +98,10 @@ class ProportionalHazards(SteppedModel):
     def exact_totals(self, part: RowsPart, problem: Problem, at: At) -> Totals:
         return self._own(part, problem).exact_totals(at)
 
-    def standing_out(self, part: RowsPart, newton: Newton, root: Floats, most: float) -> Above:
-        beta = np.array([float(b) for b in newton.looked_at])
-        return self._own(part, newton.problem).standing_out(beta, root, most)
+    def standing_out(self, part: RowsPart, newton: Newton, most: float) -> Above:
+        return Look(self._own(part, newton.problem), newton, most).above()
+
+    looked_at = "the next step"
 
     def own_notes(self, part: RowsPart) -> Iterator[str]:
         """For the owner of the rows."""

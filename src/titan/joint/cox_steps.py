@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -15,10 +15,9 @@ import numpy as np
 from titan.generalised import exact_hazards, hazards
 from titan.generalised.elementary import Floats
 from titan.generalised.exact_hazards import ExactPerTime, ExactRisks, Frame, added
-from titan.generalised.hazards import PerTime, Risks, row_shares
+from titan.generalised.hazards import PerTime, Risks, TimedRows
 from titan.generalised.rows import At, Totals
 from titan.joint.cox_rows import CoxPart, RawTimes, Stratum, raw_times
-from titan.joint.glm_rows import Above
 from titan.moments.reading import Part, Reading, read
 from titan.moments.rows import Batch, ModelRows
 from titan.moments.sources import Block
@@ -36,38 +35,36 @@ class OwnSteps:
 
     def totals(self, at: At) -> Totals:
         beta = np.array([float(b) for b in at.beta])
-        found = self._per_time(beta, proven=at.proven)
-        layout = self.stratum.problem.layout
-        if found.risks.farthest > hazards.FARTHEST:
-            return hazards.totals(layout, at, found, np.zeros((1, len(beta), len(beta))))
-        if self.part.kept is None:
-            products = self._read(_Products(self, beta, found, at))
-        else:
-            each = [rows.products(beta, found, proven=at.proven, short=at.short)
-                    for _, rows in self.stratum.blocks(self.part)]  # fmt: skip
-            products = np.concatenate(each)
+        found = self.per_time(beta, proven=at.proven)
+        layout, n = self.stratum.problem.layout, len(beta)
+        far = found.risks.farthest > hazards.FARTHEST
+        products = np.zeros((1, n, n)) if far else self.products(beta, found, at)
         return hazards.totals(layout, at, found, products)
 
-    def _per_time(self, beta: Floats, *, proven: bool) -> PerTime:
-        timeline = self.stratum.timeline
-        if self.part.kept is None:
-            risks = self._read(_RisksOf(self, beta, proven))
-        else:
-            blocks = self.stratum.blocks(self.part)
-            each = [rows.risks(beta, len(timeline), proven=proven) for _, rows in blocks]
-            risks = reduce(add, each)
-        return PerTime.of(timeline, risks)
+    def per_time(self, beta: Floats, *, proven: bool = False) -> PerTime:
+        """The first sweep."""
+        times = len(self.stratum.timeline)
+        risks: Risks = self.over_rows(lambda _, rows: rows.risks(beta, times, proven=proven), add)
+        return PerTime.of(self.stratum.timeline, risks)
 
-    def standing_out(self, beta: Floats, root: Floats, most: float) -> Above:
-        """How many own rows have a larger share in the Hessian, and where the first are."""
-        if not len(self.stratum.timeline):
-            return 0, ()
-        found = self._per_time(beta, proven=False)
-        look = _Shares(self, beta, found, root, most)
+    def products(self, beta: Floats, found: PerTime, at: At) -> Floats:
+        """The second one."""
+
+        def of(_: RawTimes, rows: TimedRows) -> Floats:
+            return rows.products(beta, found, proven=at.proven, short=at.short)
+
+        return self.over_rows(of, lambda one, other: np.concatenate([one, other]))
+
+    def over_rows(
+        self, make: Callable[[RawTimes, TimedRows], Part], merge: Callable[[Part, Part], Part]
+    ) -> Part:
+        """What is made of all blocks of rows, kept or read again, put together."""
         if self.part.kept is None:
-            return self._read(look)
-        each = [look.above(*block) for block in self.stratum.blocks(self.part)]
-        return reduce(look.merge, each)
+            read: Part = self._read(_OverBlocks(self, make, merge))
+            return read
+        made = [make(*block) for block in self.stratum.blocks(self.part)]
+        whole: Part = reduce(merge, made)
+        return whole
 
     def _read(self, reading: Reading[Any, Part]) -> Part:
         assert self.part.source is not None  # noqa: S101 - rows come from somewhere
@@ -107,53 +104,20 @@ class _OfBlocks(Reading[Part, Part]):
         assert batch is not None  # noqa: S101 - gaps refused these rows before
         return batch
 
-    def raw(self, block: Block) -> RawTimes:
-        return raw_times(self.batch(block), self.own.stratum.grid)
-
 
 @dataclass(frozen=True)
-class _RisksOf(_OfBlocks[Risks]):
-    beta: Floats = field(repr=False)
-    proven: bool
+class _OverBlocks(_OfBlocks[Part]):
+    """By float64."""
 
-    def block(self, block: Block) -> Risks:
-        stratum = self.own.stratum
-        rows = stratum.rows(self.raw(block))
-        return rows.risks(self.beta, len(stratum.timeline), proven=self.proven)
+    make: Callable[[RawTimes, TimedRows], Part]
+    put_together: Callable[[Part, Part], Part]
 
+    def block(self, block: Block) -> Part:
+        raw = raw_times(self.batch(block), self.own.stratum.grid)
+        return self.make(raw, self.own.stratum.rows(raw))
 
-@dataclass(frozen=True)
-class _Products(_OfBlocks[Floats]):
-    beta: Floats = field(repr=False)
-    found: PerTime = field(repr=False)
-    at: At
-
-    def block(self, block: Block) -> Floats:
-        rows = self.own.stratum.rows(self.raw(block))
-        return rows.products(self.beta, self.found, proven=self.at.proven, short=self.at.short)
-
-    def merge(self, one: Floats, other: Floats) -> Floats:
-        return np.concatenate([one, other])
-
-
-@dataclass(frozen=True)
-class _Shares(_OfBlocks[Above]):
-    beta: Floats = field(repr=False)
-    found: PerTime = field(repr=False)
-    root: Floats = field(repr=False)
-    most: float
-
-    def block(self, block: Block) -> Above:
-        raw = self.raw(block)
-        return self.above(raw, self.own.stratum.rows(raw))
-
-    def above(self, raw: RawTimes, rows: hazards.TimedRows) -> Above:
-        shares = row_shares(rows, self.found, self.beta, self.root)
-        at = np.flatnonzero(~(shares <= self.most))
-        return len(at), tuple(raw.place(int(row)) for row in at[:5])
-
-    def merge(self, one: Above, other: Above) -> Above:
-        return one[0] + other[0], (*one[1], *other[1])[:5]
+    def merge(self, one: Part, other: Part) -> Part:
+        return self.put_together(one, other)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from titan.errors import DataError, NumberError, ReleaseError
-from titan.generalised.elementary import Floats
 from titan.generalised.families import FamilyName
 from titan.generalised.newton import MOST_STEPS, Newton, no_events
 from titan.generalised.result import GLM
@@ -54,7 +53,7 @@ from titan.protocol.masking import fresh_key
 from titan.ring import Residues, Ring
 
 MOST_SUMS = 25
-_TOLERANCE = 2.0**-10
+TOLERANCE = 2.0**-10
 """A cell of exactly k rows is allowed, whatever the rounding."""
 
 
@@ -159,8 +158,10 @@ class SteppedModel(PooledModel):
         """The same with as many digits as anybody can want."""
         raise NotImplementedError
 
-    def standing_out(self, part: RowsPart, newton: Newton, root: Floats, most: float) -> Above:
-        """Own rows whose share in the Hessian opened last is larger; rootᵀ root is its inverse."""
+    looked_at = "the last step"
+
+    def standing_out(self, part: RowsPart, newton: Newton, most: float) -> Above:
+        """Own rows with a larger share in the Hessian of a step, as far as it is known."""
         raise NotImplementedError
 
     def prepare(self, rows: Source) -> RowsPart:
@@ -192,16 +193,14 @@ class SteppedModel(PooledModel):
 
     def _check_leverage(self, newton: Newton, part: RowsPart) -> None:
         k = self.policy.rows_per_cell
-        if not k or newton.inverse is None or part.source is None:
+        if not k or newton.seen is None or part.source is None:
             return
-        R = newton.inverse
-        inverse = np.array([[x / (1 << R.places) for x in row] for row in R.numbers], float)
-        root = np.linalg.cholesky(inverse).T
-        count, places = self.standing_out(part, newton, root, (1 + _TOLERANCE) / k)
+        count, places = self.standing_out(part, newton, (1 + TOLERANCE) / k)
         if count:
             more = f" and {count - len(places)} more" if count > len(places) else ""
             raise ReleaseError(
-                f"these rows weigh more than one of {k} in the last step: {listing(places)}{more}",
+                f"these rows weigh more than one of {k} in {self.looked_at}: "
+                f"{listing(places)}{more}",
                 hint="leave such rows out, or agree on a model without what singles them out, "
                 f"or {self.policy.lower('leverage')}",
                 rule="leverage",
@@ -278,9 +277,12 @@ class GeneralisedLinear(SteppedModel):
         assert part.source is not None  # noqa: S101 - rows come from somewhere
         return exact_totals(part.source, self.rows, problem, at)
 
-    def standing_out(self, part: RowsPart, newton: Newton, root: Floats, most: float) -> Above:
+    def standing_out(self, part: RowsPart, newton: Newton, most: float) -> Above:
         assert isinstance(part, GLMPart)  # noqa: S101 - as `part` makes it
-        beta = np.array([float(b) for b in newton.looked_at])
+        assert newton.seen is not None  # noqa: S101 - asked before
+        beta = np.array([float(b) for b in newton.seen.beta])
+        hessian = np.array([[float(x) for x in row] for row in newton.seen.hessian])
+        root = np.linalg.cholesky(np.linalg.inv(hessian)).T
         return step_leverage(part, StepLeverage(self.rows, newton.problem, beta, root, most))
 
     # -- all ----------------------------------------------------------------------------------
