@@ -42,8 +42,9 @@ faults: $(READY)  ## the fault campaign: parties killed, cut off, lied to and ta
 	@$(BIN)/python -m tests.party.campaign.mutated --frames 1000000
 	@$(BIN)/python -m tests.party.campaign --runs 1000
 
-proofs: $(READY)  ## certified GLMs against 60 digits: 300 random, 12 real, 100 separated problems
+proofs: $(READY)  ## certified GLMs and Cox models against 60 digits, and separated ones: no answer
 	@$(BIN)/python -m tests.generalised.campaign
+	@$(BIN)/python -m tests.generalised.cox_campaign
 
 bench: $(READY)  ## the benchmarks, peers included; ratios measured side by side
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]' || echo "some peers cannot be installed here; the report says which were skipped"
