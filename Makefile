@@ -42,10 +42,11 @@ faults: $(READY)  ## the fault campaign: parties killed, cut off, lied to and ta
 	@$(BIN)/python -m tests.party.campaign.mutated --frames 1000000
 	@$(BIN)/python -m tests.party.campaign --runs 1000
 
-proofs: $(READY)  ## certified regressions (1,000) and GLMs (300) against 60 digits, and statsmodels
+proofs: $(READY)  ## certified fits of every kind against 60 digits, and against statsmodels
 	@$(BIN)/python -m tests.leastsquares.twin --problems 1000
 	@$(BIN)/python -m tests.leastsquares.beside_statsmodels
 	@$(BIN)/python -m tests.generalised.campaign
+	@$(BIN)/python -m tests.generalised.cox_campaign
 
 bench: $(READY)  ## the benchmarks, peers included; ratios measured side by side
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]' || echo "some peers cannot be installed here; the report says which were skipped"

@@ -8,6 +8,7 @@ import typer
 
 from titan.cli import (
     average,
+    cox,
     fit,
     join,
     kept_runs,
@@ -42,6 +43,7 @@ app = typer.Typer(
 )
 app.command("audit")(runs.audit)
 app.command("average")(average.command)
+app.command("cox")(cox.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
