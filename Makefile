@@ -42,14 +42,20 @@ demo: $(DEMO)  ## set up what it needs, then run titan demo
 test: $(READY) lint types unit  ## set up, then lint, strict types and every test
 
 lint: $(READY)  ## ruff, style and formatting
-	@$(BIN)/ruff check --quiet src tests benchmarks examples
-	@$(BIN)/ruff format --quiet --check src tests benchmarks examples
+	@$(BIN)/ruff check --quiet src tests benchmarks examples docs
+	@$(BIN)/ruff format --quiet --check src tests benchmarks examples docs
 
 types: $(READY)  ## mypy, strict
 	@$(BIN)/mypy
 
 unit: $(READY)  ## every test
 	@$(BIN)/python -m pytest -n $(WORKERS)
+
+docs: $(DOCS)  ## the documentation, build/docs/index.html; every command in it is run
+	@rm -rf build/docs docs/notebooks/pictures
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+	@$(BIN)/python -m pytest -n $(WORKERS) -o python_files='test_*.py longer_*.py' tests/pages
+	@echo "build/docs/index.html"
 
 privacy: $(READY)  ## the proofs of privacy, the longer set included
 	@$(BIN)/python -m pytest -n $(WORKERS) -o python_files='test_*.py longer_*.py' tests/privacy
