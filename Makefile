@@ -52,7 +52,7 @@ unit: $(READY)  ## every test
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
 docs: $(DOCS)  ## the documentation, build/docs/index.html; every command in it is run
-	@rm -rf build/docs docs/notebooks/pictures
+	@rm -rf build/docs build/doctrees docs/notebooks/pictures
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
 	@$(BIN)/python -m pytest -n $(WORKERS) -o python_files='test_*.py longer_*.py' tests/pages
 	@echo "build/docs/index.html"

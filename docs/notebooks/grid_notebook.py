@@ -75,8 +75,9 @@ print("rounds:", found.cost.rounds)
 #
 # ## What everybody learns
 #
-# The pooled AᵀA is public among the operators anyway: it follows from the grid's lines and the
-# meters' places. The pooled Aᵀb is the one new thing, 13 numbers from 54 readings. A single
+# The pooled AᵀA is public among the operators anyway: it follows from the grid's lines, the
+# meters' places and their precision. The pooled Aᵀb is the one new thing, 13 numbers from 54
+# readings. A single
 # operator's Aᵀb stays hidden from each other one.
 #
 # ## 30 buses, four operators

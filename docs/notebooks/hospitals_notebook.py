@@ -98,13 +98,9 @@ for name in angina.names:
 # ## What it cost
 
 # %%
+cost = fit.cost
 print(
-    fit.cost.rounds,
-    "rounds,",
-    fit.cost.messages,
-    "messages, at most",
-    fit.cost.bytes_sent.largest,
-    "bytes by a party",
+    f"{cost.rounds} rounds, {cost.messages} messages, at most {cost.bytes_sent.largest} bytes each"
 )
 
 # %% [markdown]
