@@ -3,37 +3,59 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+DEMO   := $(VENV)/.demo
 READY  := $(VENV)/.installed
+DOCS   := $(VENV)/.docs
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 
-.PHONY: help demo test lint types unit privacy faults proofs bench clean
+.PHONY: help demo test lint types unit docs privacy faults proofs bench clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-# The stamp is younger than pyproject.toml exactly when nothing needs installing.
-$(READY): pyproject.toml
+# A stamp is younger than pyproject.toml exactly when nothing needs installing. The demo needs what
+# an organisation runs and no more; tests and documentation bring tools of their own.
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("titan: error: Python 3.11 or later is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
-	@echo "setting up $(VENV) (once) ..."
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PYTHON) -m venv $(VENV)
+
+$(DEMO): pyproject.toml | $(BIN)/python
+	@echo "installing what TITAN needs in $(VENV) (once) ..."
+	@$(PIP) --no-compile --editable .
 	@touch $@
 
-demo: $(READY)  ## set up, then run titan demo
+$(READY): pyproject.toml | $(BIN)/python
+	@echo "installing what its tests need in $(VENV) (once) ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $(DEMO) $@
+
+$(DOCS): pyproject.toml $(READY)
+	@echo "installing what its documentation needs in $(VENV) (once) ..."
+	@$(PIP) --editable '.[dev,docs]'
+	@touch $@
+
+demo: $(DEMO)  ## set up what it needs, then run titan demo
 	@$(BIN)/titan demo
 
 test: $(READY) lint types unit  ## set up, then lint, strict types and every test
 
 lint: $(READY)  ## ruff, style and formatting
-	@$(BIN)/ruff check --quiet src tests benchmarks examples
-	@$(BIN)/ruff format --quiet --check src tests benchmarks examples
+	@$(BIN)/ruff check --quiet src tests benchmarks examples docs
+	@$(BIN)/ruff format --quiet --check src tests benchmarks examples docs
 
 types: $(READY)  ## mypy, strict
 	@$(BIN)/mypy
 
 unit: $(READY)  ## every test
 	@$(BIN)/python -m pytest -n $(WORKERS)
+
+docs: $(DOCS)  ## the documentation, build/docs/index.html; every command in it is run
+	@rm -rf build/docs build/doctrees docs/notebooks/pictures
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+	@$(BIN)/python -m pytest -n $(WORKERS) -o python_files='test_*.py longer_*.py' tests/pages
+	@echo "build/docs/index.html"
 
 privacy: $(READY)  ## the proofs of privacy, the longer set included
 	@$(BIN)/python -m pytest -n $(WORKERS) -o python_files='test_*.py longer_*.py' tests/privacy
