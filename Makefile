@@ -6,10 +6,11 @@ BIN    := $(VENV)/bin
 DEMO   := $(VENV)/.demo
 READY  := $(VENV)/.installed
 DOCS   := $(VENV)/.docs
+AXE    := $(VENV)/axe/node_modules/axe-core/axe.min.js
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 
-.PHONY: help demo test lint types unit docs privacy faults proofs bench clean
+.PHONY: help demo test lint types unit docs browser cluster privacy faults proofs bench clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -63,6 +64,14 @@ privacy: $(READY)  ## the proofs of privacy, the longer set included
 faults: $(READY)  ## the fault campaign: parties killed, cut off, lied to and talked over
 	@$(BIN)/python -m tests.party.campaign.mutated --frames 1000000
 	@$(BIN)/python -m tests.party.campaign --runs 1000
+
+cluster: $(READY)  ## several processes: MPI ranks and cluster workers, the longer set included
+	@$(BIN)/python -m pytest -n 0 -o python_files='test_*.py longer_*.py' tests/cluster
+
+browser: $(READY)  ## pages and reports in Chromium, looked at as a person would
+	@command -v chromedriver >/dev/null || { echo "titan: error: chromedriver is not installed; on Debian: apt-get install chromium chromium-driver" >&2; exit 1; }
+	@test -f $(AXE) || npm install --silent --no-save --no-package-lock --prefix $(VENV)/axe axe-core
+	@TITAN_AXE=$(AXE) $(BIN)/python -m pytest -n 0 -o python_files='longer_*.py' tests/browser
 
 proofs: $(READY)  ## certified fits of every kind against 60 digits, and against statsmodels
 	@$(BIN)/python -m tests.leastsquares.twin --problems 1000
