@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpz_mat
 
+from titan.generalised.families import family_named
 from titan.generalised.newton import Newton
 from titan.generalised.rows import FloatRows, weights_of
 from titan.generalised.steps import Opened
@@ -76,7 +77,7 @@ def largest_leverage(
     """Of all parties' rows, in the Hessian that a step opened."""
     a = in_coordinates(step, raw)
     rows = FloatRows(a, np.zeros(len(a)), weights, offset, np.zeros(a.shape[1]), None)
-    v = weights_of(rows, step.problem.family, step.beta)
+    v = weights_of(rows, family_named(step.problem.family), step.beta)
     inverse = np.linalg.inv((a * v[:, None]).T @ a)
     return float((v * np.einsum("ij,jk,ik->i", a, inverse, a)).max())
 

@@ -3,7 +3,9 @@
 The range of an entry: columns are made orthonormal by a public matrix T, so that Σ w a² ≤ 1, and
 v ≤ 1/4 for logistic regression; so entries of H lie within 1/4 and those of the score within √Σw.
 Near the maximum (λ ≤ 1/8) the score is within its standard errors, √v ≤ 1/2. Poisson's μ has no
-such bound. There κ, a power of two above the average μ so far, takes the place of 1/4.
+such bound. There κ, a power of two above the average μ so far, takes the place of 1/4. So it
+is with Cox's model, where κ begins with the share of rows that have
+the event, and the score is a sum over these alone.
 """
 
 # Rule 1: nothing here knows a row; a party hands in its totals, and what it enters comes out.
@@ -20,7 +22,7 @@ import numpy as np
 from titan.errors import DataError
 from titan.generalised.certificate import Certificate, certify
 from titan.generalised.elementary import Floats
-from titan.generalised.families import FamilyName
+from titan.generalised.families import Likelihood
 from titan.generalised.rows import SHIFT, At, Layout, Totals
 
 EARLY, MIDDLE = 16, 24
@@ -51,16 +53,16 @@ class Problem:
     weight: Fraction
     """Σw at most."""
     box: tuple[tuple[Fraction, Fraction], ...] = field(repr=False)
-    """Where entries of scaled rows, before T, can lie."""
+    """Where entries of scaled rows, before T, can lie; of Cox's model, differences of two rows."""
     constant: tuple[Fraction, ...] | None = None
     """c with Ac = 1 but for rounding, for transformed columns: the start alone rests on it."""
     alphas: tuple[Fraction, ...] = ()
     """The penalty of each scaled column's coefficient, before T; none without one."""
     first: int = 0
-    """The power of two above |y − μ| and μ at β = 0."""
+    """The power of two above |y − μ| and μ at β = 0; of Cox's model above the share of events."""
 
     @property
-    def family(self) -> FamilyName:
+    def family(self) -> Likelihood:
         return self.layout.family
 
     @property
@@ -82,10 +84,12 @@ class Problem:
 
     def begin(self) -> Point:
         """At β = 0, where all μ are alike but for an offset: outcomes alone are told."""
-        binomial = self.family == "binomial"
-        size, bits = (-2, EARLY) if binomial else (self.first, MIDDLE)
+        size = -2 if self.family == "binomial" else self.first
+        bits = MIDDLE if self.family == "poisson" else EARLY
         # at β = 0 the outcome alone is within `first`, later it is near its mean
-        return Point((0,) * self.columns, 0, bits + FINER, bits, False, size, self.first)
+        cox = self.family == "cox"
+        residual = root_of(size) if cox else self.first
+        return Point((0,) * self.columns, 0, bits + FINER, bits, False, size, residual, bare=cox)
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,8 @@ class Point:
     """And |y − μ|."""
     near: bool = False
     """Whether the score is within its standard errors."""
+    bare: bool = False
+    """Whether the Hessian is opened without the score."""
 
     @property
     def at(self) -> At:
@@ -116,8 +122,7 @@ class Point:
     def units(self, problem: Problem) -> tuple[int, ...]:
         """For each entry the power of two that 1 stands for."""
         layout, weight = problem.layout, log2(problem.weight)
-        far = (weight + 1) // 2 + self.residual
-        near = (self.size + 1) // 2 + 1
+        far, near = root_of(weight) + self.residual, root_of(self.size) + 1
         found = [self.size - self.bits] * layout.hessian.stop
         found += [(near if self.near and any(self.beta) else far) - self.bits] * layout.columns
         if layout.offset:
@@ -142,6 +147,8 @@ class Point:
                 "the sums of a step are beyond all range: some mean is far larger than the rest",
                 hint="leave out what makes it so, or state an offset of which none is far above",
             )
+        if self.bare:
+            numbers[layout.score] = [0] * layout.columns
         return [max(-self.cap, min(n, self.cap)) for n in numbers], near
 
 
@@ -213,6 +220,11 @@ class Opened:
 
 def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
+def root_of(power: int) -> int:
+    """The exponent of the least power of two that is not below the root of this one."""
+    return -(-power // 2)
 
 
 def log2(x: Fraction) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from typing import Generic
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,11 @@ from titan.moments.sources import Block
 
 MOST_KEPT = 1 << 25
 """Numbers, of 8 bytes each."""
+TOLERANCE = 2.0**-10
+"""A cell of exactly k rows is allowed, whatever the rounding."""
 Ends = tuple[Fraction, Fraction]
+Above = tuple[int, tuple[str, ...]]
+"""How many rows, and where the first of them are."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +97,14 @@ class PartialRows:
         return PartialRows(self.moments + other.moments, ranges, kept)
 
 
+Partial = TypeVar("Partial", bound=PartialRows)
+
+
 @dataclass(frozen=True)
-class CollectRows(Reading[PartialRows, tuple[Collected, PartialRows]]):
+class Collect(Reading[Partial, tuple[Collected, Partial]]):
     """The one pass over the rows."""
 
     moments: CollectMoments
-    family: FamilyName
 
     @property
     def columns(self) -> Sequence[str]:
@@ -107,6 +113,16 @@ class CollectRows(Reading[PartialRows, tuple[Collected, PartialRows]]):
     @property
     def size(self) -> int:
         return self.moments.size
+
+    def finish(self, whole: Partial, label: str) -> tuple[Collected, Partial]:
+        return self.moments.finish(whole.moments, label), whole
+
+
+@dataclass(frozen=True)
+class CollectRows(Collect[PartialRows]):
+    """That of a generalised linear model."""
+
+    family: FamilyName
 
     def block(self, rows: Block) -> PartialRows:
         batch, count = self.moments.rows.batch(rows)
@@ -122,9 +138,6 @@ class CollectRows(Reading[PartialRows, tuple[Collected, PartialRows]]):
         )  # fmt: skip
         kept = raw_rows(batch, offset)
         return PartialRows(self.moments.of_batch(batch, count), ranges, (kept,))
-
-    def finish(self, whole: PartialRows, label: str) -> tuple[Collected, PartialRows]:
-        return self.moments.finish(whole.moments, label), whole
 
 
 def raw_rows(batch: Batch, offset: Column | None) -> RawRows:

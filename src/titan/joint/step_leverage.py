@@ -26,13 +26,12 @@ from functools import partial
 import numpy as np
 
 from titan.generalised.elementary import Floats
+from titan.generalised.families import family_named
 from titan.generalised.newton import Newton
 from titan.generalised.rows import FloatRows, weights_of
-from titan.joint.glm_rows import GLMPart, RawRows, over_rows
+from titan.joint.glm_rows import TOLERANCE, Above, GLMPart, RawRows, over_rows
 from titan.moments.rows import ModelRows
 
-_TOLERANCE = 2.0**-10
-"""A cell of exactly k rows is allowed, whatever the rounding."""
 _NAMED = 5
 
 
@@ -65,14 +64,14 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Above:
-    """How many rows, and where the first of them are."""
+class _Found:
+    """Rows above the limit, block by block."""
 
-    count: int = 0
-    places: tuple[str, ...] = field(default=(), repr=False)
+    count: int
+    places: tuple[str, ...] = field(repr=False)
 
-    def __add__(self, other: Above) -> Above:
-        return Above(self.count + other.count, (*self.places, *other.places)[:_NAMED])
+    def __add__(self, other: _Found) -> _Found:
+        return _Found(self.count + other.count, (*self.places, *other.places)[:_NAMED])
 
 
 @dataclass(frozen=True)
@@ -93,12 +92,12 @@ class Look:
     def above(self, part: GLMPart) -> Above:
         """Own rows that would weigh more than one of k."""
         problem = self.newton.problem
-        moved = over_rows(part, self.rows, problem, self._moved)
+        moved = over_rows(part, self.rows, problem, self._moved) if self.needed else None
         if moved is None:
-            return Above()
+            return 0, ()
         root = np.linalg.cholesky(np.linalg.inv(self._expected(moved))).T
         found = over_rows(part, self.rows, problem, partial(self._rows_above, root))
-        return found or Above()
+        return (found.count, found.places) if found else (0, ())
 
     def _expected(self, moved: Moved) -> Floats:
         """H as it is expected, and what its rounding hides."""
@@ -126,16 +125,16 @@ class Look:
             largest,
         )
 
-    def _rows_above(self, root: Floats, raw: RawRows, rows: FloatRows) -> Above:
+    def _rows_above(self, root: Floats, raw: RawRows, rows: FloatRows) -> _Found:
         leverages = self._now(rows) * ((rows.a @ root.T) ** 2).sum(axis=1)
-        at = np.flatnonzero(~(leverages <= (1 + _TOLERANCE) / self.k))
-        return Above(len(at), tuple(raw.place(int(row)) for row in at[:_NAMED]))
+        at = np.flatnonzero(~(leverages <= (1 + TOLERANCE) / self.k))
+        return _Found(len(at), tuple(raw.place(int(row)) for row in at[:_NAMED]))
 
     def _before(self, rows: FloatRows) -> Floats:
         seen = self.newton.seen
         if seen is None:
             return np.ones(len(rows)) if rows.weights is None else rows.weights
-        return weights_of(rows, seen.problem.family, seen.beta)
+        return weights_of(rows, family_named(seen.problem.family), seen.beta)
 
     def _now(self, rows: FloatRows) -> Floats:
-        return weights_of(rows, self.newton.problem.family, self.newton.point.at.beta)
+        return weights_of(rows, family_named(self.newton.problem.family), self.newton.point.at.beta)
