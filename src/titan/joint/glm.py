@@ -139,7 +139,8 @@ class SteppedModel(PooledModel):
     @property
     def _digits(self) -> str:
         finest = "" if self.bits <= 24 else f", and in the end to {self.bits}"
-        return f"to 16 bits of their range, near the end to 24{finest}"
+        fewer = "; fewer if single values would be told" if self.told is not None else ""
+        return f"to 16 bits of their range, near the end to 24{finest}{fewer}"
 
     def opened_bits(self, rows: int) -> int:
         """At most: as if every possible step were made with all digits."""
