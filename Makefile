@@ -63,6 +63,7 @@ privacy: $(READY)  ## the proofs of privacy, the longer set included
 
 faults: $(READY)  ## the fault campaign: parties killed, cut off, lied to and talked over
 	@$(BIN)/python -m tests.party.campaign.mutated --frames 1000000
+	@$(BIN)/python -m tests.party.five_parties
 	@$(BIN)/python -m tests.party.campaign --runs 1000
 
 cluster: $(READY)  ## several processes: MPI ranks and cluster workers, the longer set included
