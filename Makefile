@@ -78,6 +78,8 @@ proofs: $(READY)  ## certified fits of every kind against 60 digits, and against
 	@$(BIN)/python -m tests.leastsquares.twin --problems 1000
 	@$(BIN)/python -m tests.leastsquares.beside_statsmodels
 	@$(BIN)/python -m tests.generalised.campaign
+	@$(BIN)/python -m tests.generalised.against_statsmodels
+	@$(BIN)/python -m tests.generalised.real_studies
 	@$(BIN)/python -m tests.generalised.cox_campaign
 
 bench: $(READY)  ## the benchmarks, peers included; ratios measured side by side
