@@ -21,7 +21,7 @@ ORDER = [
     "errors", "decimals", "files", "listing", "markup", "canonical", "ring", "network", "protocol",
     "engines", "privacy", "results", "moments", "leastsquares", "generalised", "release", "inputs",
     "joint", "matrices", "study", "report", "fitting", "generalising", "hazards", "party",
-    "joining", "cli", "__main__",
+    "joining", "reporting", "web", "cli", "__main__",
 ]  # fmt: skip
 LAB_ORDER = ["attacks", "datasets", "privacy", "pictures", "compare", "experiments", "cli"]
 ORDERS = pytest.mark.parametrize(

@@ -17,11 +17,13 @@ from titan.cli import (
     moments,
     network,
     rehearse,
+    report,
     runs,
     solve,
     status,
     study,
     survival,
+    web,
 )
 from titan.cli.added_commands import Commands
 from titan.cli.output import fail, speak_plainly
@@ -46,11 +48,13 @@ app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
 app.command("rehearse")(rehearse.command)
+app.command("report")(report.command)
 app.command("show")(runs.show)
 app.command("solve")(solve.command)
 app.command("status")(status.command)
 app.command("survival")(survival.command)
 app.command("verify")(runs.verify)
+app.command("web")(web.command)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(network.app, name="network")

@@ -122,7 +122,10 @@ class GLM(Estimated, kind="glm"):
     # -- use ----------------------------------------------------------------------------------
 
     def predict(self, rows: Any) -> Floats:
-        """Probabilities, or expected counts, of raw rows: a table with the data's own columns."""
+        """Probabilities, or expected counts, of raw rows: a table with the data's own columns.
+
+        A row with a gap gives NaN. A Series is one column.
+        """
         return predicting.predict(self, rows)
 
     def summary(self, alpha: float = 0.05) -> str:

@@ -241,20 +241,23 @@ class RidgePath(Result, Sequence[Ridge], kind="ridge path"):
         return cls([Ridge.from_state(each) for each in states], cost)
 
 
-def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> Ridge:
-    """(AᵀA + alpha·P) x = Aᵀb, P the identity but for the intercept; exact in alpha."""
+def penalised(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> PooledMoments:
+    """AᵀA + alpha·P, P the identity but for the intercept; exact in alpha."""
     if not 0 <= real_number("alpha", alpha) < math.inf:
         raise InputError(f"alpha is {alpha!r}", hint="a number that is not negative")
-    exact = Fraction(alpha)
-    penalised = [j for j, name in enumerate(moments.names) if name != intercept]
-    penalties = [exact if j in penalised else Fraction(0) for j in range(len(moments.names))]
-    certificate = certify(moments.penalised(penalties))
-    balls, df = certificate.enclosures, effective_df(certificate, exact, penalised)
+    return moments.penalised([Fraction(alpha) * (name != intercept) for name in moments.names])
+
+
+def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> Ridge:
+    """(AᵀA + alpha·P) x = Aᵀb."""
+    certificate = certify(penalised(moments, alpha, intercept))
+    exact, shrunk = Fraction(alpha), [j for j, n in enumerate(moments.names) if n != intercept]
+    balls, df = certificate.enclosures, effective_df(certificate, exact, shrunk)
     rss = residual_sum(moments, balls)
     errors: list[Quantity] = []
     if rss is not None:
         scale = ridge_scale(rss, df, moments.rows)
-        errors = ridge_errors(certificate, exact, penalised, scale)
+        errors = ridge_errors(certificate, exact, shrunk, scale)
     more: Any = {"df": df, "rss": rss, "errors": tuple(errors)}
     return Ridge(float(alpha), Named(moments.names, balls), moments.rows, **more)
 

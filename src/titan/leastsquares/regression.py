@@ -34,6 +34,8 @@ from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
 from titan.leastsquares.robust import CovType, Robust
 from titan.leastsquares.submodels import chosen_columns, shortened
 from titan.leastsquares.tails import normal_two_sided
+from titan.moments.centring import Centres
+from titan.moments.model import Model
 from titan.results.result import Recorded, Result
 
 if TYPE_CHECKING:
@@ -93,7 +95,10 @@ def _statistic(name: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Regression(AfterFit, Result, kind="regression"):
-    """A fitted linear model; see `fit_pooled`."""
+    """A fitted linear model, with the names that statsmodels gives to things.
+
+    All of it follows from the pooled sums, so nothing here sends a message.
+    """
 
     certificate: Certificate = field(repr=False)
     constant: Mapping[str, Exact] | None = None
@@ -109,6 +114,8 @@ class Regression(AfterFit, Result, kind="regression"):
     """In canonical form, with the levels of categories; None where columns came as they are."""
     log_weights: Ball | None = field(default=None, repr=False)
     """Σ log w over all rows; None without weights, or where it was not pooled."""
+    centres: Centres = field(default_factory=dict)
+    """The means over all rows that center(…) took away, by what is centred."""
 
     # -- counts -------------------------------------------------------------------------------
 
@@ -131,6 +138,11 @@ class Regression(AfterFit, Result, kind="regression"):
     @property
     def df_resid(self) -> int:
         return self.nobs - len(self.names)
+
+    @cached_property
+    def model(self) -> Model | None:
+        """What makes its columns of raw rows; None where columns came as they are."""
+        return None if self.formula is None else Model(self.formula, centres=self.centres)
 
     # -- coefficients -------------------------------------------------------------------------
 
@@ -263,15 +275,16 @@ class Regression(AfterFit, Result, kind="regression"):
         leaves it out (y ~ 0 + age), or intercept=False. Errors are nonrobust: robust ones would
         need a sum of the smaller model's residuals.
         """
-        known = self.names, self.moments.response, self.intercept, self.formula
+        known = self.names, self.moments.response, self.intercept, self.model
         chosen = chosen_columns(names, *known, intercept)
         constant = None if as_vector(self.constant, chosen) is None else self.constant
         fit = fit_pooled(self.moments.subset(chosen), constant=constant, weighted=self.weighted)
         return replace(
             fit,
             dropped=self.dropped,
-            formula=shortened(self.formula, chosen),
+            formula=shortened(self.model, chosen),
             log_weights=self.log_weights,
+            centres=self.centres,
         )
 
     def ridge(self, alpha: float | Exact) -> Ridge:

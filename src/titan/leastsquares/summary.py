@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from titan.leastsquares.balls import Ball, at_most
 from titan.leastsquares.named import Named, Quantity
+from titan.listing import listing
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
@@ -180,6 +181,9 @@ def notes(fit: Regression) -> list[str]:
     )
     if fit.certificate.fell_back:
         found.append("Solved in high precision: the columns are too ill-conditioned for float64.")
+    if fit.centres:
+        means = (f"{text} {significant(Ball(mean), 6)}" for text, mean in fit.centres.items())
+        found.append(f"Centred at the means over all rows: {listing(means)}.")
     if fit.dropped and any(fit.dropped.values()):
         found.append(f"{sum(fit.dropped.values())} rows were left out as incomplete.")
     if fit.exact_fit:

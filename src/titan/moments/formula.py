@@ -109,6 +109,7 @@ class _Parser(FactorParser):
         if not isinstance(response, Numeric):
             hint = "I(1 * (y > 5)) is 1 or 0" if isinstance(response, Condition) else ""
             raise self.error("the response must be one number per row", hint=hint, token=token)
+        self.not_centred(0, "in the response", inside=False)
         self.expect("~")
         terms = self.sum({frozenset(): ()})
         if self.next.kind != "end":

@@ -38,18 +38,17 @@ _CHARACTERS = {
     "@": "make this column in the data, and use it by its name",
 }
 
-_CENTRE = (
-    "the mean is that of all parties' rows, which nobody knows yet: write I({x} - 50), with a "
-    "number near it that all agree on; only the intercept depends on that number"
+_SCALE = (
+    "write center({x}), and multiply its coefficient by the standard deviation, which is in "
+    "fit.stds; or I(({x} - 50) / 10), with numbers that all agree on"
 )
 _SPLINE = (
     "its knots follow from all parties' rows: choose one yourself, as in {x} + "
     "I(({x} > 50) * ({x} - 50)), or write poly({x}, 3, raw=True)"
 )
 _FUNCTIONS = {
-    "center": _CENTRE,
-    "scale": _CENTRE,
-    "standardize": _CENTRE,
+    "scale": _SCALE,
+    "standardize": _SCALE,
     "bs": _SPLINE,
     "cr": _SPLINE,
     "cs": _SPLINE,
@@ -97,6 +96,16 @@ def _refused(character: str, at: int) -> FormulaError:
     return FormulaError(
         f"formula, character {at + 1}: {character!a} is not part of the language",
         hint=_CHARACTERS.get(character, "names other than plain ones go in backquotes"),
+    )
+
+
+def center_hint(centred: object, *, inside: bool = False) -> str:
+    """What to write instead of center(…) where that cannot be, by itself or inside arithmetic."""
+    text = str(centred)
+    moved = f"{text if text.isidentifier() or text.endswith(')') else f'({text})'} - 50"
+    return (
+        f"write {f'({moved})' if inside else f'I({moved})'}, with a number near the mean that all "
+        "agree on: slopes and their errors are the same"
     )
 
 

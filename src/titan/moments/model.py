@@ -19,6 +19,7 @@ import numpy.typing as npt
 from titan.errors import DataError, FormulaError
 from titan.moments import arithmetic, constants, expressions, formula, functions, terms
 from titan.moments.cells import place_among
+from titan.moments.centring import Centres, Centring, at_centres, uncentred
 from titan.moments.columns import Column
 from titan.moments.expressions import Expression
 from titan.moments.formula import NO_LEVELS
@@ -96,8 +97,12 @@ class Model:
         offset: str | None = None,
         time: str | None = None,
         levels: Mapping[str, Sequence[str]] = NO_LEVELS,
+        centres: Centres | None = None,
     ) -> None:
-        """`levels` are those of columns that are categories even without C(…)."""
+        """`levels` are those of columns that are categories even without C(…).
+
+        `centres` are the means that center(…) takes, once they are known; see `pooled`.
+        """
         parsed = formula.parse(formula_text, levels)
         added = None if offset is None else formula.parse(f"{offset} ~ 1", levels).response
         if weights in levels:
@@ -122,7 +127,10 @@ class Model:
             "design": columns,
             "terms": tuple(parsed.terms),
             "term_sizes": tuple(map(len, blocks)),
+            "centring": None,
+            "centres": centres or {},
             "_factors": factors,
+            "_evaluated": at_centres(parsed.terms, centres),
         }.items():
             object.__setattr__(self, name, value)
         used = [f for term in (*parsed.terms, (parsed.response,)) for f in term]
@@ -147,7 +155,31 @@ class Model:
     """What the columns of A are made of, the intercept being a term without factors."""
     term_sizes: tuple[int, ...] = field(compare=False, repr=False)
     """How many columns of A each term has; they stand one term after the other."""
+    centring: Centring | None = field(compare=False, repr=False)
+    """How the columns of `formula` follow from those here, where some are centred."""
+    centres: Centres = field(compare=False, repr=False)
+    """The means that center(…) takes, where they are known."""
     _factors: list[Factor] = field(compare=False, repr=False)
+    _evaluated: dict[Factor, Factor] = field(compare=False, repr=False)
+
+    @classmethod
+    def pooled(
+        cls,
+        formula_text: str,
+        *,
+        weights: str | None = None,
+        levels: Mapping[str, Sequence[str]] = NO_LEVELS,
+    ) -> Model:
+        """The model whose columns are summed: without center(…), which follows from its sums.
+
+        For those who make an answer of `centring`; all others refuse such a formula.
+        """
+        summed, centring = uncentred(formula_text, levels, weighted=weights is not None)
+        model = cls(summed, weights=weights, levels=levels)
+        if centring is not None:
+            object.__setattr__(model, "formula", centring.formula)
+            object.__setattr__(model, "centring", centring)
+        return model
 
     @classmethod
     def from_columns(
@@ -246,7 +278,8 @@ class Model:
 
     def evaluate_design(self, readings: Readings) -> list[Column]:
         """The columns of A alone: rows to predict need not have a response."""
-        numbers = {f: _numbers(f, readings) for f in self._factors if not isinstance(f, Category)}
+        factors = ((f, self._evaluated[f]) for f in self._factors)
+        numbers = {f: _numbers(e, readings) for f, e in factors if not isinstance(e, Category)}
 
         def piece(piece: Piece) -> Column:
             if isinstance(piece.factor, Category):

@@ -22,6 +22,7 @@ from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
 from titan.joint.survival import as_asked
 from titan.listing import QUOTES, divided, listing
 from titan.moments import Model, Source
+from titan.moments.centring import uncentred
 from titan.moments.formula import ANY_LEVELS, without_levels
 from titan.release import Category, Column, Dictionary, Flag, Number, Time
 from titan.release.draft import draft
@@ -112,8 +113,8 @@ def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) ->
         elif "formula" in kind_named(kind).options:
             offset = offset_of(said.get("offset"), said.get("exposure"))
             weights, time = said.get("weights"), said.get("time")
-            text = formula_asked(said | {"formula": first})
-            found.append(Model(text, weights=weights, offset=offset, time=time, levels=levels))
+            summed = uncentred(formula_asked(said | {"formula": first}), levels)[0]
+            found.append(Model(summed, weights=weights, offset=offset, time=time, levels=levels))
     return found
 
 
@@ -250,7 +251,8 @@ def _model(question: Question, said: Mapping[str, Column]) -> Model | None:
     levels = dict.fromkeys(categories_named(question), ANY_LEVELS) | Dictionary.of(said).levels()
     offset = offset_of(options.get("offset"), options.get("exposure"))
     weights, time = options.get("weights"), options.get("time")
-    return Model(formula_asked(options), weights=weights, offset=offset, time=time, levels=levels)
+    summed = uncentred(formula_asked(options), levels)[0]
+    return Model(summed, weights=weights, offset=offset, time=time, levels=levels)
 
 
 def categories_named(question: Question) -> list[str]:
