@@ -309,3 +309,22 @@ def test_a_ridge_predicts_raw_rows_too() -> None:
     own = titan.ridge([TABLE[:30], TABLE[30:]], "cycle", formula="y ~ x", alpha=2.0)
     expected = own.params["Intercept"] + own.params["x"] * TABLE["x"]
     np.testing.assert_allclose(copied(own).predict(TABLE["x"]), expected, rtol=1e-13)
+
+
+def test_what_people_of_statsmodels_try_first(fit: Any) -> None:
+    """No rows, an array of weights, other columns: an error of ours that says what to do."""
+    ones: Any = np.ones(N)
+    for refused, said in (
+        (lambda: fit.predict(), "give a table with x, g, t"),
+        (lambda: fit.get_prediction(), "give a table with x, g, t"),
+        (lambda: fit.predict({"age": [1], "t": [2]}), 'there are "age", "t"'),
+        (lambda: fit.submodel(3), "there are"),
+        (lambda: fit.get_robustcov_results(), 'cov_type="HC1" in titan.fit'),
+        (lambda: titan.fit(TABLE, formula="y ~ x", weights=ones), 'weights="w"'),
+        (lambda: titan.fit(np.ones((5, 2)), formula="y ~ x"), "a mapping of columns"),
+        (lambda: titan.fit(TABLE.assign(w=-1), formula="y ~ x", weights="w"), "0 or more"),
+        (lambda: titan.fit(TABLE, formula="y ~ log(x - 9)"), "leave it out"),
+    ):
+        with pytest.raises(InputError) as caught:
+            refused()
+        assert said in caught.value.hint

@@ -33,6 +33,12 @@ class Fitted(Protocol):
 
 def new_rows(rows: Any, fit: Fitted) -> Floats:
     """One row of the design matrix for each of `rows`; a missing intercept is 1."""
+    if rows is None:
+        own = fit.names if fit.model is None else columns_to_predict(fit.model)
+        raise InputError(
+            "no rows are given, and a fit keeps none",
+            hint=f"give a table with {', '.join(own) or 'as many rows as you like'}",
+        )
     if is_file(rows) and fit.model is not None:
         return _evaluated(rows, fit)
     named = _by_name(rows, fit)

@@ -333,8 +333,8 @@ class Regression(AfterFit, Result, kind="regression"):
 
     # -- use ----------------------------------------------------------------------------------
 
-    def predict(self, rows: Any) -> Floats:
-        """The fitted values of new rows.
+    def predict(self, rows: Any = None) -> Floats:
+        """The fitted values of rows, which a fit does not keep.
 
         A table, mapping or file with the columns of the data: the formula is evaluated on it, and
         a row with a gap gives NaN. Or the model's own columns by name, or a matrix in the order of

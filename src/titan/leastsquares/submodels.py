@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from titan.errors import FormulaError, InputError
 from titan.moments.model import Model
@@ -26,7 +26,7 @@ def chosen_columns(
         if keep is not None:
             raise InputError("intercept= beside a formula", hint='write "y ~ 0 + x" or "y ~ x"')
         return _of_formula(asked, names, response, intercept, whole)
-    found = (asked,) if isinstance(asked, str) else tuple(asked)
+    found = (asked,) if isinstance(asked, str) or not isinstance(asked, Iterable) else tuple(asked)
     for name in found:
         if not isinstance(name, str):
             raise InputError(
