@@ -1,8 +1,10 @@
-"""Names in a sentence: all of a few, the first of many; fingerprints; and rows of a table."""
+"""Names in a sentence: all of a few, the first of many; fingerprints; rows of a table; pieces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
+QUOTES = "\"'`"
 
 
 def listing(names: Iterable[object], most: int = 6) -> str:
@@ -37,3 +39,16 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=False)]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def divided(text: str, separator: str) -> list[str]:
+    """At every separator outside quotes."""
+    pieces, within = [""], ""
+    for character in text:
+        if character == separator and not within:
+            pieces.append("")
+            continue
+        if character in QUOTES and within in ("", character):
+            within = "" if within else character
+        pieces[-1] += character
+    return pieces

@@ -8,6 +8,7 @@ import typer
 
 from titan.cli import (
     average,
+    cox,
     fit,
     join,
     kept_runs,
@@ -16,11 +17,13 @@ from titan.cli import (
     moments,
     network,
     rehearse,
+    report,
     runs,
     solve,
     status,
     study,
     survival,
+    web,
 )
 from titan.cli.added_commands import Commands
 from titan.cli.output import fail, speak_plainly
@@ -40,15 +43,18 @@ app = typer.Typer(
 )
 app.command("audit")(runs.audit)
 app.command("average")(average.command)
+app.command("cox")(cox.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
 app.command("rehearse")(rehearse.command)
+app.command("report")(report.command)
 app.command("show")(runs.show)
 app.command("solve")(solve.command)
 app.command("status")(status.command)
 app.command("survival")(survival.command)
 app.command("verify")(runs.verify)
+app.command("web")(web.command)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(network.app, name="network")

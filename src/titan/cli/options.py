@@ -13,6 +13,7 @@ from typer import Option
 
 from titan.cli import networks
 from titan.engines import ENGINES
+from titan.engines.mpi.ranks import first_rank_speaks
 from titan.errors import InputError
 from titan.listing import one_of
 from titan.protocol.recovery import recovery_names
@@ -28,7 +29,22 @@ if TYPE_CHECKING:
 RECOVERIES = f"{one_of(recovery_names())}."
 NetworkName = Annotated[str | None, Option(help=f"{networks.HELP} [default: cycle]")]
 Tau = Annotated[int | None, Option(help="Refuse unless this many curious parties learn nothing.")]
-Engine = Annotated[str | None, Option(help=f"{one_of(ENGINES)}. [default: local]")]
+
+
+def _engine(name: str | None) -> str | None:
+    """Where all ranks of an MPI program run the same command, one of them gives the answer."""
+    if name == "mpi":
+        first_rank_speaks()
+    return name
+
+
+Engine = Annotated[
+    str | None,
+    Option(
+        callback=_engine,
+        help=f"{one_of(ENGINES)}; mpi under mpiexec, on every rank. [default: local]",
+    ),
+]
 Solver = Annotated[
     str | None, Option(help="One party that solves and tells the others. [default: all do]")
 ]
@@ -178,8 +194,8 @@ class Asked:
             metavar="QUESTION",
             help="kind: what; key=value: such as 'regression: y ~ age + sex; cov_type=HC0; "
             "name=main', 'glm: died ~ age; family=binomial', 'ridge: y ~ age; alpha=0.1,1', "
-            "'describe: age, sex', 'survival: months, died; by=arm; grid=6', average, solve; "
-            "repeatable.",
+            "'describe: age, sex', 'survival: months, died; by=arm; grid=6', "
+            "'cox: age + sex; time=months; event=died', average, solve; repeatable.",
         ),
     ] = None
     formula: Annotated[

@@ -17,6 +17,7 @@ from titan.canonical import finite
 from titan.cli import log
 from titan.cli.advice import typed, typed_hint
 from titan.cli.terminal import open_closed_streams
+from titan.engines.mpi import ranks
 from titan.errors import FileError, InputError, ReleaseError, UsageError
 from titan.listing import aligned
 
@@ -42,7 +43,9 @@ def fail(error: TitanError) -> NoReturn:
     """With --json, what a rule of release refuses is said in JSON as well."""
     if isinstance(error, ReleaseError) and "--json" in sys.argv:
         print(as_json({"refused": error.refused()}), flush=True)
-    show_error(error)
+    if ranks.speaks(error):
+        show_error(error)
+    ranks.end_others(error, error.exit_status)
     sys.exit(error.exit_status)
 
 
@@ -92,6 +95,35 @@ def refuse_inputs(target: Path, files: Sequence[Path]) -> None:
 def refuse_overwriting(file: Path, force: bool) -> None:
     if file.exists() and not force:
         raise FileError(f"{file} exists already", hint="--force replaces it")
+
+
+def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:
+    """Whether what is there may be replaced: --force says so, or somebody at the terminal."""
+    there = [file for file in targets if file.exists()]
+    if force or not there:
+        return force
+    if not at_terminal():
+        raise FileError(f"{there[0]} exists already", hint="--force replaces it")
+    import typer
+
+    for file in there:
+        if not typer.confirm(f"{file} exists already. Replace it?", err=True):
+            raise FileError(f"{file} exists already, and stays as it is", hint="name another file")
+    return True
+
+
+def at_terminal() -> bool:
+    """Whether somebody is there to be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def html_name(out: Path, what: str) -> None:
+    """A page of HTML has a name that a browser knows it by."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            f"--out {out} does not end in .html, and {what} is a page of HTML",
+            hint=f"--out {out.with_suffix('.html')}; a browser prints it, also as PDF",
+        )
 
 
 def show_rows(rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:

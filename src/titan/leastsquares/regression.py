@@ -95,7 +95,10 @@ def _statistic(name: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Regression(AfterFit, Result, kind="regression"):
-    """A fitted linear model; see `fit_pooled`."""
+    """A fitted linear model, with the names that statsmodels gives to things.
+
+    All of it follows from the pooled sums, so nothing here sends a message.
+    """
 
     certificate: Certificate = field(repr=False)
     constant: Mapping[str, Exact] | None = None

@@ -61,7 +61,7 @@ def framed(
     label = max(_WIDTH - 6 * _CELL, *map(len, fit.names))  # as wide as the names need
     width = label + 6 * _CELL
     heavy, light = "=" * width, "-" * width
-    heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in _labels(test, alpha))
+    heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in labels(test, alpha))
     half = width // 2
     header = [
         _pair(*one, half - 1) + "  " + _pair(*other, width - half - 1)
@@ -80,10 +80,10 @@ def title(fit: Regression) -> str:
 
 def headings(fit: Regression, alpha: float) -> tuple[str, ...]:
     """Of the columns of `coefficient_cells`."""
-    return _labels(_test(fit), alpha)
+    return labels(_test(fit), alpha)
 
 
-def _labels(test: str, alpha: float) -> tuple[str, ...]:
+def labels(test: str, alpha: float) -> tuple[str, ...]:
     limits = f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"
     return "coef", "std err", test, f"P>|{test}|", *limits
 

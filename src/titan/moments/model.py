@@ -86,6 +86,9 @@ class Model:
     weights: str | None
     offset: str | None
     """What is added to aᵀβ without a coefficient, as an expression in canonical form."""
+    time: str | None
+    """A column of numbers that is read beside, and of which no column is made: when the response
+    came."""
     names: tuple[str, ...] = field(compare=False, repr=False)
     """The columns that `evaluate` makes, in order, the response last."""
 
@@ -95,6 +98,7 @@ class Model:
         *,
         weights: str | None = None,
         offset: str | None = None,
+        time: str | None = None,
         levels: Mapping[str, Sequence[str]] = NO_LEVELS,
         centres: Centres | None = None,
     ) -> None:
@@ -106,6 +110,8 @@ class Model:
         added = None if offset is None else formula.parse(f"{offset} ~ 1", levels).response
         if weights in levels:
             raise FormulaError(f"the weights are {weights!r}, which is a category, not a number")
+        if time in levels:
+            raise FormulaError(f"the time is {time!r}, which is a category, not a number")
         blocks = terms.blocks(parsed.terms)
         columns = [column for block in blocks for column in block]
         names = [*map(terms.name_of, columns), *parsed.response.labels()]
@@ -118,6 +124,7 @@ class Model:
             "weights": weights,
             "offset": None if added is None else str(added),
             "offset_factor": added,
+            "time": time,
             "names": tuple(names),
             "response": parsed.response,
             "design": columns,
@@ -129,6 +136,12 @@ class Model:
             "_evaluated": at_centres(parsed.terms, centres),
         }.items():
             object.__setattr__(self, name, value)
+        used = [f for term in (*parsed.terms, (parsed.response,)) for f in term]
+        if time is not None and any(time in factor.columns_needed() for factor in used):
+            raise FormulaError(
+                f"the time {time!r} stands in the formula, too",
+                hint="it says when the event came, and cannot explain it",
+            )
         read = set(self.columns_needed)
         for condition in self.conditions:
             if condition.column in read:
@@ -192,7 +205,8 @@ class Model:
 
     def __str__(self) -> str:
         weighted = f" weighted by {self.weights}" if self.weights else ""
-        return self.formula + weighted + (f" with offset {self.offset}" if self.offset else "")
+        offset = f" with offset {self.offset}" if self.offset else ""
+        return self.formula + weighted + offset + (f" after {self.time}" if self.time else "")
 
     @property
     def columns_by_term(self) -> dict[str, tuple[str, ...]]:
@@ -219,7 +233,7 @@ class Model:
         numeric = [f for f in self._factors if not isinstance(f, Category) or f in self.conditions]
         numeric += [self.response, *([self.offset_factor] if self.offset_factor else [])]
         needed = [name for f in numeric for name in f.columns_needed()]
-        return tuple(dict.fromkeys([*needed, *([self.weights] if self.weights else [])]))
+        return tuple(dict.fromkeys([*needed, *filter(None, (self.weights, self.time))]))
 
     @property
     def categories(self) -> tuple[Category, ...]:

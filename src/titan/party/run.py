@@ -93,6 +93,8 @@ class RunProgress:
     sum: int = 0
     """Which of `sums` it is, from 1; none of them, if these are 0."""
     sums: int = 0
+    bytes_written: int = 0
+    """To all links so far."""
 
     @classmethod
     def in_sum(cls, number: int, sums: int, step: str, waiting: Sequence[str]) -> RunProgress:

@@ -50,7 +50,7 @@ from titan.protocol.masking import fresh_key
 from titan.release.evidence import refusal_in
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
-from titan.study.audit import JOURNAL, TRANSCRIPT
+from titan.study.audit import JOURNAL, STUDY, TRANSCRIPT
 from titan.study.journal import Journal, RunState
 from titan.study.key_use import note_use
 from titan.study.ledger import Ledger
@@ -363,8 +363,10 @@ class Party:
         return False if refused else None if None in found else all(found)
 
     def write_files(self, state: RunState) -> None:
-        """What was learned and what was signed, as the journal has them."""
-        for name, content in ((RESULT, state.result), (TRANSCRIPT, state.transcript)):
+        """What was learned and what was signed, as the journal has them, and what was asked."""
+        asked = self.study.to_toml().encode()
+        kept = ((RESULT, state.result), (TRANSCRIPT, state.transcript), (STUDY, asked))
+        for name, content in kept:
             path = self.folder / name
             if content and not (path.exists() and path.read_bytes() == content):
                 files.write(path, content, mode=0o600, force=True)

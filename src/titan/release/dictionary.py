@@ -189,13 +189,14 @@ class Dictionary(Mapping[str, Column]):
         *,
         weights: str | None = None,
         offset: str | None = None,
+        time: str | None = None,
         pooled: bool = False,
     ) -> Model:
         """The model of a formula, with the levels of the categories here; see `Model.pooled`."""
         if pooled:
             model = Model.pooled(formula, weights=weights, levels=self.levels())
         else:
-            model = Model(formula, weights=weights, offset=offset, levels=self.levels())
+            model = Model(formula, weights=weights, offset=offset, time=time, levels=self.levels())
         for category in model.categories:
             known = self.get(category.column)
             text = isinstance(category.levels[0].value, str)

@@ -24,6 +24,7 @@ _FIXED = _HEAD_BYTES + HEADER_BYTES + 4  # and how many vectors there are
 _WIDTH = 98
 # In a run's folder.
 JOURNAL, TRANSCRIPT, STATUS = "journal.db", "transcript.json", "status.json"
+STUDY = "study.toml"
 NOTHING_ELSE = (
     "nothing else left this machine in this run: every message is written down before it leaves. "
     "Until it is acknowledged a message may leave again, byte for byte. Not counted: the "
