@@ -148,7 +148,7 @@ def check(
       titan study check study.toml --data north.csv --as north
     """
     from titan.study import Study
-    from titan.study.preflight import shares
+    from titan.study.shares import shares
 
     if (data is None) != (as_ is None):
         raise typer.BadParameter("--data and --as go together: --data north.csv --as north")
@@ -193,7 +193,7 @@ def sheet(
     from titan import files
     from titan.report.sheet import sheet
     from titan.study import Study
-    from titan.study.preflight import shares
+    from titan.study.shares import shares
 
     refuse_inputs(out, [file])
     if out.suffix.lower() not in (".html", ".htm"):
@@ -274,7 +274,9 @@ _COUNTED = (
 )
 
 
-def _print(report: Report, shares: Sequence[Mapping[str, Any]]) -> None:
+def _print(report: Report, shares: Sequence[dict[str, Any]]) -> None:
+    from titan.study.shares import in_words
+
     facts, sent, received = report.facts, report.facts["bytes_sent"], report.facts["bytes_received"]
     print(facts["title"])
     show_pairs([(name, cell(value)) for name, value in _overview(facts).items()])
@@ -291,7 +293,7 @@ def _print(report: Report, shares: Sequence[Mapping[str, Any]]) -> None:
         show_wrapped("  ", _COUNTED)
     _print_learned(report)
     for share in shares:
-        show_wrapped("  ", _share(share))
+        show_wrapped("  ", in_words(share))
     safe = facts["strongly_connected"] and facts["tolerates_tau"]
     show_wrapped("but " if safe else "warning: ", report.hidden)
     for warning in report.warnings:
@@ -321,17 +323,6 @@ def _opened(opened: Mapping[str, Any]) -> str:
     return (
         f"in all {opened['numbers']} numbers of {opened['bits']} bits{of} (at {opened['rows']} "
         f"rows, the fewest there may be{more})"
-    )
-
-
-def _share(share: Mapping[str, Any]) -> str:
-    where = " in each cell" if share["cells"] > 1 else ""
-    least = share["least_rows"]
-    needed = f"needs {least} rows{where}" if least else "never passes"
-    return (
-        f"of {share['of']}: {share['numbers']} numbers of columns that formulas make tell "
-        f"{share['bits']} bits at {share['rows']} rows{where}, where {share['limit']} are the "
-        f"most; {needed}"
     )
 
 
