@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,24 +60,42 @@ def command(
     *,
     csv: options.Csv,
     passphrase_file: options.PassphraseFile = None,
-    run: Annotated[int, Option(help="Which run of the study, from 1.", min=1, max=2**31)] = 1,
+    run: Annotated[
+        int,
+        Option(
+            help="Which run of the study, from 1.", min=1, max=2**31, rich_help_panel=options.MORE
+        ),
+    ] = 1,
     wait: Annotated[
         float, Option(help="Give up after so many seconds without news.", min=0.1)
     ] = 3600.0,
     yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
     save: options.Save = None,
+    force: options.Force = False,
     runs: Annotated[
-        Path | None, Option(help="Where runs are kept; else runs/ beside the study.")
+        Path | None,
+        Option(
+            help="Where runs are kept; else runs/ beside the study.", rich_help_panel=options.PLACES
+        ),
     ] = None,
-    ledger: Annotated[Path | None, Option(help="This party's ledger; else beside its key.")] = None,
+    ledger: Annotated[
+        Path | None,
+        Option(help="This party's ledger; else beside its key.", rich_help_panel=options.PLACES),
+    ] = None,
     new_ledger: Annotated[
-        bool, Option(help="Begin a new ledger though the one that this key was used with is gone.")
+        bool,
+        Option(
+            "--new-ledger",
+            help="Begin a new ledger though the one that this key was used with is gone.",
+            rich_help_panel=options.PLACES,
+        ),
     ] = False,
     listen: Annotated[
         str | None,
         Option(
             help="host:port to listen at, if not the study's address; 0.0.0.0:port for all.",
             metavar="HOST:PORT",
+            rich_help_panel=options.NETWORK,
         ),
     ] = None,
     proxy: Annotated[
@@ -84,17 +103,31 @@ def command(
         Option(
             help="Dial through this HTTP proxy (CONNECT); else https_proxy or all_proxy says.",
             metavar="http://HOST:PORT",
+            rich_help_panel=options.NETWORK,
         ),
     ] = None,
     allow_differencing: Annotated[
-        bool, Option(help="Take part though an earlier study differs by very little.")
+        bool,
+        Option(
+            "--allow-differencing",
+            help="Take part though an earlier study differs by very little.",
+            rich_help_panel=options.RELEASE,
+        ),
     ] = False,
     keep_journal: Annotated[
-        bool, Option(help="For rehearsals: do not erase masks when the run is over.")
+        bool,
+        Option(
+            "--keep-journal",
+            help="For rehearsals: do not erase masks when the run is over.",
+            rich_help_panel=options.MORE,
+        ),
     ] = False,
     log_format: Annotated[
         str | None,
-        Option(help="plain, text or json. [default: plain on a terminal, else text]"),
+        Option(
+            help="plain, text or json. [default: plain on a terminal, else text]",
+            rich_help_panel=options.OUTPUT,
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -107,12 +140,10 @@ def command(
 
     Ctrl-C, SIGTERM and SIGHUP stop it in good order, with status 75; under nohup it stays.
 
-    Options may come from variables: TITAN_JOIN_WAIT for --wait, TITAN_JOIN_AS for --as.
-
     \b
     Exit status:
       0   the answer was shown or saved
-      1   there is none, and the same command will not find one unless a file is mended first
+      1   there is none, unless a file is mended first
       2   the command line is wrong
       3   a rule of release refuses
       75  try again later: the same command goes on
@@ -134,10 +165,11 @@ def command(
     no_core_dumps()
     with wrong_usage():
         Proxies.of(proxy, {})  # which is read before anything else is done
-        check_save(save, [study, key, *(Path(text.rpartition("=")[2]) for text in data)])
         listen = None if listen is None else checked_address(listen)
     found = Study.load(study)
     with wrong_usage():
+        inputs = [study, key, *(Path(text.rpartition("=")[2]) for text in data)]
+        check_save(save, inputs, force or _is_of_run(save, found.digest, run, as_))
         card, rows = found.card(as_), csv.of(files_given(found, data))
     addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
     if keep_journal and not all(map(on_loopback, addresses)):
@@ -216,6 +248,15 @@ def command(
     for name in outcome.unconfirmed:
         text = f"{name} has not confirmed everything; if it asks, run the same command again"
         tell(Notice(text, "warning", "unconfirmed"))
+
+
+def _is_of_run(save: Path | None, study: str, run: int, name: str) -> bool:
+    """Whether this command wrote it before, since the same one goes on where it stopped."""
+    try:
+        told = loads(b"" if save is None else save.read_bytes())
+        return (told["study"], told["run"], told["party"]) == (study, run, name)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
 
 
 def _decline(party: Party, own: OwnRows) -> None:

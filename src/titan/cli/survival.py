@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
-from titan.cli.output import check_save, check_writable, give, waiting
+from titan.cli.output import (
+    ask_before_replacing,
+    check_save,
+    check_writable,
+    give,
+    show_wrapped,
+    waiting,
+)
 from titan.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +25,12 @@ if TYPE_CHECKING:
 
 Picture = Annotated[
     Path | None,
-    Option("--plot", metavar="PICTURE", help="Draw survival curves: a .png, .pdf or .svg file."),
+    Option(
+        "--plot",
+        metavar="PICTURE",
+        help="Draw survival curves: a .png, .pdf or .svg file.",
+        rich_help_panel=options.OUTPUT,
+    ),
 ]
 
 
@@ -37,7 +49,9 @@ def command(
     grid: Annotated[
         str | None, Option(help="How wide intervals are, in the time's unit. [default: its step]")
     ] = None,
-    until: Annotated[str | None, Option(help="Where the last interval ends.")] = None,
+    until: Annotated[
+        str | None, Option(help="Where the last interval ends.", rich_help_panel=options.MORE)
+    ] = None,
     party: Annotated[
         str | None, Option(help="Divide one file among parties by this column.")
     ] = None,
@@ -47,10 +61,16 @@ def command(
     sums: options.Sums,
     engine: options.Engine = None,
     allow_small: Annotated[
-        bool, Option("--allow-small", help="Open intervals however few rows leave in them.")
+        bool,
+        Option(
+            "--allow-small",
+            help="Open intervals however few rows leave in them.",
+            rich_help_panel=options.RELEASE,
+        ),
     ] = False,
     plot: Picture = None,
     save: options.Save = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Survival curves by group, numbers at risk and the log-rank test; nobody shows a row.
@@ -60,14 +80,17 @@ def command(
 
     \b
     Example:
-      titan survival north.csv east.csv south.csv --time months --event died --by arm --grid 6
-      titan survival trial.csv --party hospital --time months --event died --grid 12 --plot os.png
+      titan survival north.csv east.csv south.csv --time months --event died \\
+        --by arm --grid 6
+      titan survival trial.csv --party hospital --time months --event died \\
+        --grid 12 --plot os.png
     """
     from titan.joint.survival import survival
 
-    check_save(save, files)
+    check_save(save, files, force)
     if plot is not None:
         check_writable(plot)
+        ask_before_replacing([plot], force)
     if party is not None and len(files) != 1:
         raise InputError(
             f"--party divides one file, and {len(files)} were given",
@@ -102,20 +125,25 @@ def _print(out: Survival, net: Network | None, tau: int | None) -> None:
     if net is None:
         print(f"\nOne party alone: {out.nobs} rows, nothing sent to anybody.")
         return
-    print(
-        "\nEvery party learned: who leaves in each interval, with the event or without, in each "
-        f"group; {options.privacy(net, tau)}."
+    print()
+    show_wrapped(
+        "",
+        "Every party learned: who leaves in each interval, with the event or without, in each "
+        f"group; {options.privacy(net, tau)}.",
     )
     print(options.cost_line(out.cost))
 
 
-def draw(results: Results, plot: Path) -> None:
+def draw(results: Results, plot: Path, force: bool) -> None:
     """The pictures of all answers that have one: under this name, or with the question's in it."""
     check_writable(plot)
     answers = [(name, results[name]) for name in results.names if name not in results.errors]
     found = [(name, answer) for name, answer in answers if hasattr(answer, "plot")]
     if not found:
         raise InputError("no answer here has a picture", hint="survival curves have one")
-    for name, answer in found:
-        place = plot if len(found) == 1 else plot.with_stem(f"{plot.stem}-{name}")
+    places = [
+        plot if len(found) == 1 else plot.with_stem(f"{plot.stem}-{name}") for name, _ in found
+    ]
+    ask_before_replacing(places, force)
+    for place, (_, answer) in zip(places, found, strict=True):
         answer.plot(place)

@@ -28,7 +28,7 @@ from titan.leastsquares.lasso import centred
 from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.pooled import Exact, PooledMoments
 from titan.leastsquares.summary import significant
-from titan.listing import aligned
+from titan.listing import aligned, ruled
 from titan.results.result import Recorded, Result
 from titan.ring.whole import real_number
 
@@ -108,7 +108,7 @@ class Ridge(Result, kind="ridge"):
         if self.errors:
             texts = ["std err", *(significant(each, 4) for each in self.errors)]
             cells = [(*row, text) for row, text in zip(cells, texts, strict=True)]
-        lines = aligned(cells)
+        lines = ruled(aligned(cells))
         if isinstance(self.df, Ball):
             lines.append(f"effective degrees of freedom {significant(self.df, 6)}")
         return "\n".join(lines)
