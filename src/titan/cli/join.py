@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from json import loads
@@ -35,6 +35,7 @@ from titan.party.notices import Notice
 if TYPE_CHECKING:
     from titan.party.engine import Watch
     from titan.party.own_rows import OwnRows
+    from titan.party.run import RunProgress
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
     from titan.study import Report
@@ -210,7 +211,7 @@ def command(
             _decline(party, own)
             raise typer.Exit(1)
     kept = "what was done is kept, and the same command continues from here"
-    with _watching(live=chosen == "plain") as watch:
+    with _watching(found.network.parties, as_, live=chosen == "plain") as watch:
         party = replace(party, watch=watch)
 
         def show(outcome: Outcome) -> None:
@@ -272,13 +273,12 @@ def _decline(party: Party, own: OwnRows) -> None:
 
 
 @contextmanager
-def _watching(*, live: bool = True) -> Iterator[Watch]:
-    """A live line on a terminal; in a pipe, one line whenever something changes."""
+def _watching(parties: Sequence[str], me: str, *, live: bool = True) -> Iterator[Watch]:
+    """Live lines on a terminal; in a pipe, one line whenever something changes."""
+    from titan.cli.progress_lines import ProgressLines, live_text
     from titan.party.engine import Watch
 
     if not live or not sys.stderr.isatty():
-        from titan.cli.progress_lines import ProgressLines
-
         yield Watch(tell, ProgressLines(tell))
         return
     from rich.console import Console
@@ -286,7 +286,10 @@ def _watching(*, live: bool = True) -> Iterator[Watch]:
 
     with Console(stderr=True).status("connecting") as status:
         # it takes stdout along, so that an answer would go to stderr; it ends before there is one
-        yield Watch(tell, lambda progress: status.update(escape(str(progress))), status.stop)
+        def show(progress: RunProgress) -> None:
+            status.update(escape(live_text(progress, parties, me)))
+
+        yield Watch(tell, show, status.stop)
 
 
 def _as_dict(party: Party, outcome: Outcome, report: Report) -> dict[str, Any]:
