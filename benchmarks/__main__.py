@@ -1,6 +1,6 @@
 """Run every benchmark, or those named, and write docs/benchmarks.md.
 
-python -m benchmarks [average|moments|rows|join|solve|glm|memory|parties|strangers|peers ...]
+python -m benchmarks [average|moments|rows|join|solve|glm|memory|parties|strangers|mpi|peers ...]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import average, glm, join, memory, moments, parties, solve, strangers
+from benchmarks import average, glm, join, memory, moments, mpi, parties, solve, strangers
 from benchmarks import rows as reading
 from benchmarks.measure import Line, line, tables
 from benchmarks.peers import everyone
@@ -28,6 +28,7 @@ ALL: dict[str, Callable[[], Iterable[Line]]] = {
     "memory": memory.rows,
     "parties": parties.rows,
     "strangers": strangers.rows,
+    "mpi": mpi.rows,
     "peers": everyone.rows,
 }
 REPORT = Path(__file__).parent.parent / "docs" / "benchmarks.md"

@@ -1,4 +1,4 @@
-"""Names in a sentence: all of a few, the first of many; fingerprints; and tables as text."""
+"""Names in a sentence: all of a few, the first of many; fingerprints; tables as text; pieces."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 WIDE = 80
 """Columns of a terminal, for whoever wraps text."""
+QUOTES = "\"'`"
 
 
 def listing(names: Iterable[object], most: int = 6) -> str:
@@ -46,3 +47,16 @@ def ruled(lines: list[str]) -> list[str]:
     """A table: its heading between two rules, and one below its last line."""
     rule = "-" * max(map(len, lines))
     return [rule, lines[0], rule, *lines[1:], rule]
+
+
+def divided(text: str, separator: str) -> list[str]:
+    """At every separator outside quotes."""
+    pieces, within = [""], ""
+    for character in text:
+        if character == separator and not within:
+            pieces.append("")
+            continue
+        if character in QUOTES and within in ("", character):
+            within = "" if within else character
+        pieces[-1] += character
+    return pieces

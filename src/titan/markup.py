@@ -14,7 +14,7 @@ class Html(str):
     __slots__ = ()
 
 
-def tag(name: str, *content: str, kind: str = "", **attributes: str | float) -> Html:
+def tag(name: str, /, *content: str, kind: str = "", **attributes: str | float) -> Html:
     """An element; `kind` is its class. `stroke_width=2` is the attribute stroke-width."""
     named = ({"class": kind} if kind else {}) | {
         key.replace("_", "-"): value for key, value in attributes.items()

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 from urllib.error import HTTPError, URLError
@@ -94,6 +95,25 @@ class Browser:
         self.script(axe)
         found = "axe.run().then(it => it.violations.map(v => v.id + ': ' + v.nodes[0].html))"
         return list(self.awaited(found))
+
+    def presses(self, xpath: str) -> None:
+        """What a person would press, in view."""
+        self._call("POST", f"{self._element('xpath', xpath)}/click", {})
+
+    def gives(self, css: str, text: str) -> None:
+        """Types it; into a field for a file, the file's name."""
+        self._call("POST", f"{self._element('css selector', css)}/value", {"text": text})
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Look again and again until something holds."""
+        end = time.monotonic() + 2 * _SECONDS
+        while not condition():
+            assert time.monotonic() < end, f"waited in vain for {what!r}"
+            time.sleep(0.1)
+
+    def _element(self, using: str, value: str) -> str:
+        found = self._call("POST", f"{self._session}/element", {"using": using, "value": value})
+        return f"{self._session}/element/{next(iter(found.values()))}"
 
     def command(self, name: str, words: dict[str, Any]) -> Any:
         path = f"{self._session}/goog/cdp/execute"

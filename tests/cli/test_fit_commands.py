@@ -179,6 +179,24 @@ def test_moments_and_rows_pool_together(parties: Path) -> None:
     assert of_moments(mixed) == of_moments(rows)
 
 
+def test_columns_are_centred_from_rows_and_from_moments(parties: Path) -> None:
+    """`titan moments` sums x itself, so that `titan fit` can centre it."""
+    formula = "thalach ~ center(age)*sex"
+    for name in FILES:
+        titan("moments", name, "--formula", "thalach ~ age*sex", cwd=parties)
+    rows = answer("fit", *FILES, "--formula", formula, "--allow-small", cwd=parties)
+    made = [name.replace(".csv", ".moments") for name in FILES]
+    again = answer("fit", *made, "--formula", formula, "--allow-small", cwd=parties)
+    alone = answer("fit", "all.csv", "--formula", formula, cwd=parties)
+    assert list(rows["params"]) == ["Intercept", "center(age)", "sex", "center(age):sex"]
+    assert close(rows["params"], alone["params"])
+    assert close(rows["params"], again["params"])
+    assert rows["centres"] == again["centres"] == alone["centres"]
+    refused = titan("moments", "all.csv", "--formula", formula, cwd=parties)
+    assert refused.returncode == 1
+    assert "titan: hint: write I(age - 50)" in refused.stderr
+
+
 def test_moments_as_text_shows_no_moment(parties: Path) -> None:
     done = titan("moments", "all.csv", "--formula", FORMULA, cwd=parties)
     moments = library_moments(parties / "all.moments")

@@ -123,6 +123,26 @@ def test_exposure_is_the_offset_of_its_logarithm() -> None:
     assert np.allclose(one.predict(frame), truth.predict(), rtol=1e-5)
 
 
+def test_new_rows_are_read_as_those_of_any_regression() -> None:
+    """By the same code: one row, a Series, gaps, files, a constant alone, and errors of ours."""
+    frame = table()
+    one = titan.glm(frame, formula="visits ~ bmi", family="poisson", offset="o")
+    rows = frame[["bmi", "o"]]
+    expected = one.predict(rows)
+    single = {"bmi": float(frame["bmi"].iloc[3]), "o": float(frame["o"].iloc[3])}
+    assert float(one.predict(single)) == pytest.approx(expected[3])
+    gap = one.predict(rows.assign(o=np.where(np.arange(len(rows)) == 1, np.nan, rows["o"])))
+    assert np.isnan(gap).tolist() == [at == 1 for at in range(len(rows))]
+    plain = titan.glm(frame, formula="died ~ bmi", family="binomial")
+    np.testing.assert_array_equal(plain.predict(frame["bmi"]), plain.predict(frame))
+    assert np.isnan(plain.predict({"bmi": [None, 1.0]})).tolist() == [True, False]
+    constant = titan.glm(frame, formula="died ~ 1", family="binomial").predict(frame[:5])
+    assert constant == pytest.approx([frame["died"].mean()] * 5)
+    for wrong in (frame["o"], "nowhere.csv", {"bmi": "text"}, {"age": 1}):
+        with pytest.raises(InputError):
+            plain.predict(wrong)
+
+
 def test_a_result_comes_back_from_its_state() -> None:
     out = titan.glm(table(), formula="died" + RIGHT, weights="w", offset="o")
     for again in (decode(encode(out))[0], pickle.loads(pickle.dumps(out))):  # noqa: S301 - our own

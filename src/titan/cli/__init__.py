@@ -9,6 +9,7 @@ import typer
 
 from titan.cli import (
     average,
+    cox,
     fit,
     join,
     kept_runs,
@@ -23,6 +24,7 @@ from titan.cli import (
     status,
     study,
     survival,
+    web,
 )
 from titan.cli.added_commands import Commands
 from titan.cli.help import App
@@ -43,6 +45,7 @@ app = App(
 )
 app.command("audit")(runs.audit)
 app.command("average")(average.command)
+app.command("cox")(cox.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
@@ -53,6 +56,7 @@ app.command("solve")(solve.command)
 app.command("status")(status.command)
 app.command("survival")(survival.command)
 app.command("verify")(runs.verify)
+app.command("web")(web.command)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(network.app, name="network")

@@ -24,8 +24,21 @@ class Commands(Group):
     """titan's own commands; those of `PACKAGES` behind them."""
 
     command_panels: Mapping[str, Sequence[str]] = {
-        "Rows of all parties, here in one process": ("fit", "survival", "solve", "average"),
-        "A study, each party on its own machine": ("keys", "study", "rehearse", "join", "status"),
+        "Rows of all parties, here in one process": (
+            "fit",
+            "survival",
+            "cox",
+            "solve",
+            "average",
+        ),
+        "A study, each party on its own machine": (
+            "keys",
+            "study",
+            "rehearse",
+            "join",
+            "status",
+            "web",
+        ),
         "What a run left": ("show", "report", "verify", "audit", "runs", "ledger"),
         "Beside these": ("network", "moments"),
         "To try and to learn": ("demo", "privacy", "compare", "reproduce"),

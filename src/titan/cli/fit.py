@@ -87,7 +87,7 @@ def command(
     special = generalised.given()
     if special and (ridge is not None or cov_type != "nonrobust"):
         raise InputError("--family has neither --ridge nor --cov-type", hint="--alpha penalises")
-    reading = _Reading(modelled.model(), missing, cov_type, ridge, allow_small, special)
+    reading = _Reading(modelled.model(pooled=True), missing, cov_type, ridge, allow_small, special)
     choices = sums.given(tau=tau, engine=engine, solver=solver)
     with waiting() as wait:
         parts = _parts(files, party, decimal, csv, wait.rows)
@@ -153,15 +153,12 @@ class _Reading:
     """Of a GLM: its family, and what else was asked of it; empty for a linear regression."""
 
     def alone(self, part: Part) -> Answer:
-        from titan.leastsquares import fit_pooled
-        from titan.leastsquares.pooled import exact
+        from titan.fitting import fit_own_moments
         from titan.moments import Moments
 
         if not isinstance(part, Moments):
             return self._fitted(part, None, {})
-        chosen = self._selected(part)  # which says what gives the constant, and of weights
-        constant = dict.fromkeys(chosen.constant, 1) or None
-        return fit_pooled(exact(chosen), constant=constant, weighted=chosen.weights is not None)
+        return fit_own_moments(self._selected(part), self.model)
 
     def together(self, parts: Mapping[str, Part], net: Network, sums: Mapping[str, Any]) -> Answer:
         """Some parties may bring moments made before, and others their rows."""

@@ -16,7 +16,7 @@ import typer
 from typer import Argument, Option
 
 from titan.cli import log, options, passphrases
-from titan.cli.agreeing import agrees, known_keys, miss_ledger, new_keys
+from titan.cli.agreeing import agrees, miss_ledger
 from titan.cli.checked_rows import files_given
 from titan.cli.log import tell
 from titan.cli.output import (
@@ -162,6 +162,7 @@ def command(
     from titan.party.taking_part import Choices, Party, run_folder
     from titan.study import Identity, Study
     from titan.study.identity import checked_address, on_loopback
+    from titan.study.known_keys import known_keys, new_keys
 
     no_core_dumps()
     with wrong_usage():

@@ -14,6 +14,7 @@ from typer import Option
 
 from titan.cli import networks
 from titan.engines import ENGINES
+from titan.engines.mpi.ranks import first_rank_speaks
 from titan.errors import InputError
 from titan.listing import one_of
 from titan.protocol.recovery import recovery_names
@@ -37,8 +38,22 @@ MORE = "More"
 OUTPUT = "Output"
 NetworkName = Annotated[str | None, Option(help=f"{networks.HELP} [default: cycle]")]
 Tau = Annotated[int | None, Option(help="Refuse unless this many curious parties learn nothing.")]
+
+
+def _engine(name: str | None) -> str | None:
+    """Where all ranks of an MPI program run the same command, one of them gives the answer."""
+    if name == "mpi":
+        first_rank_speaks()
+    return name
+
+
 Engine = Annotated[
-    str | None, Option(help=f"{one_of(ENGINES)}. [default: local]", rich_help_panel=SUMS)
+    str | None,
+    Option(
+        callback=_engine,
+        help=f"{one_of(ENGINES)}; mpi under mpiexec, on every rank. [default: local]",
+        rich_help_panel=SUMS,
+    ),
 ]
 Solver = Annotated[
     str | None,
@@ -212,12 +227,13 @@ class Modelled:
     no_intercept: NoIntercept = False
     weights: Weights = None
 
-    def model(self) -> Model | None:
-        """None where none was asked for."""
+    def model(self, *, pooled: bool = False) -> Model | None:
+        """None where none was asked for; `pooled`: columns may be centred."""
         from titan.moments import Model
 
         text = formula_of(self.formula, self.response, self.columns, self.no_intercept)
-        return None if text is None else Model(text, weights=self.weights)
+        make = Model.pooled if pooled else Model
+        return None if text is None else make(text, weights=self.weights)
 
 
 # -- models -----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from titan.canonical import finite
 from titan.cli import log
 from titan.cli.advice import typed, typed_hint
 from titan.cli.terminal import open_closed_streams
+from titan.engines.mpi import ranks
 from titan.errors import FileError, InputError, ReleaseError, UsageError
 from titan.listing import WIDE, aligned, ruled
 
@@ -42,7 +43,9 @@ def fail(error: TitanError) -> NoReturn:
     """With --json, what a rule of release refuses is said in JSON as well."""
     if isinstance(error, ReleaseError) and "--json" in sys.argv:
         print(as_json({"refused": error.refused()}), flush=True)
-    show_error(error)
+    if ranks.speaks(error):
+        show_error(error)
+    ranks.end_others(error, error.exit_status)
     sys.exit(error.exit_status)
 
 

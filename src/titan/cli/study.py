@@ -109,12 +109,9 @@ def new(
         --range age=0:120 --step age=1 --range y=0:300 --step y=0.1 \\
         --levels sex=f,m --tau 1 --title "Three hospitals" --out study.toml
     """
-    from titan.release import Dictionary
-    from titan.study import Card, Study
-    from titan.study.asking import as_times, with_columns
-    from titan.study.preflight import unread_columns
+    from titan.study import Card
+    from titan.study.gathering import gather
     from titan.study.reachability import only_dialling
-    from titan.study.title import title_of
 
     questions = asked.questions()
     if not questions:
@@ -126,25 +123,21 @@ def new(
         names = list(said := asked.columns())
     else:
         names, said = drafting.columns_like(like, asked, questions)
-    columns = Dictionary.of(as_times(said, questions))
     cards = _cards([Card.load(path) for path in card], dials_only or [])
     only = only_dialling(cards)
     net = networks.for_study(network, [card.name for card in cards], tau, only)
-    study = Study(
-        title=title or "a study",
+    study = gather(
+        cards,
+        _links(net, pull or [], only),
+        questions,
+        said,
+        names,
         tau=tau,
-        parties=cards,
-        links=_links(net, pull or [], only),
-        columns=columns,
-        questions=tuple(with_columns(question, names, columns) for question in questions),
+        title=title,
         **options.given(min_rows_total=min_rows_total),
         **conditions.given(),
         **sums.given(latency_ms=latency_ms, bandwidth_mbit=bandwidth_mbit),
     )
-    if title is None:
-        study = replace(study, title=title_of(study.questions, study.columns))
-    for name in unread_columns(study):  # what was typed about it is misspelt
-        raise InputError(f"{name!r} is not a column that a question reads")
     _refuse_problems(_report(study))  # nobody could join it
     if like is not None:
         drafting.warn_of_rare_levels(like, asked, study.columns, study.min_cell)

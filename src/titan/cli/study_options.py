@@ -28,8 +28,8 @@ class Asked:
             metavar="QUESTION",
             help="kind: what; key=value: such as 'regression: y ~ age + sex; cov_type=HC0; "
             "name=main', 'glm: died ~ age; family=binomial', 'ridge: y ~ age; alpha=0.1,1', "
-            "'describe: age, sex', 'survival: months, died; by=arm; grid=6', average, solve; "
-            "repeatable.",
+            "'describe: age, sex', 'survival: months, died; by=arm; grid=6', "
+            "'cox: age + sex; time=months; event=died', average, solve; repeatable.",
             rich_help_panel=options.FIRST,
         ),
     ] = None

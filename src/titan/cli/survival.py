@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
-from titan.cli import inputs, networks, options
-from titan.cli.output import (
-    ask_before_replacing,
-    check_save,
-    check_writable,
-    give,
-    show_wrapped,
-    waiting,
-)
+from titan.cli import options, tables
+from titan.cli.output import ask_before_replacing, check_save, check_writable, give
 from titan.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,12 +30,7 @@ Picture = Annotated[
 
 @options.grouped
 def command(
-    files: Annotated[
-        list[Path],
-        Argument(
-            metavar="FILE...", help="One CSV or Parquet file per party; one needs no network."
-        ),
-    ],
+    files: tables.Files,
     *,
     time: Annotated[str, Option(help="The column of times, from 0 on.")],
     event: Annotated[str, Option(help="The column of 1 (it happened then) and 0 (not by then).")],
@@ -52,9 +41,7 @@ def command(
     until: Annotated[
         str | None, Option(help="Where the last interval ends.", rich_help_panel=options.MORE)
     ] = None,
-    party: Annotated[
-        str | None, Option(help="Divide one file among parties by this column.")
-    ] = None,
+    party: tables.Party = None,
     missing: options.Missing = "refuse",
     network: options.NetworkName = None,
     tau: options.Tau = None,
@@ -91,30 +78,12 @@ def command(
     if plot is not None:
         check_writable(plot)
         ask_before_replacing([plot], force)
-    if party is not None and len(files) != 1:
-        raise InputError(
-            f"--party divides one file, and {len(files)} were given",
-            hint="without --party every file is a party's",
-        )
     groups = None if by is None else options.names_in(by)
     asked: dict[str, Any] = {"time": time, "event": event, "by": groups, "grid": grid}
     asked |= {"until": until, "missing": missing}
     choices = sums.given(tau=tau, engine=engine)
-    with waiting() as wait:
-        rows: Any = {
-            name: inputs.open_rows(file, decimal=True, watch=wait.rows)
-            for name, file in inputs.by_party(files).items()
-        }
-        if len(files) == 1 and party is None:
-            options.refuse_without_network(
-                network=network, allow_small=allow_small or None, **choices
-            )
-            net, out = None, survival(next(iter(rows.values())), **asked)
-        else:
-            rows = rows if party is None else inputs.divided(rows.popitem()[1], party)
-            net = networks.among(network or "cycle", list(rows))
-            choices |= {"progress": wait.rounds, "allow_small": allow_small}
-            out = survival(rows, net, **asked, **choices)
+    method = partial(survival, **asked)
+    net, out = tables.ask(method, files, party, network, choices, allow_small=allow_small)
     if plot is not None:
         out.plot(plot)
     give(options.answer(out, net), lambda: _print(out, net, tau), json=json, save=save)
@@ -122,16 +91,8 @@ def command(
 
 def _print(out: Survival, net: Network | None, tau: int | None) -> None:
     print(out.summary())
-    if net is None:
-        print(f"\nOne party alone: {out.nobs} rows, nothing sent to anybody.")
-        return
-    print()
-    show_wrapped(
-        "",
-        "Every party learned: who leaves in each interval, with the event or without, in each "
-        f"group; {options.privacy(net, tau)}.",
-    )
-    print(options.cost_line(out.cost))
+    learned = "who leaves in each interval, with the event or without, in each group"
+    tables.say_learned(out, net, tau, learned)
 
 
 def draw(results: Results, plot: Path, force: bool) -> None:

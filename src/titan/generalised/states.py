@@ -7,7 +7,7 @@ from typing import Any
 
 from titan import canonical
 from titan.canonical import exact_text, read_exact, read_integer
-from titan.generalised.families import FAMILIES, FamilyName
+from titan.generalised.families import LIKELIHOODS, Likelihood
 from titan.generalised.rows import Layout
 from titan.generalised.steps import Opened, Point, Problem
 
@@ -46,7 +46,7 @@ def from_state(state: object) -> Opened:
     """ValueError, in words, for anything else."""
     found = canonical.keys(state, _KEYS)
     n = len(canonical.listed(found["scales"]))
-    family: FamilyName | None = next((f for f in FAMILIES if f == found["family"]), None)
+    family: Likelihood | None = next((f for f in LIKELIHOODS if f == found["family"]), None)
     if family is None:
         raise ValueError("its family is not known")
     flags = canonical.flag(found["offset"]), canonical.flag(found["weighted"])

@@ -4,7 +4,8 @@ The range of an entry: columns are made orthonormal by a public matrix T, so tha
 v ≤ 1/4 for logistic regression; so entries of H lie within 1/4 and those of the score within √Σw.
 Near the maximum (λ ≤ 1/8) the score is within its standard errors, √v ≤ 1/2. Poisson's μ has no
 such bound. There κ, a power of two above the average μ so far, takes the place of 1/4; sums far
-beyond are told as such.
+beyond are told as such. So it is with Cox's model, where κ begins with the share of rows that have
+the event, and the score is a sum over these alone.
 """
 
 # Rule 1: nothing here knows a row; a party hands in its totals, and what it enters comes out.
@@ -16,8 +17,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
 from titan.generalised.certificate import Certificate, certify
-from titan.generalised.families import FamilyName
+from titan.generalised.elementary import Floats
+from titan.generalised.families import Likelihood
 from titan.generalised.rows import SHIFT, At, Layout, Totals
 
 EARLY, MIDDLE = 16, 24
@@ -42,16 +46,16 @@ class Problem:
     weight: Fraction
     """Σw at most."""
     box: tuple[tuple[Fraction, Fraction], ...] = field(repr=False)
-    """Where entries of scaled rows, before T, can lie."""
+    """Where entries of scaled rows, before T, can lie; of Cox's model, differences of two rows."""
     constant: tuple[Fraction, ...] | None = None
     """c with Ac = 1 but for rounding, for transformed columns: the start alone rests on it."""
     alphas: tuple[Fraction, ...] = ()
     """The penalty of each scaled column's coefficient, before T; none without one."""
     first: int = 0
-    """The power of two above |y − μ| and μ at β = 0."""
+    """The power of two above |y − μ| and μ at β = 0; of Cox's model above the share of events."""
 
     @property
-    def family(self) -> FamilyName:
+    def family(self) -> Likelihood:
         return self.layout.family
 
     @property
@@ -72,11 +76,12 @@ class Problem:
         return tuple(row[j] / scale for row in self.transform)
 
     def begin(self) -> Point:
-        binomial = self.family == "binomial"
-        size = -2 if binomial else self.first
-        bits = min(EARLY if binomial else MIDDLE, self.bits)
+        size = -2 if self.family == "binomial" else self.first
+        bits = min(MIDDLE if self.family == "poisson" else EARLY, self.bits)
         # at β = 0 the outcome alone is within `first`, later it is near its mean
-        return Point((0,) * self.columns, 0, bits + FINER, bits, False, size, self.first)
+        cox = self.family == "cox"
+        residual = root_of(size) if cox else self.first
+        return Point((0,) * self.columns, 0, bits + FINER, bits, False, size, residual, bare=cox)
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,8 @@ class Point:
     """The power of two that v is taken to be within, on average."""
     residual: int
     """And |y − μ|."""
+    bare: bool = False
+    """Whether the Hessian is opened without the score."""
 
     @property
     def at(self) -> At:
@@ -105,8 +112,7 @@ class Point:
     def units(self, problem: Problem) -> tuple[int, ...]:
         """For each entry the power of two that 1 stands for."""
         layout, weight = problem.layout, log2(problem.weight)
-        far = (weight + 1) // 2 + self.residual
-        near = (self.size + 1) // 2 + 1
+        far, near = root_of(weight) + self.residual, root_of(self.size) + 1
         found = [self.size - self.bits] * layout.hessian.stop
         found += [
             (near if self.bits >= MIDDLE and any(self.beta) else far) - self.bits
@@ -133,6 +139,8 @@ class Point:
             for j in range(layout.columns):
                 beyond[j * (j + 3) // 2] = self.cap
             return beyond, True
+        if self.bare:
+            numbers[layout.score] = [0] * layout.columns
         return [max(-self.cap, min(n, self.cap)) for n in numbers], near
 
 
@@ -178,6 +186,14 @@ class Opened:
         diagonal = [self.totals[j * (j + 3) // 2] for j in range(self.problem.columns)]
         return any(n >= self.point.cap for n in diagonal)
 
+    @property
+    def floats(self) -> Floats:
+        """The rows' own Hessian, without the penalty, as doubles."""
+        n, values = self.problem.columns, [float(x) for x in self.values]
+        found = np.zeros((n, n))
+        found[np.tril_indices(n)] = values[: len(values[self.problem.layout.hessian])]
+        return np.asarray(np.tril(found) + np.tril(found, -1).T)
+
     @cached_property
     def certificate(self) -> Certificate | None:
         """Every party's entry is within one unit of its own sum."""
@@ -202,6 +218,11 @@ class Opened:
 
 def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
+def root_of(power: int) -> int:
+    """The exponent of the least power of two that is not below the root of this one."""
+    return -(-power // 2)
 
 
 def log2(x: Fraction) -> int:

@@ -26,6 +26,7 @@ from titan.release.budget import Budget, smallest_of
 from titan.release.cells import CellCounts, counted_numbers
 from titan.release.evidence import Check, checks_of
 from titan.release.joint_rows import JointRows
+from titan.release.kept_rows import KeptRows, check_others
 from titan.release.leverage import Counted, own_leverage, pooled_leverage
 from titan.release.orthonormal import orthonormal
 from titan.release.policy import Policy
@@ -71,6 +72,8 @@ class ModelChecks:
                     # of very many columns floats decide, which may differ between machines
                     error.of_totals = not isinstance(error, ReleaseError)
                     raise
+                if isinstance(part.source, KeptRows) and isinstance(part.moments, Moments):
+                    check_others(regressors, part.moments)
                 pooled_leverage(self.rows, part.source, whitening, self.policy.rows_per_cell)
 
     # -- all ------------------------------------------------------------------------------------

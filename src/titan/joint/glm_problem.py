@@ -60,19 +60,31 @@ def problem_of(
 
 
 def _transform(moments: PooledMoments) -> Matrix:
-    """The inverse Cholesky factor of AᵀA, as doubles; the identity where that is not to be had."""
+    """As `coordinates`, where that is certain to leave no column longer than 1."""
+    found = coordinates(moments)
+    return found if _within(found, moments) else _identity(len(moments.names))
+
+
+def coordinates(moments: PooledMoments, *, after: int = 0) -> Matrix:
+    """The inverse Cholesky factor of AᵀA, as doubles; the identity where that cannot be had.
+
+    Of the columns after the first so many it makes what these leave of them orthonormal: after the
+    constant, the columns less their means.
+    """
     n = len(moments.names)
-    identity = tuple(tuple(_SHRINK * (j == k) for k in range(n)) for j in range(n))
     if n > MOST_EXACT:
-        return identity
+        return _identity(n - after)
     try:
         W = whiten(moments)
     except TitanError:
-        return identity  # with a penalty columns may depend on each other
-    one = 1 << W.digits
-    rows = [[Fraction(nearest(Fraction(int(x), one) * _SHRINK)) for x in row] for row in W.matrix]
-    found = tuple(map(tuple, rows))
-    return found if _within(found, moments) else identity
+        return _identity(n - after)  # with a penalty columns may depend on each other
+    one, chosen = 1 << W.digits, W.matrix[after:, after:]
+    rows = [[Fraction(nearest(Fraction(int(x), one) * _SHRINK)) for x in row] for row in chosen]
+    return tuple(map(tuple, rows))
+
+
+def _identity(n: int) -> Matrix:
+    return tuple(tuple(_SHRINK * (j == k) for k in range(n)) for j in range(n))
 
 
 def _within(transform: Matrix, moments: PooledMoments) -> bool:

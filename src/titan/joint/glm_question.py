@@ -57,7 +57,7 @@ def _model(asked: Asked, columns: Dictionary) -> Model:
     return columns.model(str(asked["formula"]), weights=texts.get("weights"), offset=offset)
 
 
-def _bits(asked: Asked) -> int:
+def precision_asked(asked: Asked) -> int:
     """A study does not open sums exactly: full precision would tell more than the answer needs."""
     text, (least, most) = str(asked.get("precision", MIDDLE)), PRECISIONS
     if not text.isdecimal() or not least <= int(text[:9]) <= most:
@@ -65,7 +65,7 @@ def _bits(asked: Asked) -> int:
     return int(text)
 
 
-def _alpha(asked: Asked) -> Fraction:
+def alpha_asked(asked: Asked) -> Fraction:
     text = str(asked.get("alpha", "0"))
     try:
         found = decimal(text, most_exponent=300)
@@ -88,7 +88,10 @@ def _settle(asked: Asked, columns: Dictionary) -> Asked:
     settled.pop("exposure", None)
     if model.offset is not None:
         settled["offset"] = model.offset
-    settled["alpha"], settled["precision"] = decimal_text(_alpha(asked)), str(_bits(asked))
+    settled["alpha"], settled["precision"] = (
+        decimal_text(alpha_asked(asked)),
+        str(precision_asked(asked)),
+    )
     usual = {"alpha": "0", "precision": str(MIDDLE)}
     return {name: value for name, value in settled.items() if usual.get(name) != value}
 
@@ -133,13 +136,13 @@ def glm(asked: Asked, setting: Setting) -> GeneralisedLinear:
         made.rounding,
         setting.tau,
         family=family,
-        bits=_bits(asked),
-        alpha=_alpha(asked),
-        ranges=_ranges(model, made.sizes, weights, known),
+        bits=precision_asked(asked),
+        alpha=alpha_asked(asked),
+        ranges=ranges_of(model, made.sizes, weights, known),
     )
 
 
-def _ranges(model: Model, found: tuple[Size, ...], weights: Size, known: Dictionary) -> Ranges:
+def ranges_of(model: Model, found: tuple[Size, ...], weights: Size, known: Dictionary) -> Ranges:
     *columns, response = (_ends(size) for size in found)
     offset = (Fraction(0), Fraction(0))
     if model.offset_factor is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from titan.errors import DataError
 from titan.generalised.elementary import Floats
 from titan.generalised.exact_rows import ExactRows
-from titan.generalised.families import FamilyName
+from titan.generalised.families import FamilyName, family_named
 from titan.generalised.rows import At, FloatRows, Totals, leverages, transformed
 from titan.generalised.steps import Problem
 from titan.joint.pooled_model import RowsPart
@@ -93,12 +93,14 @@ class PartialRows:
         return PartialRows(self.moments + other.moments, ranges, kept)
 
 
+Partial = TypeVar("Partial", bound=PartialRows)
+
+
 @dataclass(frozen=True)
-class CollectRows(Reading[PartialRows, tuple[Collected, PartialRows]]):
+class Collect(Reading[Partial, tuple[Collected, Partial]]):
     """The one pass over the rows."""
 
     moments: CollectMoments
-    family: FamilyName
 
     @property
     def columns(self) -> Sequence[str]:
@@ -107,6 +109,16 @@ class CollectRows(Reading[PartialRows, tuple[Collected, PartialRows]]):
     @property
     def size(self) -> int:
         return self.moments.size
+
+    def finish(self, whole: Partial, label: str) -> tuple[Collected, Partial]:
+        return self.moments.finish(whole.moments, label), whole
+
+
+@dataclass(frozen=True)
+class CollectRows(Collect[PartialRows]):
+    """That of a generalised linear model."""
+
+    family: FamilyName
 
     def block(self, rows: Block) -> PartialRows:
         batch, count = self.moments.rows.batch(rows)
@@ -122,9 +134,6 @@ class CollectRows(Reading[PartialRows, tuple[Collected, PartialRows]]):
         )  # fmt: skip
         kept = raw_rows(batch, offset)
         return PartialRows(self.moments.of_batch(batch, count), ranges, (kept,))
-
-    def finish(self, whole: PartialRows, label: str) -> tuple[Collected, PartialRows]:
-        return self.moments.finish(whole.moments, label), whole
 
 
 def raw_rows(batch: Batch, offset: Column | None) -> RawRows:
@@ -290,7 +299,7 @@ class StepLeverage(_OfSteps[Above]):
 
 
 def above(raw: RawRows, rows: FloatRows, look: StepLeverage) -> Above:
-    found = leverages(rows, look.problem.family, look.beta, look.root)
+    found = leverages(rows, family_named(look.problem.family), look.beta, look.root)
     at = np.flatnonzero(~(found <= look.most))
     return len(at), tuple(raw.place(int(row)) for row in at[:5])
 

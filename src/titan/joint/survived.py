@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, Any
 from titan import canonical
 from titan.canonical import exact_text, read_exact
 from titan.errors import InputError, NotThereError
-from titan.joint.kaplan_meier import (
-    WEIGHTS,
-    Weights,
-    chi_squared_tail,
-    log_rank,
-)
+from titan.generalised.goodness import chi_squared_tail
+from titan.joint.kaplan_meier import WEIGHTS, Weights, log_rank
 from titan.joint.survival_curve import ALPHA, Curve
 from titan.leastsquares.balls import nearest
 from titan.leastsquares.named import error_of

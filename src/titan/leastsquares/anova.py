@@ -28,7 +28,6 @@ from titan.leastsquares.inference import compute, upper_tail
 from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.tested import data_frame
 from titan.listing import aligned, ruled
-from titan.moments.model import Model
 from titan.moments.terms import Category, Factor, Term, blocks, name_of
 
 if TYPE_CHECKING:
@@ -188,12 +187,12 @@ def anova(fit: Regression, typ: int = 1) -> Anova:
 
 def _terms(fit: Regression) -> dict[Term, list[str]]:
     """Each term of the formula, and its columns."""
-    if fit.formula is None:
+    if fit.model is None:
         raise InputError(
             "which columns belong to which term is not known: the fit has no formula",
             hint='fit rows by a formula, or test columns by f_test("a = 0, b = 0")',
         )
-    terms = Model(fit.formula).terms
+    terms = fit.model.terms
     found = dict(zip(terms, blocks(terms), strict=True))
     columns = [name_of(column) for each in found.values() for column in each]
     if tuple(columns) != fit.names:

@@ -100,7 +100,7 @@ class Contrasts:
     def _robust(self, away: Sequence[Ball], robust: Robust) -> Quantity:
         from flint import fmpz_mat
 
-        left, one = robust.agreed.whitening.images(self.rows)
+        left, one = robust.images(self.rows)
         meat = left * fmpz_mat(robust.meat.tolist()) * left.transpose()
         unit = robust.agreed.unit
         form = _quadratic(meat, left * left.transpose(), robust.spread / unit, away)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -134,7 +135,8 @@ class Engine:
         return sum(link.bytes_written for link in self._links)
 
     def _progress(self) -> RunProgress:
-        return self._attendance.named(self._session.progress)
+        named = self._attendance.named(self._session.progress)
+        return replace(named, bytes_written=self.bytes_written)
 
     def _waited_in_vain(self, wait: float) -> WaitError:
         progress = self._progress()

@@ -95,6 +95,8 @@ class RunProgress:
     sums: int = 0
     here: Sequence[str] = ()
     """Who has come, this party among them, and has not gone since, as far as is known here."""
+    bytes_written: int = 0
+    """To all links so far."""
 
     @classmethod
     def in_sum(cls, number: int, sums: int, step: str, waiting: Sequence[str]) -> RunProgress:

@@ -51,8 +51,9 @@ def cells_of(
     With `squared` residuals their squares are summed too, wherever two columns meet. With `events`
     the outcome is a count, and rows without any are told apart from others.
     """
-    made = {name for name in model.number_columns if _is_made(name, model)}
-    few = {name: cut_of_number(name, columns, made) for name in model.number_columns}
+    read = _summed(model)
+    made = {name for name in read if _is_made(name, model)}
+    few = {name: cut_of_number(name, columns, made) for name in read}
     numbers = {name: cut for name, cut in few.items() if cut is not None}
     cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
     outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
@@ -74,8 +75,8 @@ def cells_of(
     singles = list(dict.fromkeys(cut for each in sets for cut in each))
     held_few: list[tuple[Cut, ...]] = []
     for term in [*model.terms, (model.response,)]:
-        read = [numbers[n] for factor in term for n in factor.columns_needed() if n in numbers]
-        several = tuple(dict.fromkeys(read))
+        of_term = [numbers[n] for factor in term for n in factor.columns_needed() if n in numbers]
+        several = tuple(dict.fromkeys(of_term))
         if prod(len(cut.labels) for cut in several) <= FEW * FEW:
             sets.append(several)
             held_few.append(several)
@@ -91,7 +92,7 @@ def cells_of(
     told = [(n, _told(n, model, numbers, weighted)) for n in numbers if n not in cuts]
     held_few = [each for each in held_few if not set(each) <= set(cuts.values())]
     tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
-    digits = [each for name in model.number_columns for each in digits_of(name, columns)]
+    digits = [each for name in read for each in digits_of(name, columns)]
     weightless = model.weights is not None and _can_be_0(columns.get(model.weights))
     counts = CellCounts(
         tuple(map(Table, tables)),
@@ -109,6 +110,11 @@ def cells_of(
             hint=f"at most {_MOST_CELLS}: use fewer categories, or fewer levels",
         )
     return counts
+
+
+def _summed(model: Model) -> list[str]:
+    """The numbers that stand in some sum: a time only orders the rows of each party."""
+    return [name for name in model.number_columns if name != model.time]
 
 
 def _cut(term: Term, cuts: Mapping[str, Cut]) -> tuple[tuple[Cut, ...], bool]:
@@ -137,7 +143,7 @@ def _told(name: str, model: Model, numbers: Collection[str], weighted: bool) -> 
 def _varying(
     model: Model, columns: Mapping[str, Column], numbers: Collection[str]
 ) -> Iterator[tuple[str, Fraction, Fraction]]:
-    for name in model.number_columns:
+    for name in _summed(model):
         column = columns.get(name)
         counted = name in numbers or name == model.weights
         if isinstance(column, Number) and column.step is not None and not counted:

@@ -31,7 +31,7 @@ _ON_ONE_MACHINE = (
 
 def report(it: Gathered, now: datetime) -> str:
     """The page as HTML."""
-    sections = [each for each in _sections(it) if each[2]]
+    sections = [each for each in sections_of(it) if each[2]]
     return page(
         f"Report: {it.title}",
         "report.css",
@@ -42,7 +42,7 @@ def report(it: Gathered, now: datetime) -> str:
     )
 
 
-def _sections(it: Gathered) -> Iterator[tuple[str, str, list[Html]]]:
+def sections_of(it: Gathered) -> Iterator[tuple[str, str, list[Html]]]:
     """Anchor, heading and content of each; some have none."""
     yield "asked", "What was asked", list(study_sections.asked(it))
     yield "parties", "Who took part", list(study_sections.parties(it)) if it.parties else []

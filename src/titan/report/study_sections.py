@@ -67,8 +67,13 @@ def network(it: Gathered) -> Iterator[Html]:
     if it.study is None:
         yield from _told_network(it)
         return
-    net, tau = it.study.network, it.study.tau
-    known = it.facts["weak_connectivity"] is not None
+    yield from drawn(it.study, it.facts)
+
+
+def drawn(study: Study, facts: Mapping[str, Any]) -> Iterator[Html]:
+    """The network's picture, and what matters of it in numbers."""
+    net, tau = study.network, study.tau
+    known = facts["weak_connectivity"] is not None
     cut = net.smallest_cut if known else ()
     picture = network_picture(net, cut)
     if picture is None:
@@ -79,8 +84,8 @@ def network(it: Gathered) -> Iterator[Html]:
     rows = [
         ("parties", number(len(net))),
         ("links", number(len(net.edges))),
-        ("the most steps from one party to another", number(it.facts["diameter"])),
-        (_KAPPA, number(it.facts["weak_connectivity"])),
+        ("the most steps from one party to another", number(facts["diameter"])),
+        (_KAPPA, number(facts["weak_connectivity"])),
         (_TAU, number(tau)),
     ]
     yield pairs("", rows)

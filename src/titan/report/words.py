@@ -75,6 +75,8 @@ _ASKED = {
     "average": "the average over the parties of {columns}",
     "glm": "how {response} depends on {columns}: {family}",
     "solve": "the solution of linear equations in {columns}, with the right side {response}",
+    "cox": "how the hazard of {response} depends on {columns}: Cox's proportional hazards, with a "
+    "baseline hazard for each party",
     "survival": "how long until {response}: survival curves (Kaplan-Meier), by {columns}",
 }
 _MEAN = "the mean of {response}"  # y ~ 1

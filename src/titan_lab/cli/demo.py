@@ -38,6 +38,13 @@ def command(
         Path | None,
         typer.Option(help=f"The picture's file, .png or .svg. [default: {_PICTURE}]"),
     ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Only write the hospitals' rows, a CSV file each, to try other commands on.",
+        ),
+    ] = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -48,13 +55,19 @@ def command(
     value and the residue `seen`, in hexadecimal), `params`, `error_bound` and `together` (column →
     number: pooled, proven bound, all rows in one place), `difference` (the largest between the
     two), `lstsq_difference` (the largest from numpy.linalg.lstsq on all rows), `nobs`, `cost`;
-    with --view also `picture`, the file.
+    with --view also `picture`, the file; with --rows nothing but `files` (name → rows).
 
     \b
     Example:
       titan demo
       titan demo --view
+      titan demo --rows hospitals
     """
+    if rows is not None:
+        from titan_lab.cli.demo_rows import tell_rows
+
+        tell_rows(rows, force, json)
+        return
     picture = (out or _PICTURE) if view or out is not None else None
     if picture is not None:
         _check(picture, force)
@@ -126,7 +139,7 @@ def _run() -> _Shown:
     from titan import Network
     from titan.fitting import fit, fit_moments
     from titan.joint import SumSettings
-    from titan.moments import Model, collect, open_source, split_by
+    from titan.moments import Model, collect, open_source
     from titan_lab import datasets
     from titan_lab.cli.demo_view import masked_vectors
 
@@ -134,7 +147,7 @@ def _run() -> _Shown:
     model = Model.from_columns(facts["response"], facts["predictors"])
     moments = {
         hospital: collect(rows, model).moments
-        for hospital, rows in split_by(source, facts["party_column"]).items()
+        for hospital, rows in datasets.by_party("heart_disease").items()
     }
     net = Network.cycle(list(moments))
     settings = SumSettings(net, tau=1, recovery="flood", record=True)
