@@ -93,6 +93,8 @@ class RunProgress:
     sum: int = 0
     """Which of `sums` it is, from 1; none of them, if these are 0."""
     sums: int = 0
+    here: Sequence[str] = ()
+    """Who has come, this party among them, and has not gone since, as far as is known here."""
     bytes_written: int = 0
     """To all links so far."""
 
