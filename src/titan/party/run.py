@@ -66,7 +66,7 @@ class Run:
         planned = Counter(
             self.network.parties[sender]
             for plan in plans
-            for round_ in range(plan.scheme.most_rounds + 1)
+            for round_ in range(plan.last_round + 1)
             for sender, _ in plan.senders(self.party, round_)
         )
         told = 2 * len(self.network) + 2
