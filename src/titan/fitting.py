@@ -21,7 +21,7 @@ from titan.joint.ridge import RidgeRegression
 from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem
 from titan.leastsquares import Regression as Fit
-from titan.leastsquares import Ridge, Solution, ridge_pooled
+from titan.leastsquares import Ridge, Solution
 from titan.leastsquares.pooled import exact
 from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.listing import listing
@@ -255,8 +255,9 @@ def ridge(
         rounding = _rounding(model, [table], precision)
         alone = RidgeRegression(own, 1, NONE, model, missing, rounding=rounding, alphas=(alpha,))
         part = alone.prepare(table)
-        asked = alone.in_one_place([part]).in_columns_asked(exact(part.moments))
-        return ridge_pooled(asked, alpha, model.constant_column)
+        answer = alone.in_one_place([part]).answer(Known(Opened(pooled=exact(part.moments))))
+        assert answer is not None  # noqa: S101 - it needs no sum
+        return answer[0]
     net = network_for(network, data)
     settings = _settings(net, options)
     equations = Found(model.names, len(net), settings.bits, "solution", cells_of(model, {}))

@@ -44,7 +44,12 @@ def model_of(
     pooled: bool = False,
 ) -> Model:
     """`pooled`: its columns may be centred, as `Model.pooled` has them."""
-    texts: list[Any] = [text for text in (formula, response, weights) if text is not None]
+    if weights is not None and not isinstance(weights, str):
+        raise InputError(
+            f"weights is {type(weights).__name__}, where the name of a column was expected",
+            hint='put the weights into a column of the table: weights="w"',
+        )
+    texts: list[Any] = [text for text in (formula, response) if text is not None]
     if columns is not None:
         several = isinstance(columns, Sequence) and not isinstance(columns, str)
         texts += columns if several else [columns]

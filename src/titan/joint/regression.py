@@ -111,4 +111,5 @@ class Regression(PooledModel):
             cov_type=self.cov_type,
             formula=None if self.model is None else self.model.formula,
             log_weights=known.opened.log_weights,
+            weights=None if self.model is None else self.model.weights,
         )

@@ -131,7 +131,10 @@ class ArrowCells(Cells):
             return _from_integers(array), missing
         if kinds.is_decimal(kind):
             return _from_decimals(array), missing
-        raise DataError(f'column "{self.name}" holds {kind}, where numbers were expected')
+        raise DataError(
+            f'column "{self.name}" holds {kind}, where numbers were expected',
+            hint="make it a number in the data, such as the days since the first",
+        )
 
     def text(self, hint: str = "") -> Any:
         array = self.array
