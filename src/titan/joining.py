@@ -108,7 +108,7 @@ def run_folders(place: Path) -> list[Path]:
             f'the run in "{place}" is not over: it has no {NAME} yet',
             hint=f"titan status {place} says how it stands; the same titan join goes on with it",
         )
-    hint = "give the folder of a run that is over, a rehearsal's --out, or a saved file"
+    hint = "give the folder of a run that is over, one of titan rehearse --out, or a saved file"
     if inside := sorted(file.parent for file in place.glob(f"*/{NAME}")):
         hint = f"give one of the runs in it, such as {inside[0]}"
     raise FileError(f'"{place}" holds no results', hint=hint)

@@ -16,7 +16,8 @@ from titan.listing import in_groups
 from titan.release import Category, Dictionary, Flag, Number
 from titan.report.sheet import sheet
 from titan.study import Study
-from titan.study.preflight import check, shares
+from titan.study.preflight import check
+from titan.study.shares import shares
 
 COLUMNS = Dictionary.of(
     {

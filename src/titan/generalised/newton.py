@@ -7,8 +7,10 @@ start     β = 0. Of Cox's model the Hessian is opened there before the score, s
           step of Newton further: at that point all μ are known multiples of those at 0.
 step      β + H⁻¹g, rounded to a grid. Where Δη would be large on average it is cut; where the next
           score shows that it went far beyond the maximum, a quarter of it is taken.
-digits    entries are opened to 16 bits of their range; to 24 once λ ≤ 1/8; to all that was agreed
-          once λ² is so small that the next step may be the last. That step tells the statistics.
+digits    entries are opened to 16 bits of their range; to 24 once λ ≤ 1/8, or is no larger than
+          rounding can make it; to all that was agreed once λ² is so small that the next step may be
+          the last. That step tells the statistics. Where fewer than 24 are agreed, early steps have
+          two thirds of them.
 end       a proof (`certificate`) from a step with all digits. No proof after the last step, or a
           Hessian that may be singular: there is no answer.
 """
@@ -25,13 +27,13 @@ from fractions import Fraction
 from titan.errors import DataError
 from titan.generalised.certificate import Inverse, SingularError
 from titan.generalised.steps import (
-    EARLY,
     FINER,
     MIDDLE,
     Opened,
     Point,
     Problem,
     dot,
+    early_bits,
     log2,
     root_of,
 )
@@ -80,7 +82,7 @@ class Newton:
         after = replace(self, steps=self.steps + 1)
         if point.bare:
             return replace(after, point=replace(point, bare=False), seen=opened)
-        if opened.beyond or self._overshot(opened):
+        if self._overshot(opened):
             return after._shorter()
         try:
             R = Inverse.of(opened.hessian, point.bits + 64)
@@ -134,7 +136,7 @@ class Newton:
             square = Fraction(1)
         step = self._cut(step)
         slope = dot(step, opened.score)
-        point = self._digits(opened, square, times)
+        point = self._digits(opened, square, times, self._doubt(R))
         return replace(
             self,
             point=self._at(opened.beta, step, point),
@@ -150,10 +152,18 @@ class Newton:
             step, square = tuple(x / 2 for x in step), square / 4
         return step
 
-    def _digits(self, opened: Opened, square: Fraction, times: Fraction) -> Point:
+    def _doubt(self, R: Inverse) -> Fraction:
+        """λ² of a score that is nothing but rounding."""
+        problem = self.problem
+        unit = Fraction(2) ** self.point.units(problem)[problem.layout.score.start]
+        off: Fraction = problem.parties * unit
+        return off * off * R.total
+
+    def _digits(self, opened: Opened, square: Fraction, times: Fraction, doubt: Fraction) -> Point:
         """How the next step is opened, from λ² of this one."""
         problem, point = self.problem, opened.point
-        bits = min(problem.bits, EARLY if square > _NEAR else MIDDLE)
+        near = point.near or square <= max(_NEAR, doubt)
+        bits = min(problem.bits, MIDDLE) if near else early_bits(problem.bits)
         if square <= _NEARER:
             bits = problem.bits
         last = square <= Fraction(1, 1 << (problem.bits // 2 + 2))
@@ -165,7 +175,8 @@ class Newton:
             size = max(-40, min(log2(average) + 1, 60))
             residual = root_of(size) if problem.family == "cox" else max(size, root_of(size))
         null = self._null(opened, bits + FINER)
-        return Point((), null, bits + FINER, bits, last, size, residual)
+        near = near or last
+        return Point((), null, bits + FINER, bits, last, size, residual, near)
 
     def _null(self, opened: Opened, grid: int) -> int:
         """One step of the model of a constant alone, where it has steps."""

@@ -67,9 +67,10 @@ def from_state(state: object) -> Opened:
         read_integer(found["null"]),
         canonical.whole(found["grid"], 0, _MOST),
         canonical.whole(found["step_bits"], 1, _MOST),
-        True,
-        size,
-        residual,
+        last=True,
+        size=size,
+        residual=residual,
+        near=True,
     )
     totals = tuple(map(read_integer, canonical.listed(found["totals"], layout.entries)))
     return Opened(problem, point, totals)

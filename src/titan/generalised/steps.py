@@ -3,8 +3,8 @@
 The range of an entry: columns are made orthonormal by a public matrix T, so that Σ w a² ≤ 1, and
 v ≤ 1/4 for logistic regression; so entries of H lie within 1/4 and those of the score within √Σw.
 Near the maximum (λ ≤ 1/8) the score is within its standard errors, √v ≤ 1/2. Poisson's μ has no
-such bound. There κ, a power of two above the average μ so far, takes the place of 1/4; sums far
-beyond are told as such. So it is with Cox's model, where κ begins with the share of rows that have
+such bound. There κ, a power of two above the average μ so far, takes the place of 1/4. So it
+is with Cox's model, where κ begins with the share of rows that have
 the event, and the score is a sum over these alone.
 """
 
@@ -19,6 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
+from titan.errors import DataError
 from titan.generalised.certificate import Certificate, certify
 from titan.generalised.elementary import Floats
 from titan.generalised.families import Likelihood
@@ -27,9 +28,15 @@ from titan.generalised.rows import SHIFT, At, Layout, Totals
 EARLY, MIDDLE = 16, 24
 EXACT = 96
 GUARD = 24
-"""An entry may be 2^GUARD times its range before it is told as being beyond it."""
+"""An entry may be 2^GUARD times its range; a party that has a larger one does not go on. (It cannot
+say so in its place: what the others have there would be told without it.)"""
 FINER = 14
 """The grid of estimates is so many bits finer than the digits of a step."""
+
+
+def early_bits(bits: int) -> int:
+    """Of steps far from the maximum, where the last has so many: 16 of 24."""
+    return min(EARLY, 2 * bits // 3)
 
 
 @dataclass(frozen=True)
@@ -76,8 +83,9 @@ class Problem:
         return tuple(row[j] / scale for row in self.transform)
 
     def begin(self) -> Point:
+        """At β = 0, where all μ are alike but for an offset: outcomes alone are told."""
         size = -2 if self.family == "binomial" else self.first
-        bits = min(MIDDLE if self.family == "poisson" else EARLY, self.bits)
+        bits = MIDDLE if self.family == "poisson" else EARLY
         # at β = 0 the outcome alone is within `first`, later it is near its mean
         cox = self.family == "cox"
         residual = root_of(size) if cox else self.first
@@ -99,6 +107,8 @@ class Point:
     """The power of two that v is taken to be within, on average."""
     residual: int
     """And |y − μ|."""
+    near: bool = False
+    """Whether the score is within its standard errors."""
     bare: bool = False
     """Whether the Hessian is opened without the score."""
 
@@ -114,9 +124,7 @@ class Point:
         layout, weight = problem.layout, log2(problem.weight)
         far, near = root_of(weight) + self.residual, root_of(self.size) + 1
         found = [self.size - self.bits] * layout.hessian.stop
-        found += [
-            (near if self.bits >= MIDDLE and any(self.beta) else far) - self.bits
-        ] * layout.columns
+        found += [(near if self.near and any(self.beta) else far) - self.bits] * layout.columns
         if layout.offset:
             found += [weight + self.size - self.bits, weight + self.residual - self.bits]
         of_statistics = weight + max(self.size, 0) + 2 - self.bits
@@ -135,10 +143,10 @@ class Point:
         ]
         near = all(e <= 2.0 ** (u - 1) for e, u in zip(totals.errors, units, strict=True))
         if totals.overflow or any(abs(n) >= self.cap for n in numbers[: layout.of_step]):
-            beyond = [0] * layout.entries
-            for j in range(layout.columns):
-                beyond[j * (j + 3) // 2] = self.cap
-            return beyond, True
+            raise DataError(
+                "the sums of a step are beyond all range: some mean is far larger than the rest",
+                hint="leave out what makes it so, or state an offset of which none is far above",
+            )
         if self.bare:
             numbers[layout.score] = [0] * layout.columns
         return [max(-self.cap, min(n, self.cap)) for n in numbers], near
@@ -179,12 +187,6 @@ class Opened:
         if (penalty := self.problem.penalty) is None:
             return own
         return tuple(g - dot(row, self.beta) for g, row in zip(own, penalty, strict=True))
-
-    @property
-    def beyond(self) -> bool:
-        """Whether some party's sums were beyond all range."""
-        diagonal = [self.totals[j * (j + 3) // 2] for j in range(self.problem.columns)]
-        return any(n >= self.point.cap for n in diagonal)
 
     @property
     def floats(self) -> Floats:

@@ -20,7 +20,6 @@ from typing import Any
 
 from titan.errors import DataError
 from titan.generalised.cox_result import Cox
-from titan.generalised.newton import Newton
 from titan.generalised.risk_sets import Ties
 from titan.generalised.rows import At, Layout, Totals
 from titan.generalised.steps import Problem, log2
@@ -38,7 +37,7 @@ from titan.joint.cox_steps import OwnSteps
 from titan.joint.equations import Given
 from titan.joint.glm import KnownSteps, SteppedModel
 from titan.joint.glm_problem import coordinates
-from titan.joint.glm_rows import Above
+from titan.joint.glm_rows import TOLERANCE, Above
 from titan.joint.pooled_model import Known, RowsPart
 from titan.moments import Collected, Source
 from titan.moments.reading import read
@@ -98,10 +97,10 @@ class ProportionalHazards(SteppedModel):
     def exact_totals(self, part: RowsPart, problem: Problem, at: At) -> Totals:
         return self._own(part, problem).exact_totals(at)
 
-    def standing_out(self, part: RowsPart, newton: Newton, most: float) -> Above:
-        return Look(self._own(part, newton.problem), newton, most).above()
-
-    looked_at = "the next step"
+    def standing_out(self, part: RowsPart, known: KnownSteps, k: int) -> Above:
+        newton = known.newton
+        assert newton is not None  # noqa: S101 - it begins with the Gram matrix
+        return Look(self._own(part, newton.problem), newton, (1 + TOLERANCE) / k).above()
 
     def own_notes(self, part: RowsPart) -> Iterator[str]:
         """For the owner of the rows."""
@@ -135,7 +134,7 @@ class ProportionalHazards(SteppedModel):
                 "there are no events at all", hint="a hazard is estimated from rows with the event"
             )
 
-    def problem(self, known: Known) -> Problem:
+    def problem(self, known: KnownSteps) -> Problem:
         moments, rows = self._moments(known), known.opened.rows or 0
         assert self.ranges is not None  # noqa: S101 - known before the first sum
         scales = moments.scales[1:]

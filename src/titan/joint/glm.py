@@ -5,10 +5,10 @@
     step 1, 2, … the score and the Hessian at the estimate so far: p(p+3)/2 numbers; in the last one
                  also the log-likelihood and what else a table of results has
 
-Before the first step a party looks at the leverage of its rows in AᵀA, before every later one at
-that in the Hessian which was opened last: near separation a few persons have all the weight. The
-estimate after each step follows from the totals alone (`titan.generalised.newton`), and so does the
-proof at the end.
+Before the first step a party looks at the leverage of its rows in AᵀA, and before every one at that
+in the Hessian which the step will open (`step_leverage`): near separation a few persons have all
+the weight. To how many bits steps are opened is known after the counts. The estimate after each
+step follows from the totals alone (`titan.generalised.newton`), and so does the proof at the end.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from titan.errors import DataError, NumberError, ReleaseError
 from titan.generalised.families import FamilyName
@@ -29,7 +27,7 @@ from titan.generalised.steps import GUARD, Problem
 from titan.joint.computation import Sum
 from titan.joint.equations import Given
 from titan.joint.explanations import Explanation, Item
-from titan.joint.glm_problem import problem_of
+from titan.joint.glm_problem import in_coordinates, problem_of
 from titan.joint.glm_rows import (
     Above,
     CollectRows,
@@ -37,12 +35,11 @@ from titan.joint.glm_rows import (
     Held,
     PartialRows,
     Ranges,
-    StepLeverage,
     exact_totals,
-    step_leverage,
     step_totals,
 )
 from titan.joint.pooled_model import Known, PooledModel, RowsPart
+from titan.joint.step_leverage import Look
 from titan.leastsquares import PooledMoments
 from titan.leastsquares.dependence import refuse_singular
 from titan.listing import listing
@@ -50,11 +47,12 @@ from titan.moments import Collected, Source
 from titan.moments.reading import read
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
+from titan.release.budget import smallest_of
+from titan.release.cells import counted_numbers
+from titan.release.step_budget import StepBudget
 from titan.ring import Residues, Ring
 
 MOST_SUMS = 25
-TOLERANCE = 2.0**-10
-"""A cell of exactly k rows is allowed, whatever the rounding."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +60,8 @@ class KnownSteps(Known):
     """What everybody knows: the pooled sums, and how far Newton's method is."""
 
     newton: Newton | None = None
+    bits: int | None = None
+    """Of the last step, where its tables allow fewer than were asked for, or as many."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class SteppedModel(PooledModel):
     alpha: Fraction = Fraction(0)
     ranges: Ranges | None = field(default=None, repr=False)
     """Where rows can lie: by the dictionary, or as found where all rows lie in one place."""
+    told: StepBudget | None = field(default=None, compare=False, repr=False)
+    """What its steps may tell of tables of its numbers, where that is limited."""
 
     # -- the sums -----------------------------------------------------------------------------
 
@@ -137,7 +139,8 @@ class SteppedModel(PooledModel):
     @property
     def _digits(self) -> str:
         finest = "" if self.bits <= 24 else f", and in the end to {self.bits}"
-        return f"to 16 bits of their range, near the end to 24{finest}"
+        fewer = "; fewer if single values would be told" if self.told is not None else ""
+        return f"to 16 bits of their range, near the end to 24{finest}{fewer}"
 
     def opened_bits(self, rows: int) -> int:
         """At most: as if every possible step were made with all digits."""
@@ -158,10 +161,8 @@ class SteppedModel(PooledModel):
         """The same with as many digits as anybody can want."""
         raise NotImplementedError
 
-    looked_at = "the last step"
-
-    def standing_out(self, part: RowsPart, newton: Newton, most: float) -> Above:
-        """Own rows with a larger share in the Hessian of a step, as far as it is known."""
+    def standing_out(self, part: RowsPart, known: KnownSteps, k: int) -> Above:
+        """Own rows that would have more than one of k parts in the Hessian to come."""
         raise NotImplementedError
 
     def prepare(self, rows: Source) -> RowsPart:
@@ -174,11 +175,9 @@ class SteppedModel(PooledModel):
         assert isinstance(known, KnownSteps)  # noqa: S101 - as `begin` makes it
         newton = known.newton
         assert newton is not None  # noqa: S101 - it begins with the Gram matrix
-        if n == len(self.before):
-            if isinstance(self.equations, Given):
-                self.checks.before_outcomes(self.equations.regressors(known.opened), part)
-        else:
-            self._check_leverage(newton, part)
+        if n == len(self.before) and isinstance(self.equations, Given):
+            self.checks.before_outcomes(self.equations.regressors(known.opened), part)
+        self._check_leverage(known, part)
         return self.sums[n].ring.from_ints(self._numbers(newton, part))
 
     def _numbers(self, newton: Newton, part: RowsPart) -> list[int]:
@@ -191,15 +190,15 @@ class SteppedModel(PooledModel):
                 raise NumberError("the sums of a step cannot be made with so many digits")
         return numbers
 
-    def _check_leverage(self, newton: Newton, part: RowsPart) -> None:
+    def _check_leverage(self, known: KnownSteps, part: RowsPart) -> None:
         k = self.policy.rows_per_cell
-        if not k or newton.seen is None or part.source is None:
+        if not k or part.source is None:
             return
-        count, places = self.standing_out(part, newton, (1 + TOLERANCE) / k)
+        count, places = self.standing_out(part, known, k)
         if count:
             more = f" and {count - len(places)} more" if count > len(places) else ""
             raise ReleaseError(
-                f"these rows weigh more than one of {k} in {self.looked_at}: "
+                f"these rows would weigh more than one of {k} in the next step: "
                 f"{listing(places)}{more}",
                 hint="leave such rows out, or agree on a model without what singles them out, "
                 f"or {self.policy.lower('leverage')}",
@@ -218,12 +217,20 @@ class SteppedModel(PooledModel):
             return replace(known, newton=known.newton.learn(self.sums[n].ring.to_signed(total)))
         after = super().learn(n, known, total)
         assert isinstance(after, KnownSteps)  # noqa: S101 - replaced, not made anew
+        if n == 0 and self.told is not None:
+            after = replace(after, bits=self._allowed_bits(self.told, after))
         if n + 1 < len(self.before):
             return after
         self.check_events(after)
         if not self.alpha:
             refuse_singular(self._moments(after))
         return replace(after, newton=Newton.begin(self.problem(after)))
+
+    def _allowed_bits(self, told: StepBudget, known: Known) -> int:
+        """After the counts, before anything is opened but these."""
+        counts = known.opened.counts
+        least, counted = smallest_of(self.cells, counts), counted_numbers(self.cells)
+        return told.bits(self.bits, counts[0], least, counted)
 
     def _moments(self, known: Known) -> PooledMoments:
         if isinstance(self.equations, Given):
@@ -235,7 +242,7 @@ class SteppedModel(PooledModel):
         """DataError where outcomes do not vary at all."""
         raise NotImplementedError
 
-    def problem(self, known: Known) -> Problem:
+    def problem(self, known: KnownSteps) -> Problem:
         """What all know before the first step."""
         raise NotImplementedError
 
@@ -277,23 +284,22 @@ class GeneralisedLinear(SteppedModel):
         assert part.source is not None  # noqa: S101 - rows come from somewhere
         return exact_totals(part.source, self.rows, problem, at)
 
-    def standing_out(self, part: RowsPart, newton: Newton, most: float) -> Above:
+    def standing_out(self, part: RowsPart, known: KnownSteps, k: int) -> Above:
         assert isinstance(part, GLMPart)  # noqa: S101 - as `part` makes it
-        assert newton.seen is not None  # noqa: S101 - asked before
-        beta = np.array([float(b) for b in newton.seen.beta])
-        hessian = np.array([[float(x) for x in row] for row in newton.seen.hessian])
-        root = np.linalg.cholesky(np.linalg.inv(hessian)).T
-        return step_leverage(part, StepLeverage(self.rows, newton.problem, beta, root, most))
+        assert known.newton is not None  # noqa: S101 - it begins with the Gram matrix
+        gram = in_coordinates(self._moments(known), known.newton.problem)
+        return Look(self.rows, known.newton, gram, k).above(part)
 
     # -- all ----------------------------------------------------------------------------------
 
-    def problem(self, known: Known) -> Problem:
+    def problem(self, known: KnownSteps) -> Problem:
         moments = self._moments(known)
         assert self.ranges is not None  # noqa: S101 - known before the first sum
         assert self.model is not None  # noqa: S101 - as above
         return problem_of(
             moments, self.layout, self.ranges, self.model,
-            parties=self.parties, bits=self.bits, alpha=self.alpha, rows=known.opened.rows or 0,
+            parties=self.parties, bits=known.bits or self.bits, alpha=self.alpha,
+            rows=known.opened.rows or 0,
         )  # fmt: skip
 
     def check_events(self, known: Known) -> None:

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from titan.errors import TitanError
+from titan.generalised.elementary import Floats
 from titan.generalised.rows import Layout
 from titan.generalised.steps import Problem
 from titan.joint.glm_rows import Ranges
@@ -57,6 +60,14 @@ def problem_of(
         tuple(a / (s * s) for a, s in zip(penalised, scaled, strict=True)) if alpha else (),
         _first(layout, ranges),
     )
+
+
+def in_coordinates(moments: PooledMoments, problem: Problem) -> Floats:
+    """AᵀA of the columns as a problem has them, as doubles."""
+    one = moments.denominator
+    gram = np.array([[float(Fraction(int(x), one)) for x in row] for row in moments.gram])
+    T = np.array([[float(x) for x in row] for row in problem.transform])
+    return np.asarray(T @ gram @ T.T)
 
 
 def _transform(moments: PooledMoments) -> Matrix:

@@ -18,6 +18,7 @@ from titan.release import Dictionary
 from titan.release.made import MadeColumns
 from titan.release.model_cells import cells_of
 from titan.release.sizes import INDICATOR, Size, expression_size, size_of, sizes
+from titan.release.step_budget import StepBudget
 
 PRECISIONS = MIDDLE, 40
 """Bits that may be asked for, from … to; or "exact"."""
@@ -125,7 +126,7 @@ def glm(asked: Asked, setting: Setting) -> GeneralisedLinear:
     made = MadeColumns.of(model, known, policy.precision)
     weights = size_of(model.weights, known) if model.weights else INDICATOR
     assert weights is not None  # noqa: S101 - described, as all that the model reads
-    cells = cells_of(model, known, squared=True, events=family == "poisson")
+    cells = cells_of(model, known, squared=True, events=family == "poisson", steps=True)
     return GeneralisedLinear(
         Given(model.names, made.sizes, "solution", weights, cells, parties),
         parties,
@@ -139,6 +140,7 @@ def glm(asked: Asked, setting: Setting) -> GeneralisedLinear:
         bits=precision_asked(asked),
         alpha=alpha_asked(asked),
         ranges=ranges_of(model, made.sizes, weights, known),
+        told=StepBudget(model, made.rounding, known, family) if policy.rows_per_cell else None,
     )
 
 

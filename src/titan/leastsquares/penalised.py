@@ -31,7 +31,7 @@ from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.new_rows import new_rows
 from titan.leastsquares.pooled import Exact, PooledMoments
 from titan.leastsquares.summary import significant
-from titan.listing import aligned
+from titan.listing import aligned, ruled
 from titan.moments.centring import Centres
 from titan.moments.model import Model
 from titan.results.result import Recorded, Result
@@ -130,7 +130,7 @@ class Ridge(Result, kind="ridge"):
         if self.errors:
             texts = ["std err", *(significant(each, 4) for each in self.errors)]
             cells = [(*row, text) for row, text in zip(cells, texts, strict=True)]
-        lines = aligned(cells)
+        lines = ruled(aligned(cells))
         if isinstance(self.df, Ball):
             lines.append(f"effective degrees of freedom {significant(self.df, 6)}")
         return "\n".join(lines)

@@ -31,7 +31,7 @@ from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
 from titan.moments.terms import Condition, Factor, Polynomial, Term, conditions
 from titan.release.cells import AnyCut, CellCounts, Cut, Digits, Table
-from titan.release.dictionary import Column, Flag, Number
+from titan.release.dictionary import Column, Flag, Number, points
 
 COARSER = 2, 5, 10
 """Steps of the coarser grids, and of a fine grid ten times these, and so on."""
@@ -44,15 +44,25 @@ _TWO = 2
 
 
 def cells_of(
-    model: Model, columns: Mapping[str, Column], *, squared: bool = False, events: bool = False
+    model: Model,
+    columns: Mapping[str, Column],
+    *,
+    squared: bool = False,
+    events: bool = False,
+    steps: bool = False,
 ) -> CellCounts:
     """The tables that the model's sums tell apart, and the digits of its numbers.
 
     With `squared` residuals their squares are summed too, wherever two columns meet. With `events`
-    the outcome is a count, and rows without any are told apart from others.
+    the outcome is a count, and rows without any are told apart from others. With `steps` sums are
+    of functions of all numbers; where that is one, it is as good as made.
     """
     read = _summed(model)
     made = {name for name in read if _is_made(name, model)}
+    if steps:
+        own = model.response.columns_needed()
+        numbers_only = [n for n in read if n not in own and _values(n, columns) > _TWO]
+        made |= set(numbers_only) if len(numbers_only) == 1 else set()
     few = {name: cut_of_number(name, columns, made) for name in read}
     numbers = {name: cut for name, cut in few.items() if cut is not None}
     cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
@@ -170,6 +180,10 @@ def _is_made(name: str, model: Model) -> bool:
             if not plain or isinstance(factors[0], Polynomial):
                 return True
     return False
+
+
+def _values(name: str, columns: Mapping[str, Column]) -> int:
+    return points(columns[name]) if name in columns else 0
 
 
 def cut_of_number(

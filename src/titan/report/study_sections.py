@@ -16,7 +16,7 @@ from titan.report.network_picture import DRAWN, NAMED, NUMBERED, network_picture
 from titan.report.numbers import number
 from titan.report.tables import grid, pairs, scrolled
 from titan.study import Study
-from titan.study.preflight import shares
+from titan.study.shares import shares
 
 _KAPPA = "κ, the fewest parties without whom the others' links fall apart"
 _MASKED = (

@@ -205,8 +205,9 @@ def _budget(shares: Sequence[Mapping[str, Any]]) -> str:
         return "Too many columns are made of the same ones: whatever the rows, this is refused."
     rows = max(each["least_rows"] * each["cells"] for each in shares)
     return (
-        "What columns that formulas make tell of single values stays within three tenths of what "
-        f"the rows hold of them: with fewer than about {rows} rows in all this study is refused."
+        "What columns that formulas make, and steps of a GLM, tell of single values stays within "
+        "three tenths of what the rows hold of them: with fewer than about "
+        f"{rows} rows in all this study is refused."
     )
 
 

@@ -16,7 +16,7 @@ from titan.report import words
 from titan.report.page import table
 from titan.report.study_sections import drawn
 from titan.study import Report, Study, preflight
-from titan.study.preflight import shares
+from titan.study.shares import shares
 from titan.web import layout
 from titan.web.forms import sent, wanted
 from titan.web.place import Place
