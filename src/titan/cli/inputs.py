@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from titan.errors import DataError, FileError, InputError
 from titan.files import attempt
-from titan.moments.sources import BATCH_ROWS, Block, Source
+from titan.moments.sources import Source
+from titan.moments.workers import RowsRead as RowsRead
 
 if TYPE_CHECKING:
     from titan.moments import Moments
-
-RowsRead = Callable[[int], None]
-"""Called with the number of rows that were read since the last call."""
 
 
 def by_party(files: Sequence[Path]) -> dict[str, Path]:
@@ -37,7 +36,8 @@ def open_rows(
     from titan.moments import open_source
 
     source = open_source(path, decimal=decimal)
-    return source if watch is None else Watched(source, watch)
+    source.workers = replace(source.workers, watch=watch)
+    return source
 
 
 def divided(source: Source, column: str) -> dict[str, Source]:
@@ -70,19 +70,6 @@ def _start(path: Path) -> bytes:
         return file.read(8)
 
 
-class Watched(Source):
-    """A source that tells how many rows were read, for somebody who waits."""
-
-    def __init__(self, source: Source, watch: RowsRead) -> None:
-        self.source, self.watch = source, watch
-        self.label, self.column_names = source.label, source.column_names
-
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
-        for batch in self.source.batches(columns, size):
-            yield batch
-            self.watch(batch.rows)
-
-
 # -- matrices ---------------------------------------------------------------------------------
 
 
@@ -93,7 +80,7 @@ def open_matrix(
 
     Without `header` the first line is one if none of its cells is a number.
     """
-    from titan.moments.files import CsvFile
+    from titan.moments.csv_file import CsvFile
 
     if load_moments(path) is not None:
         raise FileError(f"{path.name} holds moments, where rows were expected", hint="titan fit")
@@ -114,7 +101,8 @@ def open_matrix(
     ):  # fmt: skip
         return open_rows(path, decimal=decimal, watch=watch)
     source = CsvFile(path, names=names)
-    return source if watch is None else Watched(source, watch)
+    source.workers = replace(source.workers, watch=watch)
+    return source
 
 
 def _is_number(cell: str) -> bool:
