@@ -10,11 +10,15 @@ stand in the logs of workers.
 
 from __future__ import annotations
 
+import atexit
 import logging
+import socket
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from titan import __version__
@@ -31,21 +35,47 @@ _AGAIN = "start it again, and give the same command"
 
 def connect(given: Any) -> DaskExecutor:
     """The cluster of a client, or of the scheduler at an address."""
+    return DaskExecutor(_client(given) if isinstance(given, str) else given)
+
+
+@cache
+def _client(address: str) -> Any:
+    """One for each address, until this process ends."""
     with needs("dask", "Dask"):
         from distributed import Client
-    if not isinstance(given, str):
-        return DaskExecutor(given)
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it is said in our own words
+    _check_reachable(address)
+    for name in ("distributed", "distributed.client"):  # what matters we say in our own words
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        return DaskExecutor(Client(given, timeout=_CONNECT_SECONDS, set_as_default=False))
+        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except OSError:
-        raise WorkersError(
-            f"there is no Dask scheduler at {given}", hint="start one: dask scheduler"
-        ) from None
-    except (ValueError, TypeError):
+        raise _no_scheduler(address) from None
+    atexit.register(client.close, timeout=1)
+    return client
+
+
+def _check_reachable(address: str) -> None:
+    """Before there is a client: one that cannot connect may stay in the way of the next."""
+    try:
+        found = urlsplit(address if "://" in address else f"tcp://{address}")
+        place = found.hostname, found.port
+    except ValueError:
+        place = None, None
+    if None in place or found.scheme not in ("tcp", "tls"):
         raise InputError(
-            f"{given!r} is not the address of a Dask scheduler", hint="such as tcp://10.0.0.1:8786"
-        ) from None
+            f"{address!r} is not the address of a Dask scheduler",
+            hint="such as tcp://10.0.0.1:8786",
+        )
+    try:
+        socket.create_connection((str(place[0]), place[1] or 0), _CONNECT_SECONDS).close()
+    except OSError:
+        raise _no_scheduler(address) from None
+
+
+def _no_scheduler(address: str) -> WorkersError:
+    return WorkersError(
+        f"there is no Dask scheduler at {address}", hint="start one: dask scheduler"
+    )
 
 
 class DaskExecutor(Executor):
@@ -121,7 +151,7 @@ class Answer:
                 except TimeoutError:
                     if not self.client.nthreads():
                         raise WorkersError(
-                            "no worker is left in the Dask cluster", hint=_AGAIN
+                            "the Dask cluster has no workers", hint="dask worker starts one"
                         ) from None
         except KilledWorker:
             raise WorkersError(
