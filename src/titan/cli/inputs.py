@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from glob import has_magic
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,24 +16,27 @@ from titan.moments.workers import RowsRead as RowsRead
 
 if TYPE_CHECKING:
     from titan.moments import Moments
+    from titan.moments.sql import Query
 
 
 def by_party(files: Sequence[Path]) -> dict[str, Path]:
-    """Party → file; the party is called like its file, without the ending."""
+    """Party → file; the party is called like its file, without the ending.
+
+    Where it is a pattern, like the folder that the pattern is in.
+    """
     parties: dict[str, Path] = {}
     for file in files:
-        if file.stem in parties:
-            raise InputError(
-                f"two files would both be party {file.stem!r}", hint="rename one of them"
-            )
-        parties[file.stem] = file
+        name = next(part for part in (file.stem, *file.parts[-2::-1]) if not has_magic(part))
+        if name in parties:
+            raise InputError(f"two files would both be party {name!r}", hint="rename one of them")
+        parties[name] = file
     return parties
 
 
 def open_rows(
-    path: PathLike[str], *, decimal: bool = False, watch: RowsRead | None = None
+    path: PathLike[str] | Query, *, decimal: bool = False, watch: RowsRead | None = None
 ) -> Source:
-    """The rows of a CSV or Parquet file."""
+    """The rows of a CSV or Parquet file, of several, or of a query."""
     from titan.moments import open_source
 
     source = open_source(path, decimal=decimal)
@@ -59,7 +63,10 @@ def load_moments(path: Path) -> Moments | None:
     """The moments in a moments file; None where the file is of another kind."""
     from titan.moments import Moments
     from titan.moments.moments_file import MAGIC
+    from titan.moments.several_files import are_several
 
+    if are_several(path):
+        return None
     of_moments = _start(path) == MAGIC or path.suffix == ".moments"
     return Moments.load(path) if of_moments else None
 

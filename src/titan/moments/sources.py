@@ -28,7 +28,7 @@ from titan.errors import DataError, InputError
 from titan.moments import decimal_text, headings
 from titan.moments.arrow import pc
 from titan.moments.blocks import BATCH_ROWS, Block, Piece
-from titan.moments.csv_format import CsvFormat
+from titan.moments.csv_format import CsvFormat, RowsFile
 from titan.moments.workers import GivenExecutor, Workers
 
 __all__ = [
@@ -127,6 +127,8 @@ def open_source(
 
     is_open = isinstance(data, Source)
     source = data if is_open else opened(data, names, decimal, label, CsvFormat.of(csv))
+    if executor is None and isinstance(data, RowsFile):
+        executor = data.scheduler
     if executor is None:
         return source
     source = copy(source)
