@@ -25,7 +25,7 @@ import numpy.typing as npt
 from titan.errors import DataError
 from titan.moments import arithmetic, decimal_text
 from titan.moments.arrow import kinds, pa, pc
-from titan.moments.columns import Column
+from titan.moments.columns import WORDS, Column, WideColumn
 from titan.moments.once import once
 from titan.moments.terms import Level
 
@@ -321,5 +321,7 @@ def _from_decimals(array: Any) -> Column:
     if width < 2:
         array, width = array.cast(pa.decimal128(18, array.type.scale)), 2
     array = pc.fill_null(array, pa.scalar(Decimal(0), array.type))
-    words = decimal_text.words(array, width)
-    return Column(decimal_text.from_words(words), -array.type.scale, -array.type.scale)
+    words, power = decimal_text.words(array, width), -array.type.scale
+    if width == 2 and not decimal_text.fit_int64(words):
+        return WideColumn(np.ascontiguousarray(words).view(WORDS).ravel(), power, power)
+    return Column(decimal_text.from_words(words), power, power)
