@@ -164,7 +164,8 @@ class CsvParsing:
             )
         with self._refused():
             file = pa.BufferReader(data)
-            table = arrow_csv.read_csv(file, **self._options(len(data) + 1, named=True))
+            options = self._options(len(data) + 1, named=True, quotes=False, plain=data.isascii())
+            table = arrow_csv.read_csv(file, **options)
         batches = table.rename_columns(list(self.rows.columns)).to_batches()
         size = evenly(table.num_rows, self.size)
         return self.rows.blocks(batches, size, CsvPlace(self.text, start, 0))
@@ -176,7 +177,10 @@ class CsvParsing:
         file.seek(start)
         return file
 
-    def _options(self, block_bytes: int, named: bool) -> dict[str, Any]:
+    def _options(
+        self, block_bytes: int, named: bool, *, quotes: bool = True, plain: bool = False
+    ) -> dict[str, Any]:
+        """Where there are no quotes, and nothing but ASCII, Arrow need not look for more."""
         encoding = "utf8" if self.text.encoding in UTF8 else self.text.encoding
         return {
             "read_options": arrow_csv.ReadOptions(
@@ -186,9 +190,12 @@ class CsvParsing:
                 encoding=encoding,
             ),
             "parse_options": arrow_csv.ParseOptions(
-                delimiter=self.text.delimiter, newlines_in_values=True
+                delimiter=self.text.delimiter,
+                newlines_in_values=quotes,
+                quote_char='"' if quotes else False,
             ),
             "convert_options": arrow_csv.ConvertOptions(
+                check_utf8=not plain,
                 column_types=dict.fromkeys(self.raw, pa.string()),
                 include_columns=list(self.raw),
                 strings_can_be_null=False,
