@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test lint types unit privacy faults proofs bench clean
+.PHONY: help demo test lint types unit privacy faults cluster proofs bench clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -41,6 +41,9 @@ privacy: $(READY)  ## the proofs of privacy, the longer set included
 faults: $(READY)  ## the fault campaign: parties killed, cut off, lied to and talked over
 	@$(BIN)/python -m tests.party.campaign.mutated --frames 1000000
 	@$(BIN)/python -m tests.party.campaign --runs 1000
+
+cluster: $(READY)  ## several processes: MPI ranks and cluster workers, the longer set included
+	@$(BIN)/python -m pytest -n 0 -o python_files='test_*.py longer_*.py' tests/cluster
 
 proofs: $(READY)  ## certified GLMs against 60 digits: 300 random, 12 real, 100 separated problems
 	@$(BIN)/python -m tests.generalised.campaign

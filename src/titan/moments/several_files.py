@@ -68,7 +68,7 @@ def _in_folder(folder: Path) -> list[Found]:
     for sign, kind in (("_delta_log", "Delta"), ("metadata/version-hint.text", "Iceberg")):
         if (folder / sign).exists():
             raise DataError(
-                f"{folder} is a {kind} table, whose files are not all its rows",
+                f"{folder} is a table of {kind}, whose files are not all its rows",
                 hint="give it as an Arrow dataset, table or stream",
             )
     paths = [each.relative_to(folder) for each in folder.rglob("*") if each.is_file()]

@@ -84,6 +84,8 @@ class ArrowTable(Source):
             return pa.RecordBatchReader.from_stream(self.data)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise _not_arrow(self.data, self.label) from None
+        except Exception as error:  # of the library that it comes from
+            raise self._unreadable(error) from None
 
     def _record_batches(self) -> Iterator[Any]:
         """A reader of Arrow's forgets what it has read, and would have no rows the next time."""
@@ -94,17 +96,21 @@ class ArrowTable(Source):
             for batch in () if before else self._reader():
                 empty = False
                 yield batch
-        except (pa.ArrowException, OSError) as error:  # whose messages may quote a cell
-            raise DataError(
-                f"{self.label} cannot be read to its end: {type(error).__name__}",
-                hint="look at it with the library that it comes from",
-            ) from None
+        except (pa.ArrowException, OSError) as error:
+            raise self._unreadable(error) from None
         if once and empty:
             found = "was read before" if before else "has no rows, or was read before"
             raise DataError(
                 f"{self.label} {found}: a stream of Arrow's can be read only once",
                 hint="pass a table: reader.read_all()",
             )
+
+    def _unreadable(self, error: Exception) -> DataError:
+        """Its message may quote a cell: only the kind of error is told."""
+        return DataError(
+            f"{self.label} cannot be read: {type(error).__name__}",
+            hint="look at it with the library that it comes from",
+        )
 
 
 def _not_arrow(data: Any, label: str) -> DataError:
