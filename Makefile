@@ -63,6 +63,7 @@ privacy: $(READY)  ## the proofs of privacy, the longer set included
 
 faults: $(READY)  ## the fault campaign: parties killed, cut off, lied to and talked over
 	@$(BIN)/python -m tests.party.campaign.mutated --frames 1000000
+	@$(BIN)/python -m tests.party.five_parties
 	@$(BIN)/python -m tests.party.campaign --runs 1000
 
 cluster: $(READY)  ## several processes: MPI ranks and cluster workers, the longer set included
@@ -77,6 +78,8 @@ proofs: $(READY)  ## certified fits of every kind against 60 digits, and against
 	@$(BIN)/python -m tests.leastsquares.twin --problems 1000
 	@$(BIN)/python -m tests.leastsquares.beside_statsmodels
 	@$(BIN)/python -m tests.generalised.campaign
+	@$(BIN)/python -m tests.generalised.against_statsmodels
+	@$(BIN)/python -m tests.generalised.real_studies
 	@$(BIN)/python -m tests.generalised.cox_campaign
 
 bench: $(READY)  ## the benchmarks, peers included; ratios measured side by side

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from titan.errors import InputError, NetworkError, NumberError
 from titan.listing import listing
 from titan.moments import Model, Source, open_source
+from titan.moments.workers import GivenExecutor, Workers
 from titan.network import Network
 
 _FAMILIES = {"cycle": Network.cycle, "complete": Network.complete}
@@ -89,10 +90,19 @@ def _not_by_party(values: Any) -> InputError:
     )
 
 
-def sources(data: Any, network: Network, decimal: bool, csv: Any = None) -> list[Source]:
+def sources(
+    data: Any,
+    network: Network,
+    decimal: bool,
+    csv: Any = None,
+    executor: GivenExecutor | None = None,
+) -> list[Source]:
     """One table of every party, in the same order."""
+    workers = Workers.of(executor).executor  # a scheduler is connected to once
     return [
-        open_source(table, decimal=decimal, label=f"the table of {party!r}", csv=csv)
+        open_source(
+            table, decimal=decimal, label=f"the table of {party!r}", csv=csv, executor=workers
+        )
         for party, table in zip(network.parties, by_party(data, network), strict=True)
     ]
 

@@ -430,7 +430,7 @@ def test_one_party_alone_has_nothing_to_allow(parties: Path, words: list[str]) -
         ("fit north.csv --formula y~x --no-intercept", "--no-intercept cannot go with a formula"),
         ("fit north.csv --response thalach", "the model is not clear"),
         ("fit nowhere.csv --formula y~x", "nowhere.csv cannot be read: no such file"),
-        ("fit folder --formula y~x", "folder cannot be read: is a directory"),
+        ("fit folder --formula y~x", "folder is a folder without Parquet files"),
         ("fit bad.parquet --formula y~x", "bad.parquet is not a Parquet file, or is damaged"),
         ("fit text.csv --formula y~x", 'text.csv, line 3, column "x": text where a number'),
         ("fit empty.csv --formula y~x", "empty.csv is empty"),

@@ -12,6 +12,7 @@ from typer import Argument, Option
 from titan.cli import inputs, networks, options
 from titan.cli.family_options import Generalised
 from titan.cli.output import check_save, give, show_wrapped, waiting
+from titan.cli.rows_options import RowsFrom
 from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
 @options.grouped
 def command(
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         Argument(
             metavar="FILE...",
-            help="One CSV, Parquet or moments file per party; one alone needs no network.",
+            help="One CSV, Parquet or moments file per party (or a folder, or a pattern in "
+            "quotes); one alone needs no network.",
         ),
-    ],
+    ] = None,
     *,
     modelled: options.Modelled,
     generalised: Generalised,
@@ -56,6 +58,7 @@ def command(
         ),
     ] = None,
     decimal: options.Decimal = False,
+    where: RowsFrom,
     csv: options.Csv,
     network: options.NetworkName = None,
     tau: options.Tau = None,
@@ -82,7 +85,10 @@ def command(
       titan fit heart.csv --party hospital --formula "exang ~ age" \\
         --family binomial
       titan fit huge.parquet --formula "y ~ poly(x, 3, raw=True)" --json
+      titan fit --sql "select * from visits" --from duckdb:big.db --formula "y ~ age"
     """
+    where.check(files, "FILE")
+    files = files or [where.name]
     check_save(save, files, force)
     special = generalised.given()
     if special and (ridge is not None or cov_type != "nonrobust"):
@@ -90,7 +96,7 @@ def command(
     reading = _Reading(modelled.model(pooled=True), missing, cov_type, ridge, allow_small, special)
     choices = sums.given(tau=tau, engine=engine, solver=solver)
     with waiting() as wait:
-        parts = _parts(files, party, decimal, csv, wait.rows)
+        parts = _parts(files, party, decimal, csv, where, wait.rows)
         if len(files) == 1 and party is None:
             options.refuse_without_network(
                 network=network, allow_small=allow_small or None, **choices
@@ -110,6 +116,7 @@ def _parts(
     party: str | None,
     decimal: bool,
     csv: options.Csv,
+    where: RowsFrom,
     watch: inputs.RowsRead | None,
 ) -> dict[str, Part]:
     """Party → its rows or its moments."""
@@ -118,9 +125,10 @@ def _parts(
             f"--party divides one file, and {len(files)} were given",
             hint="without --party every file is a party's",
         )
+    query = where.query()
     parts: dict[str, Part] = {
-        name: inputs.load_moments(path)
-        or inputs.open_rows(csv.of(path), decimal=decimal, watch=watch)
+        name: (inputs.load_moments(path) if query is None else None)
+        or inputs.open_rows(query or where.of(csv.of(path)), decimal=decimal, watch=watch)
         for name, path in inputs.by_party(files).items()
     }
     return parts if party is None else _divided(next(iter(parts.values())), files[0], party)

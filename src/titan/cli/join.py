@@ -17,7 +17,6 @@ from typer import Argument, Option
 
 from titan.cli import log, options, passphrases
 from titan.cli.agreeing import agrees, miss_ledger
-from titan.cli.checked_rows import files_given
 from titan.cli.log import tell
 from titan.cli.output import (
     check_save,
@@ -27,6 +26,7 @@ from titan.cli.output import (
     show_results,
     wrong_usage,
 )
+from titan.cli.rows_options import RowsFrom
 from titan.cli.stopping import ends_with_a_word
 from titan.cli.terminal import not_shown, outlive_terminal
 from titan.errors import FileError, InputError, WaitError
@@ -50,15 +50,17 @@ def command(
     as_: Annotated[
         str, Option("--as", envvar="TITAN_JOIN_AS", help="Which of its parties this is.")
     ],
-    data: Annotated[
-        list[str],
-        Option(
-            metavar="FILE",
-            help="This party's rows: CSV, Parquet or .npz; or NAME=FILE once for every question.",
-        ),
-    ],
     key: Annotated[Path, Option(help="This party's private key.")],
     *,
+    data: Annotated[
+        list[str] | None,
+        Option(
+            metavar="FILE",
+            help="This party's rows: CSV, Parquet or .npz, a folder of Parquet files, or a pattern "
+            "such as 'rows/*.parquet'; or NAME=FILE once for every question.",
+        ),
+    ] = None,
+    where: RowsFrom,
     csv: options.Csv,
     passphrase_file: options.PassphraseFile = None,
     run: Annotated[
@@ -152,6 +154,8 @@ def command(
     \b
     Example:
       titan join study.toml --as north --data north.parquet --key north.key
+      titan join study.toml --as north --key north.key \\
+        --sql "select age, sex, y from visits" --from duckdb:hospital.db
     """
     outlive_terminal()
     chosen = log.use(log_format)
@@ -167,12 +171,13 @@ def command(
     no_core_dumps()
     with wrong_usage():
         Proxies.of(proxy, {})  # which is read before anything else is done
+        where.check(data, "--data")
         listen = None if listen is None else checked_address(listen)
     found = Study.load(study)
     with wrong_usage():
-        inputs = [study, key, *(Path(text.rpartition("=")[2]) for text in data)]
+        inputs = [study, key, *(Path(text.rpartition("=")[2]) for text in data or ())]
         check_save(save, inputs, force or _is_of_run(save, found.digest, run, as_))
-        card, rows = found.card(as_), csv.of(files_given(found, data))
+        card, rows = found.card(as_), where.of_party(found, data, csv)
     addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
     if keep_journal and not all(map(on_loopback, addresses)):
         raise InputError(

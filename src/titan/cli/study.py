@@ -22,12 +22,12 @@ from titan.cli.output import (
     show_lowered,
     show_pairs,
 )
+from titan.cli.rows_options import RowsFrom
 from titan.cli.study_text import fingerprint, show_report
 from titan.errors import InputError
 
 if TYPE_CHECKING:
     from titan.network import Network
-    from titan.party.own_rows import OwnRows
     from titan.study import Card, Link, Report, Study
 
 app = App(help="Gather a study, check one before taking part.")
@@ -163,30 +163,37 @@ def check(
     as_: Annotated[
         str | None, Option("--as", envvar="TITAN_STUDY_CHECK_AS", help="Whose rows they are.")
     ] = None,
+    where: RowsFrom,
     csv: options.Csv,
     json: options.Json = False,
 ) -> None:
     """Is it sound and private, what will it cost, and what will everybody learn?
 
-    With --data and --as: would these rows be refused, and why? Nothing is sent or written.
-    Exit status 1 where a condition fails or the file cannot be used, 3 where its party would veto.
+    With --data (or --sql) and --as: would these rows be refused, and why? Nothing is sent or
+    written. Exit status 1 where a condition fails or the file cannot be used, 3 where its party
+    would veto.
 
     \b
     Example:
       titan study check study.toml
       titan study check study.toml --data north.csv --as north
     """
+    from titan.party.own_rows import look
     from titan.study import Study
     from titan.study.shares import shares
 
-    if (data is None) != (as_ is None):
+    given = bool(data) or where.sql is not None
+    if given != (as_ is not None):
         raise typer.BadParameter("--data and --as go together: --data north.csv --as north")
+    if given:
+        where.check(data, "--data")
     study = Study.load(file)
     report, told = _report(study), shares(study)
     answer = _advised(report.as_dict()) | {"shares": told}
     own = None
-    if data is not None and as_ is not None:
-        own = _own_rows(study, data, as_, csv) if report.ok else None
+    if as_ is not None:
+        study.card(as_)  # refuses who is not a party
+        own = look(study, where.of_party(study, data, csv)) if report.ok else None
         answer["own_rows"] = own and {"party": as_, **checked_rows.as_dict(own)}
 
     def as_text() -> None:
@@ -234,13 +241,6 @@ def sheet(
     answer = {"sheet": str(out), "digest": study.digest, "lowered": report.facts["lowered"]}
     rows = [("sheet", str(out)), *fingerprint(study.digest)]
     give(answer, lambda: show_pairs(rows), json=json)
-
-
-def _own_rows(study: Study, data: list[str], name: str, csv: options.Csv) -> OwnRows:
-    from titan.party.own_rows import look
-
-    study.card(name)  # refuses who is not a party
-    return look(study, csv.of(checked_rows.files_given(study, data)))
 
 
 def _report(study: Study) -> Report:

@@ -217,11 +217,12 @@ class SteppedModel(PooledModel):
             return replace(known, newton=known.newton.learn(self.sums[n].ring.to_signed(total)))
         after = super().learn(n, known, total)
         assert isinstance(after, KnownSteps)  # noqa: S101 - replaced, not made anew
+        if n == (0 if isinstance(self.equations, Given) else len(self.before) - 1):
+            self.check_events(after)  # as soon as they are counted
         if n == 0 and self.told is not None:
             after = replace(after, bits=self._allowed_bits(self.told, after))
         if n + 1 < len(self.before):
             return after
-        self.check_events(after)
         if not self.alpha:
             refuse_singular(self._moments(after))
         return replace(after, newton=Newton.begin(self.problem(after)))

@@ -170,9 +170,7 @@ class Ridge(Result, kind="ridge"):
     def from_state(cls, state: object, cost: Any = None) -> Ridge:
         found = dict(canonical.mapping(state))
         made, formula = origins.taken_from(found), found.pop("formula", None)
-        if not _LATER.keys() & found.keys():
-            found = _LATER | found
-        found = canonical.keys(found, ("alpha", "names", "enclosures", "rows", *_LATER))
+        found = canonical.keys(found, ("alpha", "names", "enclosures", "rows"), _LATER)
         names = canonical.names(found["names"])
         balls = list(map(Ball.from_state, canonical.listed(found["enclosures"], len(names))))
         errors = tuple(map(_of_state, canonical.listed(found["errors"])))

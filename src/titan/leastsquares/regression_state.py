@@ -49,10 +49,8 @@ def _robust_state(robust: Robust) -> dict[str, Any]:
 
 def from_state(state: object, cost: Any, fit_pooled: Callable[..., Regression]) -> Regression:
     found = dict(canonical.mapping(state))
-    if not _LATER.keys() & found.keys():
-        found = _LATER | found
     made = origins.taken_from(found)
-    found = canonical.keys(found, (*_STATE, *_LATER))
+    found = canonical.keys(found, _STATE, _LATER)
     if "weights" in made and not found["weighted"]:
         raise ValueError("it has a column of weights, and no weights")
     constant, cov_type = found["constant"], found["cov_type"]

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
-from titan.errors import AbsentError, MessageError, PeerError, TitanError
+from titan.errors import AbsentError, MessageError, PeerError, TitanError, WorkersError
 from titan.party import wire
 from titan.party.notices import quoted
 from titan.party.proxies import DIRECTLY, Proxies
@@ -135,6 +135,8 @@ def told_as(reason: Reason) -> Iterator[None]:
     """What goes wrong inside may be told to others, in these words."""
     try:
         yield
+    except WorkersError:  # the study and the file may be right, and the workers come yet
+        raise
     except TitanError as error:
         error.to_others = reason
         raise
