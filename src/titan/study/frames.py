@@ -274,10 +274,10 @@ class FrameLog(Database):
         batch with the incoming frames it follows from.
         """
         with self.batch():
-            key, place = self._key, self._place(_place_of(frame, "sent"))
+            key, shown = self._key, digest(frame)
             if key is None and frame.secret:
                 raise RecoveryError("the run is over and its masks are erased; none can be sent")
-            shown = digest(frame)
+            place = b"" if shown else self._place(_place_of(frame, "sent"))
             check = None if shown or key is None else key.tag(frame.body, place)
             now = (frame.kind, frame.sum, frame.round, len(frame.body), shown)
             done = self._connection.execute(
