@@ -1,6 +1,7 @@
 """Run every benchmark, or those named, and write docs/benchmarks.md.
 
-python -m benchmarks [average|moments|rows|join|solve|glm|memory|parties|strangers|peers ...]
+python -m benchmarks [NAME ...]: average, moments, rows, join, solve, glm, memory, parties, distant,
+strangers, peers
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import average, glm, join, memory, moments, parties, solve, strangers
+from benchmarks import average, distant, glm, join, memory, moments, parties, solve, strangers
 from benchmarks import rows as reading
 from benchmarks.measure import Line, line, tables
 from benchmarks.peers import everyone
@@ -27,6 +28,7 @@ ALL: dict[str, Callable[[], Iterable[Line]]] = {
     "glm": glm.rows,
     "memory": memory.rows,
     "parties": parties.rows,
+    "distant": distant.rows,
     "strangers": strangers.rows,
     "peers": everyone.rows,
 }
