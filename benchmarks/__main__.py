@@ -1,6 +1,11 @@
 """Run every benchmark, or those named, and write docs/benchmarks.md.
 
+<<<<<<< HEAD
 python -m benchmarks [average|moments|rows|join|cluster|solve|glm|memory|parties|strangers|…]
+=======
+python -m benchmarks [NAME ...]: average, moments, rows, join, solve, glm, memory, parties, distant,
+strangers, peers
+>>>>>>> w-speed
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+<<<<<<< HEAD
 from benchmarks import (
     average,
     cluster,
@@ -25,6 +31,9 @@ from benchmarks import (
     solve,
     strangers,
 )
+=======
+from benchmarks import average, distant, glm, join, memory, moments, parties, solve, strangers
+>>>>>>> w-speed
 from benchmarks import rows as reading
 from benchmarks.measure import Line, line, tables
 from benchmarks.peers import everyone
@@ -39,6 +48,7 @@ ALL: dict[str, Callable[[], Iterable[Line]]] = {
     "glm": glm.rows,
     "memory": memory.rows,
     "parties": parties.rows,
+    "distant": distant.rows,
     "strangers": strangers.rows,
     "mpi": mpi.rows,
     "peers": everyone.rows,
