@@ -1,11 +1,7 @@
 """Run every benchmark, or those named, and write docs/benchmarks.md.
 
-<<<<<<< HEAD
-python -m benchmarks [average|moments|rows|join|cluster|solve|glm|memory|parties|strangers|…]
-=======
-python -m benchmarks [NAME ...]: average, moments, rows, join, solve, glm, memory, parties, distant,
-strangers, peers
->>>>>>> w-speed
+python -m benchmarks [NAME ...]: average, moments, rows, join, cluster, solve, glm, memory, parties,
+distant, strangers, mpi, peers
 """
 
 from __future__ import annotations
@@ -18,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-<<<<<<< HEAD
 from benchmarks import (
     average,
     cluster,
+    distant,
     glm,
     join,
     memory,
@@ -31,9 +27,6 @@ from benchmarks import (
     solve,
     strangers,
 )
-=======
-from benchmarks import average, distant, glm, join, memory, moments, parties, solve, strangers
->>>>>>> w-speed
 from benchmarks import rows as reading
 from benchmarks.measure import Line, line, tables
 from benchmarks.peers import everyone
