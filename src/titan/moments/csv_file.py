@@ -110,19 +110,19 @@ class CsvFile(Source):
         return stop if first is not None and tuple(first) == self._header else None
 
     def _ranges(self, at: int, size: int) -> Iterator[tuple[int, int | None]]:
-        """Whole lines, about as many as `size`; without an end where quotes come."""
+        """Whole lines, about half as many as `size`; without an end where quotes come."""
         with attempt("read", self.label), self.text.path.open("rb") as file:
             file.seek(at)
             sample = file.read(_LEAST_BYTES)
-            each = len(sample) // max(sample.count(b"\n"), 1) * size
-            most = min(max(each, _LEAST_BYTES), _MOST_BYTES)
+            each = len(sample) // max(sample.count(b"\n"), 1) * size // 2
+            buffer = bytearray(min(max(each, _LEAST_BYTES), _MOST_BYTES))  # one for all
             while True:
                 file.seek(at)
-                data = file.read(most)
-                if not data:
+                count = file.readinto(buffer)
+                if not count:
                     return
-                whole = len(data) if len(data) < most else data.rfind(b"\n") + 1
-                if not whole or data.find(b'"', 0, whole) >= 0:
+                whole = count if count < len(buffer) else buffer.rfind(b"\n") + 1
+                if not whole or buffer.find(b'"', 0, whole) >= 0:
                     yield at, None
                     return
                 yield at, at + whole

@@ -111,7 +111,8 @@ def _words(data: npt.NDArray[np.uint8], ends: Ints, lengths: Ints) -> list[Words
     for number in range(count):  # void, above: NumPy copies numbers out of line slowly
         word = every.take(ends + _WORD * (count - 1 - number)).view("<u8")
         word ^= _ZEROS
-        word &= _LAST.take(np.clip(lengths - _WORD * number, 0, _WORD))
+        own = lengths if count == 1 else np.clip(lengths - _WORD * number, 0, _WORD)
+        word &= _LAST.take(own)
         word ^= _ZEROS
         found.append(word.astype(np.uint64, copy=False))
     return found
