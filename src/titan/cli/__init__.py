@@ -15,6 +15,7 @@ from titan.cli import (
     ledger,
     moments,
     network,
+    prepare,
     rehearse,
     runs,
     solve,
@@ -43,6 +44,7 @@ app.command("average")(average.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
+app.command("prepare")(prepare.command)
 app.command("rehearse")(rehearse.command)
 app.command("show")(runs.show)
 app.command("solve")(solve.command)

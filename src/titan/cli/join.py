@@ -48,15 +48,19 @@ def command(
     as_: Annotated[
         str, Option("--as", envvar="TITAN_JOIN_AS", help="Which of its parties this is.")
     ],
+    key: Annotated[Path, Option(help="This party's private key.")],
+    *,
     data: Annotated[
-        list[str],
+        list[str] | None,
         Option(
             metavar="FILE",
             help="This party's rows: CSV, Parquet or .npz; or NAME=FILE once for every question.",
         ),
-    ],
-    key: Annotated[Path, Option(help="This party's private key.")],
-    *,
+    ] = None,
+    part: Annotated[
+        Path | None,
+        Option(help="What titan prepare made of them; with --data if a question reads them again."),
+    ] = None,
     csv: options.Csv,
     passphrase_file: options.PassphraseFile = None,
     run: Annotated[int, Option(help="Which run of the study, from 1.", min=1, max=2**31)] = 1,
@@ -120,12 +124,14 @@ def command(
     \b
     Example:
       titan join study.toml --as north --data north.parquet --key north.key
+      titan join study.toml --as north --part north.part --key north.key   # see titan prepare
     """
     outlive_terminal()
     chosen = log.use(log_format)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
     from titan.party.core_dumps import no_core_dumps
     from titan.party.engine import Watch
+    from titan.party.part_using import UsedPart
     from titan.party.proxies import Proxies
     from titan.party.taking_part import Choices, Party, run_folder
     from titan.study import Identity, Study
@@ -134,28 +140,33 @@ def command(
     no_core_dumps()
     with wrong_usage():
         Proxies.of(proxy, {})  # which is read before anything else is done
-        check_save(save, [study, key, *(Path(text.rpartition("=")[2]) for text in data)])
+        if not data and part is None:
+            raise InputError("no rows are given", hint="--data FILE, or --part FILE: titan prepare")
+        check_save(save, [study, key, *(Path(text.rpartition("=")[2]) for text in data or ())])
         listen = None if listen is None else checked_address(listen)
     found = Study.load(study)
     with wrong_usage():
-        card, rows = found.card(as_), csv.of(files_given(found, data))
+        card, rows = found.card(as_), csv.of(files_given(found, data)) if data else None
     addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
     if keep_journal and not all(map(on_loopback, addresses)):
         raise InputError(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
+    with wrong_usage():
+        used = None if part is None else UsedPart.load(part, found, as_, rows)
     passphrase = passphrases.opening(key, passphrase_file)
     identity = Identity.load(key, card, passphrase=passphrase)
     party = Party(
         found,
         identity,
-        rows,
+        rows if used is None else used.rows(rows),
         folder=run_folder(runs or study.parent / "runs", found, run, as_),
         ledger=ledger or key.with_suffix(".ledger"),
         choices=Choices(run, wait, listen, keep_journal, allow_differencing, proxy),
         key=key,
         watch=Watch(tell),
+        part=used,
     )
     if not new_ledger:
         miss_ledger(key, party.ledger, ask=not yes)

@@ -74,6 +74,8 @@ class GeneralisedLinear(PooledModel):
     ranges: Ranges | None = field(default=None, repr=False)
     """Where rows can lie: by the dictionary, or as found where all rows lie in one place."""
 
+    rows_for = "every step"
+
     # -- the sums -----------------------------------------------------------------------------
 
     @property
