@@ -44,11 +44,15 @@ class SameRows(Source):
         """With sums that are `known` already, under the same key, `since` says of when they are."""
         self.source, self.label = source, source.label
         self.column_names = source.column_names
-        self.key = key
         self._digests = CellDigests(key)
         self._again = {frozenset(columns) for columns in again}
         self._known: dict[Columns, Sum] = dict(known or {})
         self._since = since
+
+    @property
+    def key(self) -> bytes:
+        """Which is secret, and never printed."""
+        return self._digests.key
 
     @property
     def known(self) -> Mapping[Columns, Sum]:

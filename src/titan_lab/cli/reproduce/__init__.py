@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from titan_lab.cli.reproduce import comparison, figure2, large, nist, tradeoff
+from titan_lab.cli.reproduce import comparison, figure2, large, nist, scaling, tradeoff
 
 app = typer.Typer(
     help="Make results of the paper and of the documentation again.", no_args_is_help=True
@@ -13,6 +13,7 @@ app.command("comparison")(comparison.command)
 app.command("figure2")(figure2.command)
 app.command("large")(large.command)
 app.command("nist")(nist.command)
+app.command("scaling")(scaling.command)
 app.command("tradeoff")(tradeoff.command)
 
 
