@@ -1,6 +1,6 @@
 """Run every benchmark, or those named, and write docs/benchmarks.md.
 
-python -m benchmarks [average|moments|rows|join|solve|glm|memory|parties|strangers|mpi|peers ...]
+python -m benchmarks [average|moments|rows|join|cluster|solve|glm|memory|parties|strangers|…]
 """
 
 from __future__ import annotations
@@ -13,7 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import average, glm, join, memory, moments, mpi, parties, solve, strangers
+from benchmarks import (
+    average,
+    cluster,
+    glm,
+    join,
+    memory,
+    moments,
+    mpi,
+    parties,
+    solve,
+    strangers,
+)
 from benchmarks import rows as reading
 from benchmarks.measure import Line, line, tables
 from benchmarks.peers import everyone
@@ -23,6 +34,7 @@ ALL: dict[str, Callable[[], Iterable[Line]]] = {
     "moments": moments.rows,
     "rows": reading.rows,
     "join": join.rows,
+    "cluster": cluster.rows,
     "solve": solve.rows,
     "glm": glm.rows,
     "memory": memory.rows,

@@ -42,7 +42,7 @@ def rows() -> Iterator[Row]:
         times = [(_connected(folder, n), _moments(folder, n)) for n in range(_REPEATS)]
     ours, theirs = (min(each) for each in zip(*times, strict=True))
     what = f"join until connected, {ROWS:,} × {COLUMNS} of CSV, others waiting: against moments"
-    yield ratio(what, ours, theirs, at_most=2)
+    yield ratio(what, ours, theirs, at_most=1.3)
 
 
 def _connected(folder: Path, number: int) -> float:

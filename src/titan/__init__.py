@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from titan.errors import TitanError
 from titan.fitting import fit, ridge, solve
+from titan.generalised.cox_result import Cox
 from titan.generalised.result import GLM
 from titan.generalising import glm
+from titan.hazards import cox
 from titan.joint.average import average
 from titan.joint.averaged import Average
 from titan.joint.counts import count
@@ -20,6 +22,8 @@ from titan.joint.description import Description
 from titan.joint.survival import survival
 from titan.joint.survived import Survival
 from titan.leastsquares import LassoPath, Regression, Ridge, RidgePath, Solution
+from titan.moments import open_source
+from titan.moments.sql import Query
 from titan.network import Network
 from titan.results import Results
 
@@ -31,9 +35,11 @@ __version__ = "0.1.0"
 __all__ = [
     "GLM",
     "Average",
+    "Cox",
     "Description",
     "LassoPath",
     "Network",
+    "Query",
     "Regression",
     "Results",
     "Ridge",
@@ -44,11 +50,13 @@ __all__ = [
     "__version__",
     "average",
     "count",
+    "cox",
     "describe",
     "fit",
     "glm",
     "join",
     "load",
+    "open_source",
     "ridge",
     "solve",
     "survival",

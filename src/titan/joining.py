@@ -14,7 +14,7 @@ from titan.results import Results, decode
 from titan.results.result_file import NAME, checked_path, read_file
 from titan.ring.whole import real_number, whole_number
 from titan.study import Identity, Study
-from titan.study.audit import TRANSCRIPT
+from titan.study.audit import JOURNAL, TRANSCRIPT
 from titan.study.identity import checked_address
 from titan.study.key_file import Passphrase
 from titan.study.key_use import ledger_gone
@@ -97,18 +97,29 @@ def load(path: str | PathLike[str]) -> Results:
     place = checked_path(path)
     if not place.is_dir():
         return decode(read_file(place), str(place))
-    if (place / NAME).exists():
-        return _of_run(place)
-    found = sorted(place.glob(f"runs/*/*/{NAME}"))
-    if not found:
-        raise FileError(
-            f'"{place}" holds no results',
-            hint="give the folder of a run that is over, a rehearsal's --out, or a saved file",
-        )
-    results = [_of_run(file.parent) for file in found]
-    if len({file.read_bytes() for file in found}) > 1:
+    folders = run_folders(place)
+    results = [_of_run(folder) for folder in folders]
+    if len({(folder / NAME).read_bytes() for folder in folders}) > 1:
         raise FileError(f'the parties of "{place}" hold different results', hint="rehearse again")
     return results[0]
+
+
+def run_folders(place: Path) -> list[Path]:
+    """The folder of a run that is over, or those of a rehearsal's parties; FileError for others."""
+    if (place / NAME).exists():
+        return [place]
+    found = [file.parent for file in sorted(place.glob(f"runs/*/*/{NAME}"))]
+    if found:
+        return found
+    if (place / JOURNAL).exists():
+        raise FileError(
+            f'the run in "{place}" is not over: it has no {NAME} yet',
+            hint=f"titan status {place} says how it stands; the same titan join goes on with it",
+        )
+    hint = "give the folder of a run that is over, one of titan rehearse --out, or a saved file"
+    if inside := sorted(file.parent for file in place.glob(f"*/{NAME}")):
+        hint = f"give one of the runs in it, such as {inside[0]}"
+    raise FileError(f'"{place}" holds no results', hint=hint)
 
 
 def _of_run(folder: Path) -> Results:

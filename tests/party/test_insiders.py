@@ -16,7 +16,7 @@ from tests.party.test_strangers import dialled, hello, said, two_wait
 from titan.cli import progress_lines
 from titan.cli.progress_lines import ProgressLines
 from titan.errors import PeerError
-from titan.party import wire
+from titan.party import run_to_answer, wire
 from titan.party.messages import NONCE
 from titan.party.notices import MOST_QUOTED, Notice, RateLimit, clipped, quoted
 from titan.party.run import RunProgress
@@ -97,7 +97,11 @@ def test_but_its_own_signature_does(tmp_path: Path) -> None:
         await dialled(g.identities["south"], g, wire.encode(final(g, "north")))
         return await north
 
-    with pytest.raises(PeerError, match=r"^north lost its journal; agree on run 2") as ended:
+    told = r"^north lost its journal; agree on run 2"
+    with (
+        patch.object(run_to_answer, "_STOPPED", 2.0),
+        pytest.raises(PeerError, match=told) as ended,
+    ):
         run(trial())
     assert ended.value.exit_status == 1
     assert "xxx" not in str(ended.value)

@@ -21,10 +21,11 @@ from tests.cli.test_commands import Done, answer, titan
 from tests.study.parties import identity
 from tests.study.studies import NAMES, study
 from tests.study.test_ledger import entry
-from titan.cli.agreeing import agrees, new_keys
+from titan.cli.agreeing import agrees
 from titan.cli.output import show_lowered
 from titan.listing import in_groups
 from titan.study import Study
+from titan.study.known_keys import new_keys
 from titan.study.ledger import Ledger
 from titan.study.preflight import check
 

@@ -10,14 +10,15 @@ from typer import Argument, Option
 
 from titan.cli import checked_rows, options
 from titan.cli.output import (
+    ask_before_replacing,
     check_writable,
     give,
     refuse_inputs,
-    refuse_overwriting,
     show_pairs,
     show_wrapped,
     wrong_usage,
 )
+from titan.cli.rows_options import RowsFrom
 from titan.errors import FileError, UsageError
 
 if TYPE_CHECKING:
@@ -30,15 +31,17 @@ if TYPE_CHECKING:
 @options.grouped
 def command(
     study: Annotated[Path, Argument(metavar="STUDY", help="The study's file.")],
-    data: Annotated[
-        list[str],
-        Option(
-            metavar="FILE",
-            help="This party's rows: CSV, Parquet or .npz; or NAME=FILE once for every question.",
-        ),
-    ],
     out: Annotated[Path, Option(help="The part to write, such as north.part.")],
     *,
+    data: Annotated[
+        list[str] | None,
+        Option(
+            metavar="FILE",
+            help="This party's rows, as titan join takes them: a file, a folder of Parquet files, "
+            "a pattern such as 'rows/*.parquet'; or NAME=FILE once for every question.",
+        ),
+    ] = None,
+    where: RowsFrom,
     as_: Annotated[
         str | None,
         Option(
@@ -67,7 +70,7 @@ def command(
 
     \b
     Example:
-      titan prepare study.toml --data 'north.parquet' --out north.part
+      titan prepare study.toml --data 'rows/*.parquet' --out north.part
       titan join study.toml --as north --part north.part --key north.key
     """
     from titan.party.own_rows import look
@@ -76,13 +79,14 @@ def command(
     from titan.party.taking_part import checked
     from titan.study import Study
 
-    refuse_inputs(out, [study, *(Path(text.rpartition("=")[2]) for text in data)])
-    refuse_overwriting(out, force)
+    where.check(data, "--data")
+    refuse_inputs(out, [study, *(Path(text.rpartition("=")[2]) for text in data or ())])
     check_writable(out)
+    force = ask_before_replacing([out], force)
     found = Study.load(study)
     checked(found)
     with wrong_usage():
-        party, rows = _party(found, as_, out), csv.of(checked_rows.files_given(found, data))
+        party, rows = _party(found, as_, out), where.of_party(found, data, csv)
     maker = PartMaker(found, party, *_ledger(found, ledger))
     own = look(found, rows, maker.parts, most=0)
     if own.first is None:

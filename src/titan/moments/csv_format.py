@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,8 @@ class CsvFormat:
             raise InputError("decimal_comma is not True or False", hint=_HINT)
         if self.decimal_comma and self.delimiter in (None, ","):
             raise InputError(
-                "commas in numbers need another delimiter between cells", hint="such as ;"
+                "commas in numbers need another delimiter between cells",
+                hint='csv={"delimiter": ";", "decimal_comma": True}',
             )
         object.__setattr__(self, "encoding", _checked(self.encoding))
 
@@ -84,10 +85,14 @@ def _checked(encoding: Any) -> str:
 
 @dataclass(frozen=True)
 class RowsFile(PathLike[str]):
-    """The path of a file of rows, and how it is written if it is CSV."""
+    """The path of a file of rows, how it is written if it is CSV, and who reads it.
+
+    Without a Dask scheduler, this process.
+    """
 
     path: Path
     written: CsvFormat
+    scheduler: str | None = None
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -95,6 +100,13 @@ class RowsFile(PathLike[str]):
     @property
     def name(self) -> str:
         return self.path.name
+
+    @classmethod
+    def of(cls, file: str | PathLike[str]) -> RowsFile:
+        return file if isinstance(file, RowsFile) else cls(Path(file), PLAIN)
+
+    def read_by(self, scheduler: str) -> RowsFile:
+        return replace(self, scheduler=scheduler)
 
     @classmethod
     def all_of(cls, data: Any, csv: Any) -> Any:

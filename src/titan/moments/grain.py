@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from titan.moments.columns import Column
+from titan.moments.columns import Column, WideColumn
+from titan.moments.moments import Moments
 
 _DOUBLE = -1074
 """Every double is a whole multiple of 2^-1074; which power of two more it is means nothing."""
@@ -37,6 +38,8 @@ class Grain:
 
 
 def grain_of(column: Column) -> Grain:
+    if isinstance(column, WideColumn):  # of which some number is neither 0 nor 1
+        return Grain(min(column.two, 0), min(column.five, 0), indicator=False)
     numbers = column.numbers
     if numbers.dtype == np.float64 and not (numbers == np.rint(numbers)).all():
         return Grain(_DOUBLE, min(column.five, 0), indicator=False)
@@ -50,3 +53,10 @@ def together(one: Sequence[Grain], other: Sequence[Grain]) -> tuple[Grain, ...]:
     if not one or not other:
         return tuple(one or other)
     return tuple(a & b for a, b in zip(one, other, strict=True))
+
+
+def grains_of(moments: object) -> tuple[Grain, ...]:
+    """As far as moments tell: none of fractions, which are what they are, nor of weighted rows."""
+    if not isinstance(moments, Moments) or moments.weights is not None:
+        return ()
+    return tuple(Grain(two, five, indicator=False) for two, five in moments.units)

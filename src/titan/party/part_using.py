@@ -30,6 +30,7 @@ from titan.release.joint_rows import JointRows
 from titan.release.kept_rows import KeptRows, Look, named
 from titan.study.asking import earlier_models
 from titan.study.differencing import Entry
+from titan.study.ledger import Ledger
 from titan.study.manifest import Study
 from titan.study.row_digests import RowKey
 
@@ -74,6 +75,10 @@ class UsedPart:
 
     def refuse(self, reason: str) -> Any:
         raise FileError(f'"{self.place}" is not a usable part: {reason}', hint=_AGAIN)
+
+    def key_for(self, ledger: Path) -> RowKey:
+        """How that ledger looks at rows; one that is yet to be begun, as the part's maker did."""
+        return Ledger.key_for(ledger) if ledger.exists() else self.file.key
 
     def rows(self, data: Any) -> dict[str, Source]:
         """For every question the rows that were given, or what was kept of them."""

@@ -23,6 +23,7 @@ from titan.moments import Model, Source, open_source
 from titan.moments.collecting import CollectMoments
 from titan.moments.reading import Reading, read
 from titan.moments.rows import ModelRows
+from titan.moments.several_files import files_of
 from titan.party.run import OTHERS_WAIT
 from titan.release.dictionary import in_words
 from titan.release.policy import DEFAULT
@@ -206,7 +207,11 @@ def rows_for(study: Study, data: Any) -> Source | dict[str, Source]:
 def are_there(data: Any) -> bool:
     """Whether all files that the rows are in exist: a name that is mistyped is mended at once."""
     several = data.values() if isinstance(data, Mapping) else [data]
-    return all(Path(each).exists() for each in several if isinstance(each, str | PathLike))
+    try:
+        files = [files_of(each) for each in several if isinstance(each, str | PathLike | list)]
+    except FileError:  # no file matches
+        return False
+    return all(file.path.exists() for found in files for file in found)
 
 
 def _which(rows: Any) -> Any:

@@ -52,11 +52,10 @@ from titan.protocol.masking import fresh_key
 from titan.release.evidence import refusal_in
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
-from titan.study.audit import JOURNAL, TRANSCRIPT
+from titan.study.audit import JOURNAL, STUDY, TRANSCRIPT
 from titan.study.journal import Journal, RunState
 from titan.study.key_use import note_use
 from titan.study.ledger import Ledger
-from titan.study.row_digests import RowKey
 from titan.study.vetoes import Vetoes
 
 _QUICK = 200_000
@@ -268,7 +267,7 @@ class Party:
         before, asked = self.prepared, list[str]()
         if before is not None and not self.ledger.exists():
             return before
-        key = self._key()
+        key = (self.part or Ledger).key_for(self.ledger)
         if self.ledger.exists() and not self.choices.allow_differencing:
             with Ledger.open(self.ledger, key) as ledger:
                 asked = ledger.asked(self.study.digest, self.choices.run)
@@ -279,12 +278,6 @@ class Party:
         except (DataError, FileError) as error:
             mend(error, self.study)
             raise
-
-    def _key(self) -> RowKey:
-        """How the ledger looks at rows; one that is begun looks as the part's maker did."""
-        if self.part is not None and not self.ledger.exists():
-            return self.part.file.key
-        return Ledger.key_for(self.ledger)
 
     @property
     def _make(self) -> Prepare:
@@ -378,8 +371,10 @@ class Party:
         return False if refused else None if None in found else all(found)
 
     def write_files(self, state: RunState) -> None:
-        """What was learned and what was signed, as the journal has them."""
-        for name, content in ((RESULT, state.result), (TRANSCRIPT, state.transcript)):
+        """What was learned and what was signed, as the journal has them, and what was asked."""
+        asked = self.study.to_toml().encode()
+        kept = ((RESULT, state.result), (TRANSCRIPT, state.transcript), (STUDY, asked))
+        for name, content in kept:
             path = self.folder / name
             if content and not (path.exists() and path.read_bytes() == content):
                 files.write(path, content, mode=0o600, force=True)
