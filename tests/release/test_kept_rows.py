@@ -26,7 +26,7 @@ from titan.moments.reading import read
 from titan.moments.rows import ModelRows
 from titan.release.dictionary import Dictionary, Flag, Number
 from titan.release.joint_rows import JointRows
-from titan.release.kept_rows import KeptRows, check_others, looks_at
+from titan.release.kept_rows import KeptRows, check_others, looks_at, named
 from titan.release.leverage import own_leverage, pooled_leverage
 from titan.release.model_cells import cells_of
 from titan.release.orthonormal import orthonormal
@@ -70,7 +70,8 @@ def told(look: Callable[[], None]) -> str:
 
 
 def kept(source: Source, own: list[JointRows], pooled: list[tuple[ModelRows, Moments]]) -> KeptRows:
-    return KeptRows(source.label, source.column_names, looks_at(source, own, pooled, 3))
+    looks = looks_at(source, own, pooled, 3)
+    return KeptRows(source.label, source.column_names, lambda rows: looks.get(named(rows)))
 
 
 def compared(source: Source, rows: list[ModelRows], others: list[Moments]) -> list[str]:

@@ -17,6 +17,7 @@ from titan.cli import (
     ledger,
     moments,
     network,
+    prepare,
     rehearse,
     report,
     runs,
@@ -49,6 +50,7 @@ app.command("cox")(cox.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
+app.command("prepare")(prepare.command)
 app.command("rehearse")(rehearse.command)
 app.command("report")(report.command)
 app.command("show")(runs.show)

@@ -35,6 +35,7 @@ class Commands(Group):
             "keys",
             "study",
             "rehearse",
+            "prepare",
             "join",
             "status",
             "web",

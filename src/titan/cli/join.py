@@ -60,6 +60,10 @@ def command(
             "such as 'rows/*.parquet'; or NAME=FILE once for every question.",
         ),
     ] = None,
+    part: Annotated[
+        Path | None,
+        Option(help="What titan prepare made of them; with --data if a question reads them again."),
+    ] = None,
     where: RowsFrom,
     csv: options.Csv,
     passphrase_file: options.PassphraseFile = None,
@@ -154,6 +158,7 @@ def command(
     \b
     Example:
       titan join study.toml --as north --data north.parquet --key north.key
+      titan join study.toml --as north --part north.part --key north.key   # see titan prepare
       titan join study.toml --as north --key north.key \\
         --sql "select age, sex, y from visits" --from duckdb:hospital.db
     """
@@ -162,6 +167,7 @@ def command(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
     from titan.party.core_dumps import no_core_dumps
     from titan.party.engine import Watch
+    from titan.party.part_using import UsedPart
     from titan.party.proxies import Proxies
     from titan.party.taking_part import Choices, Party, run_folder
     from titan.study import Identity, Study
@@ -171,30 +177,35 @@ def command(
     no_core_dumps()
     with wrong_usage():
         Proxies.of(proxy, {})  # which is read before anything else is done
-        where.check(data, "--data")
+        rows_given = part is None or bool(data) or where.sql is not None
+        if rows_given:
+            where.check(data, "--data")
         listen = None if listen is None else checked_address(listen)
     found = Study.load(study)
     with wrong_usage():
         inputs = [study, key, *(Path(text.rpartition("=")[2]) for text in data or ())]
         check_save(save, inputs, force or _is_of_run(save, found.digest, run, as_))
-        card, rows = found.card(as_), where.of_party(found, data, csv)
+        card, rows = found.card(as_), where.of_party(found, data, csv) if rows_given else None
     addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
     if keep_journal and not all(map(on_loopback, addresses)):
         raise InputError(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
+    with wrong_usage():
+        used = None if part is None else UsedPart.load(part, found, as_, rows)
     passphrase = passphrases.opening(key, passphrase_file)
     identity = Identity.load(key, card, passphrase=passphrase)
     party = Party(
         found,
         identity,
-        rows,
+        rows if used is None else used.rows(rows),
         folder=run_folder(runs or study.parent / "runs", found, run, as_),
         ledger=ledger or key.with_suffix(".ledger"),
         choices=Choices(run, wait, listen, keep_journal, allow_differencing, proxy),
         key=key,
         watch=Watch(tell),
+        part=used,
     )
     if not new_ledger:
         miss_ledger(key, party.ledger, ask=not yes)
