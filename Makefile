@@ -8,7 +8,7 @@ READY  := $(VENV)/.installed
 DOCS   := $(VENV)/.docs
 AXE    := $(VENV)/axe/node_modules/axe-core/axe.min.js
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-WORKERS ?= 2
+WORKERS ?= 3
 
 .PHONY: help demo test lint types unit docs browser cluster privacy faults proofs bench clean
 .DEFAULT_GOAL := help

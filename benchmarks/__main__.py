@@ -1,6 +1,7 @@
 """Run every benchmark, or those named, and write docs/benchmarks.md.
 
-python -m benchmarks [average|moments|rows|join|solve|glm|memory|parties|strangers|mpi|peers ...]
+python -m benchmarks [NAME ...]: average, moments, rows, join, cluster, solve, glm, memory, parties,
+distant, strangers, mpi, peers
 """
 
 from __future__ import annotations
@@ -13,7 +14,19 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import average, glm, join, memory, moments, mpi, parties, solve, strangers
+from benchmarks import (
+    average,
+    cluster,
+    distant,
+    glm,
+    join,
+    memory,
+    moments,
+    mpi,
+    parties,
+    solve,
+    strangers,
+)
 from benchmarks import rows as reading
 from benchmarks.measure import Line, line, tables
 from benchmarks.peers import everyone
@@ -23,10 +36,12 @@ ALL: dict[str, Callable[[], Iterable[Line]]] = {
     "moments": moments.rows,
     "rows": reading.rows,
     "join": join.rows,
+    "cluster": cluster.rows,
     "solve": solve.rows,
     "glm": glm.rows,
     "memory": memory.rows,
     "parties": parties.rows,
+    "distant": distant.rows,
     "strangers": strangers.rows,
     "mpi": mpi.rows,
     "peers": everyone.rows,

@@ -34,6 +34,7 @@ RECOVERIES: tuple[tuple[RecoveryName, MaskMode], ...] = (
 )
 TURNS, REPEATS = 4, 3
 AT_LEAST = 1.5
+CLOCKS = {"seconds": "by the clock", "processor_seconds": "by processor time"}
 
 
 def ranks(count: int, module: str, *arguments: str) -> Any:
@@ -58,17 +59,20 @@ def agents() -> Row:
     return Row("10,000 real agents on 2 ranks, d=8", f"{took:.3g} s, {each}", "they run", True)
 
 
-def two_against_one() -> Row:
-    """In turns; the first of every program's repetitions pays for its memory."""
-    best = {1: np.inf, 2: np.inf}
+def two_against_one() -> Iterator[Row]:
+    """In turns; the first of every program's repetitions pays for its memory. Processor time is
+    that of the busiest rank, waiting included: it tells the same where the machine is shared."""
+    best = {(count, what): np.inf for count in (1, 2) for what in CLOCKS}
     for _ in range(TURNS):
-        for count in best:
-            found = simulated(count, SCALED, ENTRIES, REPEATS)["seconds"]
-            best[count] = min(best[count], *found)
-    faster = best[1] / best[2]
-    measured = f"{faster:.2f}x as fast ({best[2]:.3g} s against {best[1]:.3g} s)"
-    what = f"m={SCALED}, d={ENTRIES:,}, {NETWORK}: two ranks against one"
-    return Row(what, measured, f"at least {AT_LEAST:g}x", faster >= AT_LEAST)
+        for count in (1, 2):
+            told = simulated(count, SCALED, ENTRIES, REPEATS)
+            for what in CLOCKS:
+                best[count, what] = min(best[count, what], *told[what])
+    for what, words in CLOCKS.items():
+        one, two = best[1, what], best[2, what]
+        measured = f"{one / two:.2f}x as fast ({two:.3g} s against {one:.3g} s)"
+        row = f"m={SCALED}, d={ENTRIES:,}, {NETWORK}: two ranks against one, {words}"
+        yield Row(row, measured, f"at least {AT_LEAST:g}x", one / two >= AT_LEAST)
 
 
 def prices() -> Iterator[Row]:
@@ -81,7 +85,7 @@ def rows() -> Iterator[Row]:
     try:
         need("mpi4py")
         yield agents()
-        yield two_against_one()
+        yield from two_against_one()
         yield from prices()
     except NotMeasuredError as missing:
         yield Row("agents on MPI ranks", "", "", None, skipped=str(missing))

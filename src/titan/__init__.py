@@ -22,6 +22,8 @@ from titan.joint.description import Description
 from titan.joint.survival import survival
 from titan.joint.survived import Survival
 from titan.leastsquares import LassoPath, Regression, Ridge, RidgePath, Solution
+from titan.moments import open_source
+from titan.moments.sql import Query
 from titan.network import Network
 from titan.results import Results
 
@@ -37,6 +39,7 @@ __all__ = [
     "Description",
     "LassoPath",
     "Network",
+    "Query",
     "Regression",
     "Results",
     "Ridge",
@@ -53,6 +56,7 @@ __all__ = [
     "glm",
     "join",
     "load",
+    "open_source",
     "ridge",
     "solve",
     "survival",

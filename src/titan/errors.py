@@ -17,6 +17,7 @@
     │   │       └── VetoError           some party refuses for a reason in its rows             3
     │   ├── NotThereError (a KeyError, an IndexError)   a name or position that does not exist
     │   └── FormulaError                a formula that is malformed or not allowed
+    ├── WorkersError                    those who were to read rows are not there              75
     ├── RankError                       the pooled system is not provably of full rank
     └── PeerError                       what another party sent or did cannot be right
         ├── MessageError                malformed bytes, or an envelope nobody is waiting for
@@ -37,6 +38,7 @@ contains a row, a moment, a mask or a key: positions, names, sizes and bounds on
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 
 class TitanError(Exception):
@@ -55,6 +57,14 @@ class TitanError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It may come from another process, where rows were read."""
+        return _as_it_was, (type(self), self.args), vars(self)
+
+
+def _as_it_was(kind: type[TitanError], args: tuple[Any, ...]) -> TitanError:
+    return kind.__new__(kind, *args)
 
 
 class InputError(TitanError, ValueError):
@@ -177,6 +187,12 @@ class RankError(TitanError):
         super().__init__(message, hint=hint)
         self.columns = tuple(columns)
         self.bits = bits
+
+
+class WorkersError(TitanError):
+    """Processes or machines that were to read rows are not there, or gone."""
+
+    exit_status = 75
 
 
 class PeerError(TitanError):

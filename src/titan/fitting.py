@@ -21,7 +21,7 @@ from titan.joint.ridge import RidgeRegression
 from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem
 from titan.leastsquares import Regression as Fit
-from titan.leastsquares import Ridge, Solution, ridge_pooled
+from titan.leastsquares import Ridge, Solution
 from titan.leastsquares.pooled import exact
 from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.listing import listing
@@ -29,6 +29,7 @@ from titan.matrices import moments_of, refuse_leverage
 from titan.moments import Model, Moments, Source, open_source
 from titan.moments.grain import grains_of
 from titan.moments.rows import Missing
+from titan.moments.workers import GivenExecutor
 from titan.network import Network
 from titan.release.draft import draft
 from titan.release.made import MadeColumns, Rounding
@@ -106,6 +107,7 @@ def fit(
     missing: Missing = "refuse",
     decimal: bool = False,
     csv: Any = None,
+    executor: GivenExecutor | None = None,
     release: Release = "inference",
     cov_type: CovType = "nonrobust",
     precision: int | None = None,
@@ -115,8 +117,10 @@ def fit(
 ) -> Fit:
     """Linear regression on all parties' rows together.
 
-    `data` holds one table per party (a path, a pandas, Polars or Arrow table, or a mapping of
-    columns), in order of `network.parties` or as a mapping; without a network it is one table.
+    `data` holds one table per party (a path, a pandas, Polars, Arrow or Dask table, a mapping of
+    columns, or anything else that `titan.open_source` takes), in order of `network.parties` or as a
+    mapping; without a network it is one table. Rows are read by all cores, or by the workers of
+    `executor`: a concurrent.futures.Executor, a Dask client, or the address of a Dask scheduler.
     The model is a `formula`, or a `response` with the `columns` that explain it. A float counts as
     the exact binary number it is; with `decimal` as the shortest decimal that stands for it, as it
     would in a CSV. `csv` says how CSV files are written, if not with commas and points in UTF-8:
@@ -155,14 +159,14 @@ def fit(
     _check_choice("cov_type", cov_type, CovType)
     if network is None:
         refuse_without_network(solver=solver, allow_small=allow_small or None, **options)
-        table = open_source(data, decimal=decimal, csv=csv)
+        table = open_source(data, decimal=decimal, csv=csv, executor=executor)
         rounding = _rounding(model, [table], precision)
         return _alone(table, model, missing, cov_type, rounding)
     net = network_for(network, data)
     settings = _settings(net, options)
     _check_robust(cov_type, solver, settings, model, allow_small)
     origin = None if solver is None else net.index(solver)
-    tables = sources(data, net, decimal, csv)
+    tables = sources(data, net, decimal, csv, executor)
     regression = Regression(
         Found(model.names, len(net), settings.bits, release, cells_of(model, {})),
         len(net),
@@ -236,6 +240,7 @@ def ridge(
     missing: Missing = "refuse",
     decimal: bool = False,
     csv: Any = None,
+    executor: GivenExecutor | None = None,
     precision: int | None = None,
     allow_small: bool = False,
     **options: Unpack[SumOptions],
@@ -250,17 +255,18 @@ def ridge(
     policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        table = open_source(data, decimal=decimal, csv=csv)
+        table = open_source(data, decimal=decimal, csv=csv, executor=executor)
         own = Found(model.names, 1, 128, "solution")  # of which no sum is made
         rounding = _rounding(model, [table], precision)
         alone = RidgeRegression(own, 1, NONE, model, missing, rounding=rounding, alphas=(alpha,))
         part = alone.prepare(table)
-        asked = alone.in_one_place([part]).in_columns_asked(exact(part.moments))
-        return ridge_pooled(asked, alpha, model.constant_column)
+        answer = alone.in_one_place([part]).answer(Known(Opened(pooled=exact(part.moments))))
+        assert answer is not None  # noqa: S101 - it needs no sum
+        return answer[0]
     net = network_for(network, data)
     settings = _settings(net, options)
     equations = Found(model.names, len(net), settings.bits, "solution", cells_of(model, {}))
-    tables = sources(data, net, decimal, csv)
+    tables = sources(data, net, decimal, csv, executor)
     rounding = _rounding(model, tables, precision)
     penalised = RidgeRegression(
         equations, len(net), policy, model, missing,

@@ -24,6 +24,7 @@ from titan.joint.together import alone
 from titan.moments import Model, Source, open_source
 from titan.moments.expressions import Name
 from titan.moments.rows import Missing
+from titan.moments.workers import GivenExecutor
 from titan.network import Network
 from titan.release import Flag
 from titan.release.model_cells import cells_of
@@ -48,13 +49,14 @@ def glm(
     missing: Missing = "refuse",
     decimal: bool = False,
     csv: Any = None,
+    executor: GivenExecutor | None = None,
     allow_small: bool = False,
     **options: Unpack[SumOptions],
 ) -> GLM:
     """Logistic (family="binomial") or Poisson regression on all parties' rows, with a proof.
 
-    `data`, the model, `missing`, `decimal`, `csv`, `allow_small` and `options` are as of
-    `titan.fit`. The outcome is 0 or 1, or a count. `offset` is a column, or an expression of
+    `data`, the model, `missing`, `decimal`, `csv`, `executor`, `allow_small` and `options` are
+    as of `titan.fit`. The outcome is 0 or 1, or a count. `offset` is a column, or an expression of
     columns such as "log(days)", that is added to the linear predictor; exposure="days" is short
     for that one.
     `weights` are analytic (statsmodels' var_weights, R's weights). `alpha` adds the ridge penalty
@@ -72,14 +74,15 @@ def glm(
     policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        table = open_source(data, decimal=decimal, csv=csv)
+        table = open_source(data, decimal=decimal, csv=csv, executor=executor)
         return _alone(table, _computation(model, family, bits, penalty, missing, NONE))
     net = network_for(network, data)
     settings = SumSettings.of(net, options)
     computation = _computation(
         model, family, bits, penalty, missing, policy, len(net), settings.bits, settings.tau or 0
     )
-    found = [computation.prepare(table) for table in sources(data, net, decimal, csv)]
+    tables = sources(data, net, decimal, csv, executor=executor)
+    found = [computation.prepare(table) for table in tables]
     parts = [replace(part, owner=party) for party, part in zip(net.parties, found, strict=True)]
     computation.checks.in_one_place(parts)
     out = together(_ranged(computation, parts), parts, settings)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from titan.errors import InputError, NetworkError, NumberError
 from titan.listing import listing
 from titan.moments import Model, Source, open_source
+from titan.moments.workers import GivenExecutor, Workers
 from titan.network import Network
 
 _FAMILIES = {"cycle": Network.cycle, "complete": Network.complete}
@@ -44,7 +45,12 @@ def model_of(
     pooled: bool = False,
 ) -> Model:
     """`pooled`: its columns may be centred, as `Model.pooled` has them."""
-    texts: list[Any] = [text for text in (formula, response, weights) if text is not None]
+    if weights is not None and not isinstance(weights, str):
+        raise InputError(
+            f"weights is {type(weights).__name__}, where the name of a column was expected",
+            hint='put the weights into a column of the table: weights="w"',
+        )
+    texts: list[Any] = [text for text in (formula, response) if text is not None]
     if columns is not None:
         several = isinstance(columns, Sequence) and not isinstance(columns, str)
         texts += columns if several else [columns]
@@ -84,10 +90,19 @@ def _not_by_party(values: Any) -> InputError:
     )
 
 
-def sources(data: Any, network: Network, decimal: bool, csv: Any = None) -> list[Source]:
+def sources(
+    data: Any,
+    network: Network,
+    decimal: bool,
+    csv: Any = None,
+    executor: GivenExecutor | None = None,
+) -> list[Source]:
     """One table of every party, in the same order."""
+    workers = Workers.of(executor).executor  # a scheduler is connected to once
     return [
-        open_source(table, decimal=decimal, label=f"the table of {party!r}", csv=csv)
+        open_source(
+            table, decimal=decimal, label=f"the table of {party!r}", csv=csv, executor=workers
+        )
         for party, table in zip(network.parties, by_party(data, network), strict=True)
     ]
 

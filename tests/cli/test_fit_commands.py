@@ -94,7 +94,7 @@ def test_fit_as_text_says_what_was_learned(parties: Path) -> None:
     assert done.stderr == "", "no progress bar in a pipe"
     two = titan("fit", *FILES[:2], "--formula", FORMULA, cwd=parties).stdout
     assert "nothing else" not in two
-    assert "each can subtract its own" in two
+    assert "each can subtract its own" in " ".join(two.split())
     (parties / "path.csv").write_text("from,to\nnorth,east\neast,north\neast,south\nsouth,east\n")
     path = titan("fit", *FILES, "--formula", FORMULA, "--network", "path.csv", cwd=parties).stdout
     assert "nothing else" not in path
@@ -201,7 +201,7 @@ def test_moments_as_text_shows_no_moment(parties: Path) -> None:
     done = titan("moments", "all.csv", "--formula", FORMULA, cwd=parties)
     moments = library_moments(parties / "all.moments")
     assert done.returncode == 0
-    assert "30 rows" in done.stdout
+    assert ["all.csv", "30", "0"] in [line.split() for line in done.stdout.splitlines()]
     assert "thalach on Intercept, age, sex" in done.stdout
     assert str(moments.integer(1, 1)) not in done.stdout
     assert titan("moments", *FILES, "--formula", FORMULA, cwd=parties).returncode == 1
@@ -430,7 +430,7 @@ def test_one_party_alone_has_nothing_to_allow(parties: Path, words: list[str]) -
         ("fit north.csv --formula y~x --no-intercept", "--no-intercept cannot go with a formula"),
         ("fit north.csv --response thalach", "the model is not clear"),
         ("fit nowhere.csv --formula y~x", "nowhere.csv cannot be read: no such file"),
-        ("fit folder --formula y~x", "folder cannot be read: is a directory"),
+        ("fit folder --formula y~x", "folder is a folder without Parquet files"),
         ("fit bad.parquet --formula y~x", "bad.parquet is not a Parquet file, or is damaged"),
         ("fit text.csv --formula y~x", 'text.csv, line 3, column "x": text where a number'),
         ("fit empty.csv --formula y~x", "empty.csv is empty"),

@@ -18,7 +18,7 @@ from tests.cluster.test_mpi import ADDED, SAME
 
 COMPUTATIONS = {
     "average", "solve", "solver", "fit", "HC0", "HC3", "cluster", "ridge", "logistic", "poisson",
-    "describe", "survival", "meeting",
+    "describe", "survival", "cox", "meeting",
 }  # fmt: skip
 SIMULATE = ("-m", "titan.engines.mpi")
 

@@ -99,6 +99,16 @@ def _answers(engine: Any) -> Found:
         "logistic": titan.glm(rows, FOUR, formula="c ~ a", **sums),
         "poisson": titan.glm(rows, FOUR, formula="n ~ a", family="poisson", **sums),
         "describe": titan.describe(rows, FOUR, columns=["b", "c"], **sums),
+        "cox": titan.cox(
+            exits,
+            FOUR,
+            time="months",
+            event="died",
+            formula="arm",
+            dictionary=COLUMNS,
+            grid=6,
+            **sums,
+        ),
         "survival": titan.survival(
             exits,
             FOUR,

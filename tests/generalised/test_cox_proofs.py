@@ -17,6 +17,9 @@ from titan.generalised import exact_hazards, hazards
 from titan.generalised.certificate import certify
 from titan.generalised.risk_sets import TIES, Ties, Timeline
 from titan.generalised.rows import SHIFT, At, Layout, Totals
+from titan.generalised.steps import Problem
+from titan.joint.cox import NO_GRID
+from titan.joint.cox_rows import RawTimes, Stratum
 from titan.moments.columns import Column
 
 
@@ -69,7 +72,7 @@ def test_the_constant_is_the_whole_range() -> None:
 
 def stratum(ties: Ties, n: int = 200) -> tuple[Timeline, Any, Any, Any]:
     rng = np.random.default_rng(2)
-    x = np.round(rng.normal(size=(n, 2)) * [1, 12] + [0, 60], 2)
+    x = np.round(rng.normal(size=(n, 2)) * [4, 48] + [0, 240]) / 4  # doubles, exactly
     t, died = rng.integers(1, 15, n), rng.random(n) < 0.6
     happened = dict(zip(*np.unique(t[died], return_counts=True), strict=True))
     timeline = Timeline.of({int(k): int(v) for k, v in happened.items()}, 12, ties)
@@ -77,7 +80,7 @@ def stratum(ties: Ties, n: int = 200) -> tuple[Timeline, Any, Any, Any]:
 
 
 def float_sums(timeline: Timeline, x: Any, until: Any, died: Any, at: At) -> Totals:
-    beta, doubt = np.array([float(b) for b in at.beta]), np.full(2, 1e-14)
+    beta, doubt = np.array([float(b) for b in at.beta]), np.zeros(2)
     halves = [slice(0, 90), slice(90, None)]
     mean = np.array([0.0, 60.0])
     blocks = [hazards.TimedRows.of(x[h] - mean, until[h], died[h], doubt) for h in halves]
@@ -90,7 +93,7 @@ def float_sums(timeline: Timeline, x: Any, until: Any, died: Any, at: At) -> Tot
 def exact_sums(timeline: Timeline, x: Any, until: Any, died: Any, at: At) -> Totals:
     one = Fraction(1)
     frame = exact_hazards.Frame(at, (0, 0), [[one, 0 * one], [0 * one, one]], (0 * one, 60 * one))
-    columns = [Column(np.round(x[:, j] * 100).astype(np.int64), -2, -2) for j in range(2)]
+    columns = [Column((4 * x[:, j]).astype(np.int64), -2) for j in range(2)]
     rows = exact_hazards.ExactTimes(columns, until, died)
     risks = rows.risks(frame, len(timeline))
     assert risks is not None
@@ -110,7 +113,25 @@ def test_float_sums_are_as_near_as_they_say(ties: Ties, short: bool) -> None:
     assert max(true.errors) < 1e-40
     for x, t, error in zip(near.sums, true.sums, near.errors, strict=True):
         assert 0 < abs(x - t) / 2.0**SHIFT <= error
-        assert error <= 2e-9 * (1 + abs(t) / 2.0**SHIFT)
+        assert error <= 1e-8 * (1 + abs(t) / 2.0**SHIFT)
+
+
+def test_rows_are_as_near_as_they_say_after_the_transform() -> None:
+    """Large numbers less a mean that is nearly as large: what is left has the roundings of both."""
+    rng = np.random.default_rng(4)
+    x = np.round(rng.normal(2e6, 3, (50, 2)), 1)
+    T = tuple(tuple(Fraction(float(t)) for t in row) for row in rng.normal(size=(2, 2)))
+    means = [sum((t * 2_000_000 for t in row), Fraction(0)) for row in T]
+    problem = Problem(Layout(2, family="cox"), 1, 24, (0, 0), T, Fraction(50), ())
+    own = Stratum(problem, Timeline.of({}, None, "efron"), NO_GRID, tuple(map(float, means)))
+    raw = RawTimes(x, x[:, 0], None, None, str, exits=np.ones(50, int), happened=x[:, 0] < 0)
+    rows = own.rows(raw)
+    exact = [[Fraction(repr(float(v))) for v in row] for row in x[rows.order]]
+    for near, true in zip(rows.a.tolist(), exact, strict=True):
+        for j in range(2):
+            value = sum((t * v for t, v in zip(T[j], true, strict=True)), -Fraction(own.mean[j]))
+            assert abs(Fraction(near[j]) - value) <= Fraction(rows.doubt[j])
+    assert max(rows.doubt) < 1e-7
 
 
 def test_sums_that_are_far_beyond_are_told_as_such() -> None:

@@ -128,6 +128,18 @@ def test_events_of_two_parties_are_refused_where_one_is_curious() -> None:
     assert ended.opened == ("counts",)
 
 
+def test_a_pair_of_levels_that_two_parties_have_is_refused() -> None:
+    """Products of columns are summed with weights of every row, so that no margin hides them."""
+    rows = rows_of()
+    for name, own in rows.items():
+        south = name == "south"
+        own["s"] = [int(i % 3 == 0 and not (south and a == "b")) for i, a in enumerate(own["arm"])]
+    columns = Dictionary.of({**COLUMNS, "s": Flag()})
+    ended = ask(rows, columns, asking(formula="arm + s"))
+    assert ended.refused is not None
+    assert (ended.refused.rule, ended.refused.cell) == ("cell_parties", "arm = b, s = 1")
+
+
 def test_a_party_none_of_whose_events_count_does_not_hide_the_others() -> None:
     """Its events come when two of its rows are left: it adds nothing to any sum."""
     rows = rows_of()

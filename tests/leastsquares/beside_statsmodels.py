@@ -52,7 +52,7 @@ KINDS = ("HC0", "HC1", "HC2", "HC3")
 WEIGHTS = {"heart_disease": "age", "grunfeld": "value"}
 WHOLE = (
     "rsquared", "rsquared_adj", "fvalue", "f_pvalue", "llf", "aic", "bic", "scale", "ssr", "nobs",
-    "df_model", "df_resid",
+    "df_model", "df_resid", "ess", "uncentered_tss", "mse_model", "mse_resid", "mse_total", "use_t",
 )  # fmt: skip
 
 
@@ -95,6 +95,8 @@ def one_fit(frame: pd.DataFrame, name: str, formula: str, kind: Any) -> None:
     np.testing.assert_allclose(ours.cov_params(), theirs.cov_params().iloc[order, order], **CLOSE)
     for what in WHOLE:
         np.testing.assert_allclose(getattr(ours, what), getattr(theirs, what), **CLOSE)
+    if "Intercept" in ours.names:
+        np.testing.assert_allclose(ours.centered_tss, theirs.centered_tss, **CLOSE)
     R = np.zeros((2, len(order)))
     R[0, -1], R[1, 0], R[1, -1] = 1, 1, -2
     theirs_R, q = R[:, np.argsort(order)], np.array([0, 1.0])

@@ -274,7 +274,12 @@ def test_a_ridge_without_the_response_squared_has_no_errors() -> None:
     assert math.isnan(found.bic)
     with pytest.raises(InputError, match="need bᵀb") as caught:
         found.bse  # noqa: B018 - refused
-    assert "--ask 'regression: …'" in caught.value.hint
+    assert "--ask 'regression: y ~ 1 + a'" in caught.value.hint
+    rows = np.array([[1.0, 2.5], [1.0, 0.0]])
+    again: Any = decode(encode(found))[0]
+    for each in (found, again):
+        assert each.predict({"a": [2.5, 0]}).tolist() == each.predict(rows).tolist()
+    assert again.to_state() == found.to_state()
 
 
 def test_tails_and_quantiles() -> None:

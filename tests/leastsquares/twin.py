@@ -243,6 +243,12 @@ def _table(fit: Regression, twin: Twin, weights: Sequence[int] = ()) -> Compared
         "bic": k * mpmath.log(n) - 2 * llf,
     }.items():
         yield name, fit.statistics[name], truth
+    squares, whole = fit.sums_of_squares, sum((v * v for v in twin.b), Fraction(0))
+    yield "ess", squares["ess"], real(total - twin.rss)
+    yield "centered_tss", squares["centered_tss"], real(total)
+    yield "uncentered_tss", squares["uncentered_tss"], real(whole)
+    yield "mse_model", squares["mse_model"], real((total - twin.rss) / (k - 1))
+    yield "mse_total", squares["mse_total"], real(total / (n - 1))
 
 
 def _weighted(rng: random.Random, problem: Problem) -> Compared:

@@ -20,7 +20,7 @@ from tests.party.ports import free_port
 
 _ADDRESS = re.compile(r"(?<=127\.0\.0\.1:)\d+|(?<=0\.0\.0\.0:)\d+")
 _AFTER = '\n{ pwd; env -0; } > "$TITAN_PAGE_STATE"\n'
-_SECONDS = 120
+_SECONDS = 900  # for what hangs; a busy machine may be slow
 _LOOKS_FOR = {
     "python": ["python", "-c", "import importlib, sys; importlib.import_module(sys.argv[1])"],
     "R": ["Rscript", "-e", "library(commandArgs(TRUE), character.only = TRUE)"],

@@ -60,7 +60,7 @@ def test_of_a_saved_result_the_answers_and_that_the_rest_is_unknown(saved: Path)
 
 
 @dataclass(frozen=True)
-class Histogram(Result, kind="histogram of a test"):
+class Histogram(Result, kind="one that reports do not know"):
     """A kind that the report has no table for."""
 
     told: dict[str, Any]

@@ -14,7 +14,7 @@ import pytest
 from tests.batches import read_rows
 
 from titan.errors import DataError, FileError, InputError
-from titan.moments import files
+from titan.moments import csv_file, parquet_file
 from titan.moments.model import Model
 from titan.moments.sources import open_source
 
@@ -119,7 +119,7 @@ def test_names_are_shown(tmp_path: Path) -> None:
 
 
 def test_lines_are_right_in_later_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_BLOCK_BYTES", 4096)
+    monkeypatch.setattr(csv_file, "_LEAST_BYTES", 4096)
     lines = ["y,a", *(f"{i},{i}.5" for i in range(5000))]
     lines[4321] = "1,oops"
     path = write(tmp_path / "rows.csv", "\n".join(lines))
@@ -131,7 +131,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     for path in (tmp_path / "none.csv", tmp_path / "none.parquet"):
         with pytest.raises(FileError, match="cannot be read: no such file"):
             open_source(path)
-    with pytest.raises(FileError, match="cannot be read: is a directory"):
+    with pytest.raises(FileError, match="is a folder without Parquet files"):
         open_source(tmp_path)
 
 
@@ -228,8 +228,8 @@ def test_memory_stays_flat_as_the_file_grows(
     suffix: str,
     writer: Callable[[Path, int], None],
 ) -> None:
-    monkeypatch.setattr(files, "_BLOCK_BYTES", 1 << 16)
-    monkeypatch.setattr(files, "_BUFFER_BYTES", 1 << 16)
+    monkeypatch.setattr(csv_file, "_LEAST_BYTES", 1 << 16)
+    monkeypatch.setattr(parquet_file, "_BUFFER_BYTES", 1 << 16)
     small, large = tmp_path / f"small.{suffix}", tmp_path / f"large.{suffix}"
     writer(small, 60_000)
     writer(large, 300_000)

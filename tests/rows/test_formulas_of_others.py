@@ -388,3 +388,36 @@ def test_which_columns_belong_to_which_term(formula: str, terms: dict[str, int])
     found = model.columns_by_term
     assert {term: len(names) for term, names in found.items()} == terms
     assert [name for names in found.values() for name in names] == [*model.names[:-1]]
+
+
+# -- as people write who come from R or statsmodels ---------------------------------------------
+
+HABITS = {
+    # what is written: words of the hint, and a formula that follows it
+    "y ~ as.factor(g)": ('C(g, levels=["a", "b"])', 'y ~ C(g, levels=["u", "v", "w"])'),
+    "y ~ factor(g)": ('C(g, levels=["a", "b"])', 'y ~ C(g, levels=["u", "v", "w"])'),
+    "y ~ relevel(g, 'v')": ('Treatment("b")', 'y ~ C(g, Treatment("v"), levels=["u", "v"])'),
+    "y ~ interaction(x, z)": ("x:z", "y ~ x:z"),
+    "y ~ ifelse(x > 5, 1, 0)": ("I(x > 5)", "y ~ I(x > 5)"),
+    "y ~ cut(x, 3)": ("I(x > 5) + I(x > 7)", "y ~ I(x > 5) + I(x > 7)"),
+    "y ~ pd.cut(x, 3)": ("I(x > 5) + I(x > 7)", "y ~ I(x > 5) + I(x > 7)"),
+    "y ~ numpy.log(a)": ("np.log(…) or log(…)", "y ~ np.log(a)"),
+    "y ~ x.diff()": ("make this column", "y ~ x"),
+    "y ~ a.b": ("`a.b`", "y ~ `a.b`"),
+    "y ~ my x": ("backquotes", "y ~ `my x`"),
+    "y ~ x + (1 | k)": ("C(group) has fixed effects", 'y ~ x + C(k, levels=["1", "2"])'),
+    "y = x": ("y ~ a + b", "y ~ x"),
+    "y + x ~ z": ("inside I(…)", "I(y + x) ~ z"),
+    "y ~ x \u2212 1": ("the keyboard is -", "y ~ x - 1"),
+    "y ~ C(g, levels=[\u201cu\u201d])": ("quotes of the keyboard", 'y ~ C(g, levels=["u", "v"])'),
+    "y ~ x['a']": ("x by itself is the column", "y ~ x"),
+}
+
+
+@pytest.mark.parametrize("formula", HABITS)
+def test_habits_from_elsewhere_are_told_what_to_write(formula: str) -> None:
+    words, followed = HABITS[formula]
+    with pytest.raises(FormulaError) as refused:
+        Model.pooled(formula)
+    assert words in refused.value.hint
+    assert Model.pooled(followed).names

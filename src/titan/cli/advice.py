@@ -1,7 +1,8 @@
 """Errors and hints of the library in the words of the command that was typed.
 
 The library says `missing="drop"`. A command that has the option says `--missing drop`; one that
-reads a study says `missing = "drop" in the study`; in any other the advice is left out. What the
+reads a study says `missing = "drop" in the study`; in any other the advice is left out. So is one
+that names an option which the command does not have, unless it says of which command. What the
 library says of CSV files by one mapping, csv={"delimiter": ";"}, are options of their own.
 """
 
@@ -21,6 +22,7 @@ _CHOICE = re.compile(
 )
 _OF_A_STUDY = {"bits", "k", "masks", "missing", "recovery", "rounds", "tau"}
 _COLUMN = re.compile(r"--(range|step|levels|flag) ([^\s=;,]+)(?:=([^\s;]+))?")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _CSV = re.compile(r"\bcsv=(\{[^}]*\})")
 _DESIGN = re.compile(r"Network\.design\(([0-9]+), tau=([0-9]+)\)")
 
@@ -33,8 +35,16 @@ def typed(text: str) -> str:
 
 def typed_hint(hint: str) -> str:
     """The same, but only the parts that can be followed here."""
-    parts = [part for part in typed(hint).split("; ") if not _CHOICE.search(part)]
+    parts = [part for part in typed(hint).split("; ") if _can_be_followed(part)]
     return "; ".join(parts).removeprefix("or ")
+
+
+def _can_be_followed(part: str) -> bool:
+    """It names no choice, and no option, that the command which was typed does not have."""
+    if _CHOICE.search(part):
+        return False
+    known = {option for parameter in _running().params for option in parameter.opts}
+    return "titan " in part or known.issuperset(_OPTION.findall(part))
 
 
 def _as_typed(choice: re.Match[str]) -> str:

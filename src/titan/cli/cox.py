@@ -28,12 +28,21 @@ def command(
     grid: Annotated[
         str | None, Option(help="Times are rounded up to its multiples. [default: their step]")
     ] = None,
-    ties: Annotated[str, Option(help="Events at the same time: efron or breslow.")] = "efron",
+    ties: Annotated[
+        str,
+        Option(help="Events at the same time: efron or breslow.", rich_help_panel=options.MORE),
+    ] = "efron",
     alpha: Annotated[
-        float | None, Option(help="Penalise by half of this times the squares.")
+        float | None,
+        Option(help="Penalise by half of this times the squares.", rich_help_panel=options.MORE),
     ] = None,
     precision: Annotated[
-        str | None, Option(metavar="BITS|exact", help="Of the last step's sums. [default: 24]")
+        str | None,
+        Option(
+            metavar="BITS|exact",
+            help="Of the last step's sums. [default: 24]",
+            rich_help_panel=options.MORE,
+        ),
     ] = None,
     party: tables.Party = None,
     missing: options.Missing = "refuse",
@@ -44,6 +53,7 @@ def command(
     engine: options.Engine = None,
     allow_small: options.AllowSmall = False,
     save: options.Save = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Cox's proportional hazards: hazard ratios, each party with a baseline of its own.
@@ -54,12 +64,14 @@ def command(
 
     \b
     Example:
-      titan cox north.csv east.csv south.csv --formula "age + arm" --time months --event died
-      titan cox trial.csv --party hospital --formula "Surv(months, died) ~ age" --grid 6 --tau 1
+      titan cox north.csv east.csv south.csv --formula "age + arm" \\
+        --time months --event died
+      titan cox trial.csv --party hospital --grid 6 --tau 1 \\
+        --formula "Surv(months, died) ~ age"
     """
     from titan.hazards import cox
 
-    check_save(save, files)
+    check_save(save, files, force)
     asked: dict[str, Any] = {"formula": formula, "time": time, "event": event, "grid": grid}
     asked |= {"ties": ties, "alpha": alpha, "missing": missing, **precision_given(precision)}
     choices = sums.given(tau=tau, engine=engine)

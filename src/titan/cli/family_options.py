@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from typer import Option
 
@@ -15,6 +15,7 @@ from titan.errors import InputError
 class Generalised:
     """Logistic or Poisson regression instead of a linear one."""
 
+    PANEL: ClassVar[str] = "Logistic and Poisson regression"
     family: Annotated[
         str | None, Option(help="binomial (logistic) or poisson. [default: a linear regression]")
     ] = None

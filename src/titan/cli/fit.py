@@ -11,7 +11,8 @@ from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.family_options import Generalised
-from titan.cli.output import check_save, give, show_rows, waiting
+from titan.cli.output import check_save, give, show_wrapped, waiting
+from titan.cli.rows_options import RowsFrom
 from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
 @options.grouped
 def command(
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         Argument(
             metavar="FILE...",
-            help="One CSV, Parquet or moments file per party; one alone needs no network.",
+            help="One CSV, Parquet or moments file per party (or a folder, or a pattern in "
+            "quotes); one alone needs no network.",
         ),
-    ],
+    ] = None,
     *,
     modelled: options.Modelled,
     generalised: Generalised,
@@ -42,12 +44,21 @@ def command(
     ] = None,
     missing: options.Missing = "refuse",
     cov_type: Annotated[
-        str, Option(help="Standard errors: nonrobust, HC0 to HC3, or cluster (by party).")
+        str,
+        Option(
+            help="Standard errors: nonrobust, HC0 to HC3, or cluster (by party).",
+            rich_help_panel=options.MODEL,
+        ),
     ] = "nonrobust",
     ridge: Annotated[
-        float | None, Option(help="Penalise coefficients by this times their squares.")
+        float | None,
+        Option(
+            help="Penalise coefficients by this times their squares.",
+            rich_help_panel=options.MODEL,
+        ),
     ] = None,
     decimal: options.Decimal = False,
+    where: RowsFrom,
     csv: options.Csv,
     network: options.NetworkName = None,
     tau: options.Tau = None,
@@ -56,6 +67,7 @@ def command(
     solver: options.Solver = None,
     allow_small: options.AllowSmall = False,
     save: options.Save = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Fit a regression to all parties' rows together; nobody shows a row.
@@ -68,19 +80,23 @@ def command(
 
     \b
     Example:
-      titan fit north.csv east.csv south.csv --formula "y ~ a + b" --network cycle --tau 1
-      titan fit heart.csv --party hospital --formula "thalach ~ age + sex" --tau 1
-      titan fit heart.csv --party hospital --formula "exang ~ age" --family binomial
+      titan fit north.csv east.csv south.csv --formula "y ~ a + b" --tau 1
+      titan fit heart.csv --party hospital --formula "thalach ~ age" --tau 1
+      titan fit heart.csv --party hospital --formula "exang ~ age" \\
+        --family binomial
       titan fit huge.parquet --formula "y ~ poly(x, 3, raw=True)" --json
+      titan fit --sql "select * from visits" --from duckdb:big.db --formula "y ~ age"
     """
-    check_save(save, files)
+    where.check(files, "FILE")
+    files = files or [where.name]
+    check_save(save, files, force)
     special = generalised.given()
     if special and (ridge is not None or cov_type != "nonrobust"):
         raise InputError("--family has neither --ridge nor --cov-type", hint="--alpha penalises")
     reading = _Reading(modelled.model(pooled=True), missing, cov_type, ridge, allow_small, special)
     choices = sums.given(tau=tau, engine=engine, solver=solver)
     with waiting() as wait:
-        parts = _parts(files, party, decimal, csv, wait.rows)
+        parts = _parts(files, party, decimal, csv, where, wait.rows)
         if len(files) == 1 and party is None:
             options.refuse_without_network(
                 network=network, allow_small=allow_small or None, **choices
@@ -100,6 +116,7 @@ def _parts(
     party: str | None,
     decimal: bool,
     csv: options.Csv,
+    where: RowsFrom,
     watch: inputs.RowsRead | None,
 ) -> dict[str, Part]:
     """Party → its rows or its moments."""
@@ -108,9 +125,10 @@ def _parts(
             f"--party divides one file, and {len(files)} were given",
             hint="without --party every file is a party's",
         )
+    query = where.query()
     parts: dict[str, Part] = {
-        name: inputs.load_moments(path)
-        or inputs.open_rows(csv.of(path), decimal=decimal, watch=watch)
+        name: (inputs.load_moments(path) if query is None else None)
+        or inputs.open_rows(query or where.of(csv.of(path)), decimal=decimal, watch=watch)
         for name, path in inputs.by_party(files).items()
     }
     return parts if party is None else _divided(next(iter(parts.values())), files[0], party)
@@ -237,24 +255,24 @@ def _print(out: Answer, net: Network | None, tau: int | None) -> None:
     from titan.generalised.result import GLM
     from titan.leastsquares import Ridge
 
+    print(out.summary())
     if isinstance(out, Ridge):
-        table = [(name, repr(x), f"{out.error_bound[name]:.1e}") for name, x in out.params.items()]
-        show_rows([("", f"ridge, alpha {out.alpha:g}", "proven within"), *table])
         rows, learned = out.rows, ""
     elif isinstance(out, GLM):
-        print(out.summary())
         rows, learned = out.nobs, f", the score and Hessian of {out.iterations} steps"
     else:
-        print(out.summary())
         rows, learned = out.nobs, _ALSO_LEARNED[out.cov_type]
     if net is None:
         print(f"\nOne party alone: {rows} rows, nothing sent to anybody.")
         return
     n = len(out.params)
-    print(
-        f"\nEvery party learned: pooled AᵀA ({n}×{n}), Aᵀb{learned}, {rows} rows; "
-        f"{options.privacy(net, tau)}."
+    print()
+    show_wrapped(
+        "",
+        f"Every party learned: pooled AᵀA ({n}×{n}), Aᵀb{learned}, {rows} rows; "
+        f"{options.privacy(net, tau)}.",
     )
     if not isinstance(out, Ridge | GLM) and out.cov_type == "cluster":
-        print(f"Any {len(net) - 2} parties can tell the others' two vectors s, not whose is whose.")
+        others = f"Any {len(net) - 2} parties can tell the others' two vectors s"
+        show_wrapped("", f"{others}, not whose is whose.")
     print(options.cost_line(out.cost))

@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from glob import has_magic
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from titan.errors import DataError, FileError, InputError
 from titan.files import attempt
-from titan.moments.sources import BATCH_ROWS, Block, Source
+from titan.moments.sources import Source
+from titan.moments.workers import RowsRead as RowsRead
 
 if TYPE_CHECKING:
     from titan.moments import Moments
-
-RowsRead = Callable[[int], None]
-"""Called with the number of rows that were read since the last call."""
+    from titan.moments.sql import Query
 
 
 def by_party(files: Sequence[Path]) -> dict[str, Path]:
-    """Party → file; the party is called like its file, without the ending."""
+    """Party → file; the party is called like its file, without the ending.
+
+    Where it is a pattern, like the folder that the pattern is in.
+    """
     parties: dict[str, Path] = {}
     for file in files:
-        if file.stem in parties:
-            raise InputError(
-                f"two files would both be party {file.stem!r}", hint="rename one of them"
-            )
-        parties[file.stem] = file
+        name = next(part for part in (file.stem, *file.parts[-2::-1]) if not has_magic(part))
+        if name in parties:
+            raise InputError(f"two files would both be party {name!r}", hint="rename one of them")
+        parties[name] = file
     return parties
 
 
 def open_rows(
-    path: PathLike[str], *, decimal: bool = False, watch: RowsRead | None = None
+    path: PathLike[str] | Query, *, decimal: bool = False, watch: RowsRead | None = None
 ) -> Source:
-    """The rows of a CSV or Parquet file."""
+    """The rows of a CSV or Parquet file, of several, or of a query."""
     from titan.moments import open_source
 
     source = open_source(path, decimal=decimal)
-    return source if watch is None else Watched(source, watch)
+    source.workers = replace(source.workers, watch=watch)
+    return source
 
 
 def divided(source: Source, column: str) -> dict[str, Source]:
@@ -59,7 +63,10 @@ def load_moments(path: Path) -> Moments | None:
     """The moments in a moments file; None where the file is of another kind."""
     from titan.moments import Moments
     from titan.moments.moments_file import MAGIC
+    from titan.moments.several_files import are_several
 
+    if are_several(path):
+        return None
     of_moments = _start(path) == MAGIC or path.suffix == ".moments"
     return Moments.load(path) if of_moments else None
 
@@ -68,19 +75,6 @@ def _start(path: Path) -> bytes:
     """The first eight bytes, which tell what kind of file it is."""
     with attempt("read", path), path.open("rb") as file:
         return file.read(8)
-
-
-class Watched(Source):
-    """A source that tells how many rows were read, for somebody who waits."""
-
-    def __init__(self, source: Source, watch: RowsRead) -> None:
-        self.source, self.watch = source, watch
-        self.label, self.column_names = source.label, source.column_names
-
-    def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
-        for batch in self.source.batches(columns, size):
-            yield batch
-            self.watch(batch.rows)
 
 
 # -- matrices ---------------------------------------------------------------------------------
@@ -93,7 +87,7 @@ def open_matrix(
 
     Without `header` the first line is one if none of its cells is a number.
     """
-    from titan.moments.files import CsvFile
+    from titan.moments.csv_file import CsvFile
 
     if load_moments(path) is not None:
         raise FileError(f"{path.name} holds moments, where rows were expected", hint="titan fit")
@@ -114,7 +108,8 @@ def open_matrix(
     ):  # fmt: skip
         return open_rows(path, decimal=decimal, watch=watch)
     source = CsvFile(path, names=names)
-    return source if watch is None else Watched(source, watch)
+    source.workers = replace(source.workers, watch=watch)
+    return source
 
 
 def _is_number(cell: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
+from glob import has_magic
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from titan.cli import inputs, options
-from titan.cli.output import check_writable, give, refuse_inputs, show_rows, waiting
+from titan.cli.output import (
+    ask_before_replacing,
+    check_writable,
+    give,
+    refuse_inputs,
+    show_rows,
+    show_wrapped,
+    waiting,
+)
+from titan.cli.rows_options import RowsFrom
 from titan.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -21,9 +31,9 @@ if TYPE_CHECKING:
 @options.grouped
 def command(
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         Argument(metavar="FILE...", help="CSV, Parquet or moments files; their rows are added."),
-    ],
+    ] = None,
     *,
     modelled: options.Modelled,
     out: Annotated[
@@ -31,7 +41,9 @@ def command(
     ] = None,
     missing: options.Missing = "refuse",
     decimal: options.Decimal = False,
+    where: RowsFrom,
     csv: options.Csv,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Sum up FILE exactly, for `titan fit`: its rows need not be read again.
@@ -45,12 +57,18 @@ def command(
       titan moments big.parquet
       titan fit big.moments --response y --columns a,b
       titan moments big.parquet --formula "y ~ a + log(b)" --out log.moments
+      titan moments 'rows/*.parquet' --scheduler tcp://10.0.0.1:8786 --out all.moments
+      titan moments --sql "select a, b, y from visits" --from duckdb:big.db --out visits.moments
     """
+    where.check(files, "FILE")
+    files = files or [where.name]
     model = modelled.model()
-    target = _target(files, out)
+    target = _target(files, out, query=where.sql is not None)
     check_writable(target)
+    ask_before_replacing([target], force)
     with waiting() as wait:
-        made = [(file, *_read(file, model, missing, decimal, csv, wait.rows)) for file in files]
+        reading = partial(_read, model, missing, decimal, csv, where, wait.rows)
+        made = [(file, *reading(file)) for file in files]
     total = reduce(add, (moments for _, moments, _ in made))
     total.save(target)
     answer = {
@@ -64,9 +82,14 @@ def command(
     give(answer, lambda: _print(made, total, target), json=json)
 
 
-def _target(files: Sequence[Path], out: Path | None) -> Path:
-    if out is None and len(files) > 1:
-        raise InputError("several files need a name for their sum", hint="--out all.moments")
+def _target(files: Sequence[Path], out: Path | None, *, query: bool) -> Path:
+    if out is None and (len(files) > 1 or query or has_magic(str(files[0]))):
+        needs = (
+            "a query needs a name for its sum"
+            if query
+            else "several files need a name for their sum"
+        )
+        raise InputError(needs, hint="--out all.moments")
     target = files[0].with_suffix(".moments") if out is None else out
     refuse_inputs(target, files)
     if target.is_file() and inputs.load_moments(target) is None:
@@ -75,20 +98,23 @@ def _target(files: Sequence[Path], out: Path | None) -> Path:
 
 
 def _read(
-    file: Path,
     model: Model | None,
     missing: str,
     decimal: bool,
     csv: options.Csv,
+    where: RowsFrom,
     watch: inputs.RowsRead | None,
+    file: Path,
 ) -> tuple[Moments, int]:
     """What the file gives, and how many of its rows were dropped."""
     from titan.moments import collect
 
-    moments = inputs.load_moments(file)
+    query = where.query()
+    moments = inputs.load_moments(file) if query is None else None
     if moments is not None:
         return moments if model is None else moments.select(model.names), 0
-    source = inputs.open_rows(csv.of(file), decimal=decimal, watch=watch)
+    rows = query or where.of(csv.of(file))
+    source = inputs.open_rows(rows, decimal=decimal, watch=watch)
     chosen = model or _all_columns(source)
     found = collect(source, chosen, missing=missing)  # type: ignore[arg-type]  # checked there
     return found.moments, found.dropped
@@ -111,12 +137,10 @@ def _all_columns(source: Source) -> Model:
 
 def _print(made: Sequence[tuple[Path, Moments, int]], total: Moments, target: Path) -> None:
     *explaining, response = total.names
-    rows = [
-        (file.name, f"{moments.rows} rows", f"({dropped} incomplete dropped)" if dropped else "")
-        for file, moments, dropped in made
-    ]
+    rows = [(file.name, f"{moments.rows:,}", f"{gone:,}") for file, moments, gone in made]
     if len(made) > 1:
-        rows.append(("together", f"{total.rows} rows", ""))
-    show_rows(rows)
-    print(f"  {response} on {', '.join(explaining)}")
+        gone = sum(each for *_, each in made)
+        rows.append(("together", f"{total.rows:,}", f"{gone:,}"))
+    show_rows([("", "rows", "incomplete, dropped"), *rows])
+    show_wrapped("", f"{response} on {', '.join(explaining)}")
     print(f"saved in {target}")

@@ -19,7 +19,7 @@ from titan.cli.advice import typed, typed_hint
 from titan.cli.terminal import open_closed_streams
 from titan.engines.mpi import ranks
 from titan.errors import FileError, InputError, ReleaseError, UsageError
-from titan.listing import aligned
+from titan.listing import WIDE, aligned, ruled
 
 if TYPE_CHECKING:
     from titan.errors import TitanError
@@ -79,22 +79,18 @@ def as_json(answer: Mapping[str, Any]) -> str:
     return json.dumps(finite(answer), indent=2, allow_nan=False)
 
 
-def check_save(save: Path | None, inputs: Sequence[Path]) -> None:
+def check_save(save: Path | None, inputs: Sequence[Path], force: bool) -> None:
     """What would stop the answer from being saved is found before anything runs."""
     if save is not None:
         check_writable(save)
         refuse_inputs(save, inputs)
+        ask_before_replacing([save], force)
 
 
 def refuse_inputs(target: Path, files: Sequence[Path]) -> None:
     """What was read must not be written over."""
     if target.resolve() in {file.resolve() for file in files}:
         raise InputError(f"{target} is one of the inputs", hint="give the result another name")
-
-
-def refuse_overwriting(file: Path, force: bool) -> None:
-    if file.exists() and not force:
-        raise FileError(f"{file} exists already", hint="--force replaces it")
 
 
 def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:
@@ -126,17 +122,17 @@ def html_name(out: Path, what: str) -> None:
         )
 
 
-def show_rows(rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:
-    """Columns aligned by their widest cell: the first to the left, the others to the right."""
-    for line in aligned(rows):
-        print(indent + line)
+def show_rows(rows: Sequence[tuple[str, ...]]) -> None:
+    """A table, of which the first row is the heading; first cells to the left, others right."""
+    for line in ruled(aligned(rows)):
+        print(line)
 
 
 def show_pairs(pairs: Sequence[tuple[str, str]], indent: str = "  ") -> None:
     """Labels and what they stand for, both to the left."""
     width = max(len(label) for label, _ in pairs)
     for label, text in pairs:
-        print(f"{indent}{label.ljust(width)}  {text}")
+        show_wrapped(f"{indent}{label.ljust(width)}  ", text)
 
 
 def show_alarm(text: str) -> None:
@@ -144,7 +140,7 @@ def show_alarm(text: str) -> None:
     import textwrap
 
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for line in textwrap.wrap(text, 98, subsequent_indent="    "):
+    for line in textwrap.wrap(text, WIDE, subsequent_indent="    "):
         print(f"\x1b[1;31m{line}\x1b[0m" if coloured else line)
 
 
@@ -165,7 +161,12 @@ def show_wrapped(before: str, text: str) -> None:
     """A paragraph; lines after the first stand under the text."""
     import textwrap
 
-    print(textwrap.fill(before + text, 98, subsequent_indent=" " * len(before)))
+    later = " " * len(before)
+    lines = textwrap.wrap(
+        text, WIDE, initial_indent=before, subsequent_indent=later, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    print("\n".join(lines) if lines else before.rstrip())
 
 
 # -- results of a run -------------------------------------------------------------------------

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
-from titan.cli import checked_rows, drafting, networks, options
+from titan.cli import checked_rows, drafting, networks, options, study_options
 from titan.cli.advice import typed, typed_hint
-from titan.cli.agreeing import rules
+from titan.cli.help import App
 from titan.cli.output import (
-    cell,
+    ask_before_replacing,
     give,
+    html_name,
     refuse_inputs,
     show_error,
     show_lowered,
     show_pairs,
-    show_wrapped,
 )
+from titan.cli.rows_options import RowsFrom
+from titan.cli.study_text import fingerprint, show_report
 from titan.errors import InputError
-from titan.listing import in_groups
 
 if TYPE_CHECKING:
-    from titan.joint.explanations import Item
     from titan.network import Network
-    from titan.party.own_rows import OwnRows
     from titan.study import Card, Link, Report, Study
 
-app = typer.Typer(help="Gather a study, check one before taking part.", no_args_is_help=True)
+app = App(help="Gather a study, check one before taking part.")
 
 
 @app.command()
@@ -42,33 +40,64 @@ def new(
     tau: Annotated[int, Option(help="How many curious parties must learn nothing.")],
     out: Annotated[Path, Option(help="The file to write.")],
     *,
-    asked: options.Asked,
-    network: Annotated[str, Option(help=networks.HELP_STUDY)] = "design",
-    title: Annotated[str | None, Option(help="[default: what its questions ask]")] = None,
+    asked: study_options.Asked,
+    network: Annotated[
+        str, Option(help=networks.HELP_STUDY, rich_help_panel=options.NETWORK)
+    ] = "design",
+    title: Annotated[
+        str | None,
+        Option(
+            help="What it is called. [default: what its questions ask]",
+            rich_help_panel=options.MORE,
+        ),
+    ] = None,
     like: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Own rows that say what columns are; ranges are asked for."),
+        Option(
+            metavar="FILE",
+            help="Own rows that say what columns are; ranges are asked for.",
+            rich_help_panel=options.COLUMNS,
+        ),
     ] = None,
     csv: options.Csv,
-    conditions: options.Conditions,
+    conditions: study_options.Conditions,
     min_rows_total: Annotated[
-        int | None, Option(help="The fewest rows in all; --min-rows for every party.")
+        int | None,
+        Option(
+            help="The fewest rows in all; --min-rows for every party.",
+            rich_help_panel=options.RELEASE,
+        ),
     ] = None,
     pull: Annotated[
-        list[str] | None, Option(help="from,to: on this link the receiver dials, not the sender.")
+        list[str] | None,
+        Option(
+            help="from,to: on this link the receiver dials, not the sender.",
+            rich_help_panel=options.NETWORK,
+        ),
     ] = None,
     dials_only: Annotated[
-        list[str] | None, Option(help="Parties that only dial out, with commas; else their cards.")
+        list[str] | None,
+        Option(
+            help="Parties that only dial out, with commas; else their cards.",
+            rich_help_panel=options.NETWORK,
+        ),
     ] = None,
     sums: options.Sums,
     latency_ms: Annotated[
         int | None,
-        Option(help="Of all links, one way; for recovery auto and predictions. [default: 20]"),
+        Option(
+            help="Of all links, one way; for recovery auto and predictions. [default: 20]",
+            rich_help_panel=options.NETWORK,
+        ),
     ] = None,
     bandwidth_mbit: Annotated[
-        int | None, Option(help="Of all links, in Mbit/s; likewise. [default: 100]")
+        int | None,
+        Option(
+            help="Of all links, in Mbit/s; likewise. [default: 100]",
+            rich_help_panel=options.NETWORK,
+        ),
     ] = None,
-    force: Annotated[bool, Option("--force", help="Replace the file.")] = False,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Gather cards, links, columns and questions into one file, which all then check and join.
@@ -77,8 +106,8 @@ def new(
     Example:
       titan study new --card north.card --card east.card --card south.card \\
         --ask "regression: y ~ age + sex; name=main" --ask "describe: age, sex" \\
-        --range age=0:120 --step age=1 --range y=0:300 --step y=0.1 --levels sex=f,m \\
-        --tau 1 --title "Care in three hospitals" --out study.toml
+        --range age=0:120 --step age=1 --range y=0:300 --step y=0.1 \\
+        --levels sex=f,m --tau 1 --title "Three hospitals" --out study.toml
     """
     from titan.study import Card
     from titan.study.gathering import gather
@@ -112,9 +141,9 @@ def new(
     _refuse_problems(_report(study))  # nobody could join it
     if like is not None:
         drafting.warn_of_rare_levels(like, asked, study.columns, study.min_cell)
-    study.save(out, force=force)
+    study.save(out, force=ask_before_replacing([out], force))
     answer = {"study": str(out), "digest": study.digest, "parties": list(study.network.parties)}
-    rows = [("study", str(out)), ("title", study.title), *_fingerprint(study.digest)]
+    rows = [("study", str(out)), ("title", study.title), *fingerprint(study.digest)]
     give(answer, lambda: show_pairs(rows), json=json)
 
 
@@ -134,30 +163,37 @@ def check(
     as_: Annotated[
         str | None, Option("--as", envvar="TITAN_STUDY_CHECK_AS", help="Whose rows they are.")
     ] = None,
+    where: RowsFrom,
     csv: options.Csv,
     json: options.Json = False,
 ) -> None:
     """Is it sound and private, what will it cost, and what will everybody learn?
 
-    With --data and --as: would these rows be refused, and why? Nothing is sent or written.
-    Exit status 1 where a condition fails or the file cannot be used, 3 where its party would veto.
+    With --data (or --sql) and --as: would these rows be refused, and why? Nothing is sent or
+    written. Exit status 1 where a condition fails or the file cannot be used, 3 where its party
+    would veto.
 
     \b
     Example:
       titan study check study.toml
       titan study check study.toml --data north.csv --as north
     """
+    from titan.party.own_rows import look
     from titan.study import Study
     from titan.study.shares import shares
 
-    if (data is None) != (as_ is None):
+    given = bool(data) or where.sql is not None
+    if given != (as_ is not None):
         raise typer.BadParameter("--data and --as go together: --data north.csv --as north")
+    if given:
+        where.check(data, "--data")
     study = Study.load(file)
     report, told = _report(study), shares(study)
     answer = _advised(report.as_dict()) | {"shares": told}
     own = None
-    if data is not None and as_ is not None:
-        own = _own_rows(study, data, as_, csv) if report.ok else None
+    if as_ is not None:
+        study.card(as_)  # refuses who is not a party
+        own = look(study, where.of_party(study, data, csv)) if report.ok else None
         answer["own_rows"] = own and {"party": as_, **checked_rows.as_dict(own)}
 
     def as_text() -> None:
@@ -165,7 +201,7 @@ def check(
         if own is not None:  # what was asked for, before what is the same for all
             checked_rows.show_counts(own)
             checked_rows.show_outcome(own, str(as_))
-        _print(report, told)
+        show_report(report, told)
 
     give(answer, as_text, json=json)
     _refuse_problems(report)
@@ -196,26 +232,15 @@ def sheet(
     from titan.study.shares import shares
 
     refuse_inputs(out, [file])
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise InputError(
-            f"--out {out} does not end in .html, and the sheet is a page of HTML",
-            hint="--out sheet.html; a browser prints it, also as PDF",
-        )
+    html_name(out, "the sheet")
     study = Study.load(file)
     report = _report(study)
     _refuse_problems(report)  # nobody could join it
     text = sheet(study, report, shares(study), datetime.now(UTC))
-    files.write(out, text.encode(), mode=0o644, force=force)
+    files.write(out, text.encode(), mode=0o644, force=ask_before_replacing([out], force))
     answer = {"sheet": str(out), "digest": study.digest, "lowered": report.facts["lowered"]}
-    rows = [("sheet", str(out)), *_fingerprint(study.digest)]
+    rows = [("sheet", str(out)), *fingerprint(study.digest)]
     give(answer, lambda: show_pairs(rows), json=json)
-
-
-def _own_rows(study: Study, data: list[str], name: str, csv: options.Csv) -> OwnRows:
-    from titan.party.own_rows import look
-
-    study.card(name)  # refuses who is not a party
-    return look(study, csv.of(checked_rows.files_given(study, data)))
 
 
 def _report(study: Study) -> Report:
@@ -258,126 +283,3 @@ def _links(network: Network, pull: list[str], only: Collection[str]) -> tuple[Li
             raise InputError(f"--pull {text}: there is no such link", hint="write it as from,to")
     pulled = set(asked.values())
     return tuple(dialled(edge, pulled, only) for edge in network.edges)
-
-
-# -- printing ---------------------------------------------------------------------------------
-
-
-def _fingerprint(digest: str) -> list[tuple[str, str]]:
-    """As `titan keys` shows a party's."""
-    return [("fingerprint", digest), ("to read out", in_groups(digest))]
-
-
-_COUNTED = (
-    "(bytes inside the sums are those of their encoded envelopes; around them go nonces, the "
-    "agreement and the end, heads and signatures, which titan audit counts separately)"
-)
-
-
-def _print(report: Report, shares: Sequence[dict[str, Any]]) -> None:
-    from titan.study.shares import in_words
-
-    facts, sent, received = report.facts, report.facts["bytes_sent"], report.facts["bytes_received"]
-    print(facts["title"])
-    show_pairs([(name, cell(value)) for name, value in _overview(facts).items()])
-    for party in facts["parties"]:
-        place = "only dials out" if party["dials_only"] else party["address"]
-        print(f"{party['name']}, {place}, good until {party['valid_until'][:10]}")
-        linked = {key: ", ".join(party[key]) or "nobody" for key in _LINKED}
-        fingerprint = in_groups(party["fingerprint"])
-        show_pairs([("fingerprint", fingerprint), *_in_words(linked).items()])
-        if sent is not None:
-            there, here = sent[party["name"]], received[party["name"]]
-            print(f"  sends {there} and receives {here} bytes inside the sums")
-    if sent is not None:
-        show_wrapped("  ", _COUNTED)
-    _print_learned(report)
-    for share in shares:
-        show_wrapped("  ", in_words(share))
-    safe = facts["strongly_connected"] and facts["tolerates_tau"]
-    show_wrapped("but " if safe else "warning: ", report.hidden)
-    for warning in report.warnings:
-        show_wrapped("note: ", warning)
-
-
-def _print_learned(report: Report) -> None:
-    """Question by question: its sums, and what they tell."""
-    for question in report.facts["questions"]:
-        show_wrapped("", f"{question['name']}, {question['in_words']}")
-        for at, each in enumerate(question["sums"], 1):
-            size = f"{each['entries']} × {each['bits']} bits"
-            show_wrapped("  ", f"sum {at} opens, in {size}: {each['opens']}")
-        show_wrapped("  ", _opened(question["opened"]))
-        print("  so that every party will learn:")
-        _print_items([item for item in report.learned if item.question == question["name"]])
-    print("and every party will learn:")
-    _print_items([item for item in report.learned if item.question is None])
-
-
-def _opened(opened: Mapping[str, Any]) -> str:
-    from titan.study.preflight import MORE_THAN_ROWS
-
-    held = opened["rows_bits"]
-    of = "" if held is None else f", where the rows themselves have {held}"
-    more = f"; {MORE_THAN_ROWS}" if held is not None and opened["bits"] > held else ""
-    return (
-        f"in all {opened['numbers']} numbers of {opened['bits']} bits{of} (at {opened['rows']} "
-        f"rows, the fewest there may be{more})"
-    )
-
-
-def _print_items(items: Sequence[Item]) -> None:
-    for item in items:
-        show_wrapped("  - ", item.said)
-
-
-_SHOWN = (
-    "links", "strongly_connected", "diameter", "weak_connectivity", "tau",
-    "tolerates_tau", "parameters", "rows_needed_party", "rows_needed_total", "rounds", "messages",
-)  # fmt: skip
-_LINKED = ("sends_to", "receives_from", "dials", "is_dialled_by")
-
-
-def _in_words(facts: dict[str, Any]) -> dict[str, Any]:
-    return {key.replace("_", " "): value for key, value in facts.items()}
-
-
-def _overview(facts: Any) -> dict[str, Any]:
-    from titan.release.dictionary import in_words
-
-    of_cell = facts["rows_needed_level"]  # where cells are counted
-    return {
-        "parties": len(facts["parties"]),
-        **dict(_fingerprint(facts["digest"])),
-        **_in_words({key: facts[key] for key in _SHOWN}),
-        **({} if of_cell is None else {"rows needed of a cell that occurs": of_cell}),
-        **dict(rules(facts)),
-        "predicted time": _predicted(facts),
-        "recovery of each sum": ", ".join(s["recovery"] for s in facts["sums"]) or None,
-        "bits of each sum": ", ".join(str(s["bits"]) for s in facts["sums"]) or None,
-        "masks": _MASKS[facts["masks"]],
-        "missing values": _MISSING[facts["missing"]],
-        "columns": "; ".join(starmap(in_words, facts["columns"].items())) or _NOT_DESCRIBED,
-    }
-
-
-def _predicted(facts: Any) -> str | None:
-    if facts["predicted_seconds"] is None:
-        return None
-    apart = f" ({facts['lines_apart']} links: as they say)" if facts["lines_apart"] else ""
-    return (
-        f"{facts['predicted_seconds']:.3g} s from all connected to the answer, at "
-        f"{facts['latency_ms']} ms one way and {facts['bandwidth_mbit']} Mbit/s{apart}, without "
-        "computing"
-    )
-
-
-_NOT_DESCRIBED = "not described: any number may stand in a column"
-_MASKS = {
-    "sent": "sent: as many bytes as what they hide, and a key",
-    "seeded": "seeded: keys travel, from which both sides compute the masks",
-}
-_MISSING = {
-    "refuse": "refuse: a party whose rows have gaps cannot take part",
-    "drop": "drop: rows with gaps are left out",
-}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from titan.cli import options, tables
-from titan.cli.output import check_save, check_writable, give
+from titan.cli.output import ask_before_replacing, check_save, check_writable, give
 from titan.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 Picture = Annotated[
     Path | None,
-    Option("--plot", metavar="PICTURE", help="Draw survival curves: a .png, .pdf or .svg file."),
+    Option(
+        "--plot",
+        metavar="PICTURE",
+        help="Draw survival curves: a .png, .pdf or .svg file.",
+        rich_help_panel=options.OUTPUT,
+    ),
 ]
 
 
@@ -33,7 +38,9 @@ def command(
     grid: Annotated[
         str | None, Option(help="How wide intervals are, in the time's unit. [default: its step]")
     ] = None,
-    until: Annotated[str | None, Option(help="Where the last interval ends.")] = None,
+    until: Annotated[
+        str | None, Option(help="Where the last interval ends.", rich_help_panel=options.MORE)
+    ] = None,
     party: tables.Party = None,
     missing: options.Missing = "refuse",
     network: options.NetworkName = None,
@@ -41,10 +48,16 @@ def command(
     sums: options.Sums,
     engine: options.Engine = None,
     allow_small: Annotated[
-        bool, Option("--allow-small", help="Open intervals however few rows leave in them.")
+        bool,
+        Option(
+            "--allow-small",
+            help="Open intervals however few rows leave in them.",
+            rich_help_panel=options.RELEASE,
+        ),
     ] = False,
     plot: Picture = None,
     save: options.Save = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Survival curves by group, numbers at risk and the log-rank test; nobody shows a row.
@@ -54,14 +67,17 @@ def command(
 
     \b
     Example:
-      titan survival north.csv east.csv south.csv --time months --event died --by arm --grid 6
-      titan survival trial.csv --party hospital --time months --event died --grid 12 --plot os.png
+      titan survival north.csv east.csv south.csv --time months --event died \\
+        --by arm --grid 6
+      titan survival trial.csv --party hospital --time months --event died \\
+        --grid 12 --plot os.png
     """
     from titan.joint.survival import survival
 
-    check_save(save, files)
+    check_save(save, files, force)
     if plot is not None:
         check_writable(plot)
+        ask_before_replacing([plot], force)
     groups = None if by is None else options.names_in(by)
     asked: dict[str, Any] = {"time": time, "event": event, "by": groups, "grid": grid}
     asked |= {"until": until, "missing": missing}
@@ -79,13 +95,16 @@ def _print(out: Survival, net: Network | None, tau: int | None) -> None:
     tables.say_learned(out, net, tau, learned)
 
 
-def draw(results: Results, plot: Path) -> None:
+def draw(results: Results, plot: Path, force: bool) -> None:
     """The pictures of all answers that have one: under this name, or with the question's in it."""
     check_writable(plot)
     answers = [(name, results[name]) for name in results.names if name not in results.errors]
     found = [(name, answer) for name, answer in answers if hasattr(answer, "plot")]
     if not found:
         raise InputError("no answer here has a picture", hint="survival curves have one")
-    for name, answer in found:
-        place = plot if len(found) == 1 else plot.with_stem(f"{plot.stem}-{name}")
+    places = [
+        plot if len(found) == 1 else plot.with_stem(f"{plot.stem}-{name}") for name, _ in found
+    ]
+    ask_before_replacing(places, force)
+    for place, (_, answer) in zip(places, found, strict=True):
         answer.plot(place)

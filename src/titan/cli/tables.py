@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
-from titan.cli.output import waiting
+from titan.cli.output import show_wrapped, waiting
 from titan.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,5 +65,6 @@ def say_learned(out: Any, net: Network | None, tau: int | None, learned: str) ->
     if net is None:
         print(f"\nOne party alone: {out.nobs} rows, nothing sent to anybody.")
         return
-    print(f"\nEvery party learned: {learned}; {options.privacy(net, tau)}.")
+    print()
+    show_wrapped("", f"Every party learned: {learned}; {options.privacy(net, tau)}.")
     print(options.cost_line(out.cost))

@@ -17,6 +17,7 @@ from titan.protocol import (
     Binding,
     Cost,
     Envelope,
+    Kind,
     MaskSource,
     PerParty,
     Plan,
@@ -121,7 +122,7 @@ class Count:
         self.sent[envelope.sender] += size
         self.received[envelope.receiver] += size
         self.numbers[envelope.sender] += numbers
-        if envelope.round <= self.furthest:
+        if envelope.round <= self.furthest or envelope.kind is Kind.MASK:
             return False
         self.furthest = envelope.round
         return True

@@ -76,6 +76,8 @@ class SteppedModel(PooledModel):
     told: StepBudget | None = field(default=None, compare=False, repr=False)
     """What its steps may tell of tables of its numbers, where that is limited."""
 
+    rows_for = "every step"
+
     # -- the sums -----------------------------------------------------------------------------
 
     @property

@@ -230,6 +230,8 @@ class PooledModel:
         return known.opened.pooled
 
     needs_full_rank = True
+    rows_for = ""
+    """What a later sum is made of the rows themselves for; empty where looks at them are all."""
 
     @property
     def reads_again(self) -> bool:

@@ -42,6 +42,10 @@ class Regression(PooledModel):
     def reads_again(self) -> bool:
         return self.cov_type in OF_ROWS or super().reads_again
 
+    @property
+    def rows_for(self) -> str:  # type: ignore[override]
+        return f"{self.cov_type} errors" if self.cov_type in OF_ROWS else ""
+
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
         if self.cov_type == "nonrobust":
@@ -111,4 +115,5 @@ class Regression(PooledModel):
             cov_type=self.cov_type,
             formula=None if self.model is None else self.model.formula,
             log_weights=known.opened.log_weights,
+            weights=None if self.model is None else self.model.weights,
         )

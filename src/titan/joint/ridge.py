@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from titan.errors import RankError
 from titan.joint.pooled_model import Known, PooledModel
@@ -35,8 +36,16 @@ class RidgeRegression(PooledModel):
         pooled = known.opened.pooled
         if pooled is None:
             return None
-        asked = self.in_columns_asked(pooled)
-        return RidgePath([ridge_pooled(asked, a, self._intercept) for a in self.alphas])
+        asked, made = self.in_columns_asked(pooled), self._origins(pooled)
+        found = (ridge_pooled(asked, alpha, self._intercept) for alpha in self.alphas)
+        return RidgePath([replace(each, **made) for each in found])
+
+    def _origins(self, pooled: PooledMoments) -> dict[str, Any]:
+        """For who wants to predict rows, or to ask again."""
+        if self.model is None:
+            return {}
+        centres = self.centres_in(pooled)
+        return {"formula": self.model.formula, "centres": centres, "weights": self.model.weights}
 
     @property
     def _intercept(self) -> str | None:

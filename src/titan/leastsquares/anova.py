@@ -27,7 +27,7 @@ from titan.leastsquares.certified import certify
 from titan.leastsquares.inference import compute, upper_tail
 from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.tested import data_frame
-from titan.listing import aligned
+from titan.listing import aligned, ruled
 from titan.moments.terms import Category, Factor, Term, blocks, name_of
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Anova:
             texts = ("" if str(v) == "nan" else significant(v, 6) for v in values)
             cells.append((name, str(df), *texts))
         title = f"Analysis of variance, type {'I' * self.typ}"
-        return "\n".join([title, *aligned(cells)])
+        return "\n".join([title, *ruled(aligned(cells))])
 
     def __str__(self) -> str:
         return self.summary()

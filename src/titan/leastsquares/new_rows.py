@@ -9,21 +9,36 @@ anything else                           a matrix in the order of the coefficient
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from titan.errors import InputError
 from titan.leastsquares.bounds import Floats
+from titan.moments.model import Model
 from titan.moments.new_rows import columns_to_predict, evaluated, is_file, is_series, one_column
 
-if TYPE_CHECKING:
-    from titan.leastsquares.regression import Regression
+
+class Fitted(Protocol):
+    """What rows are made for."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def intercept(self) -> str | None: ...
+    @property
+    def model(self) -> Model | None: ...
 
 
-def new_rows(rows: Any, fit: Regression) -> Floats:
+def new_rows(rows: Any, fit: Fitted) -> Floats:
     """One row of the design matrix for each of `rows`; a missing intercept is 1."""
+    if rows is None:
+        own = fit.names if fit.model is None else columns_to_predict(fit.model)
+        raise InputError(
+            "no rows are given, and a fit keeps none",
+            hint=f"give a table with {', '.join(own) or 'as many rows as you like'}",
+        )
     if is_file(rows) and fit.model is not None:
         return _evaluated(rows, fit)
     named = _by_name(rows, fit)
@@ -39,7 +54,7 @@ def new_rows(rows: Any, fit: Regression) -> Floats:
     return _matrix(lambda: _stacked(named, fit.names), fit.names)
 
 
-def _evaluated(rows: Any, fit: Regression) -> Floats:
+def _evaluated(rows: Any, fit: Fitted) -> Floats:
     """By the formula, in the order of the coefficients."""
     assert fit.model is not None  # noqa: S101 - looked at before
     matrix: Floats = evaluated(fit.model, rows)
@@ -70,7 +85,7 @@ def _stacked(rows: Mapping[str, npt.ArrayLike], names: Sequence[str]) -> Floats:
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
-def _by_name(rows: Any, fit: Regression) -> Mapping[str, npt.ArrayLike] | None:
+def _by_name(rows: Any, fit: Fitted) -> Mapping[str, npt.ArrayLike] | None:
     """The columns of a mapping or of any table that names them; None for a plain matrix.
 
     pandas, polars and pyarrow all give a column by `table[name]`; the last has its names elsewhere.

@@ -12,9 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm
+from typing import TYPE_CHECKING
 
 from titan.leastsquares.pooled import PooledMoments, column_scales, integers
 from titan.moments.centring import Centres, Centring, Combination
+
+if TYPE_CHECKING:
+    from flint import fmpq_mat
 
 Matrix = Sequence[Sequence[Fraction]]
 
@@ -90,14 +94,17 @@ def _errors(moments: PooledMoments, sizes: Matrix) -> Matrix:
 
 def inverse_of(matrix: Matrix) -> list[list[Fraction]]:
     """T⁻¹."""
-    from flint import fmpq, fmpq_mat
-
-    n = len(matrix)
-    entries = [fmpq(value.numerator, value.denominator) for row in matrix for value in row]
     return [
         [Fraction(int(value.p), int(value.q)) for value in row]
-        for row in fmpq_mat(n, n, entries).inv().tolist()
+        for row in rational(matrix).inv().tolist()
     ]
+
+
+def rational(matrix: Matrix) -> fmpq_mat:
+    from flint import fmpq, fmpq_mat
+
+    entries = [fmpq(value.numerator, value.denominator) for row in matrix for value in row]
+    return fmpq_mat(len(matrix), len(matrix[0]), entries)
 
 
 def applied(matrix: Matrix, vector: Sequence[Fraction]) -> list[Fraction]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titan.errors import DataError, InputError
-from titan.leastsquares import inference, regression_state
+from titan.leastsquares import inference, origins, regression_state
 from titan.leastsquares.after import AfterFit
 from titan.leastsquares.as_json import STATISTICS, as_dict
 from titan.leastsquares.balls import Ball
@@ -116,6 +116,8 @@ class Regression(AfterFit, Result, kind="regression"):
     """Σ log w over all rows; None without weights, or where it was not pooled."""
     centres: Centres = field(default_factory=dict)
     """The means over all rows that center(…) took away, by what is centred."""
+    weights: str | None = None
+    """The column of weights, where there is one and it is known."""
 
     # -- counts -------------------------------------------------------------------------------
 
@@ -142,7 +144,7 @@ class Regression(AfterFit, Result, kind="regression"):
     @cached_property
     def model(self) -> Model | None:
         """What makes its columns of raw rows; None where columns came as they are."""
-        return None if self.formula is None else Model(self.formula, centres=self.centres)
+        return origins.model_of(self)
 
     # -- coefficients -------------------------------------------------------------------------
 
@@ -285,11 +287,14 @@ class Regression(AfterFit, Result, kind="regression"):
             formula=shortened(self.model, chosen),
             log_weights=self.log_weights,
             centres=self.centres,
+            weights=self.weights,
         )
 
     def ridge(self, alpha: float | Exact) -> Ridge:
         """‖b − Ax‖² + alpha‖x‖², the intercept unpenalised: scikit-learn's `Ridge`."""
-        return ridge(self.moments, alpha, self.intercept)
+        found = ridge(self.moments, alpha, self.intercept)
+        made: Any = {key: getattr(self, key) for key in ("formula", "centres", "weights")}
+        return replace(found, **made)
 
     def ridge_path(
         self, alphas: Sequence[float | Exact] | None = None, count: int = 50
@@ -331,8 +336,8 @@ class Regression(AfterFit, Result, kind="regression"):
 
     # -- use ----------------------------------------------------------------------------------
 
-    def predict(self, rows: Any) -> Floats:
-        """The fitted values of new rows.
+    def predict(self, rows: Any = None) -> Floats:
+        """The fitted values of rows, which a fit does not keep.
 
         A table, mapping or file with the columns of the data: the formula is evaluated on it, and
         a row with a gap gives NaN. Or the model's own columns by name, or a matrix in the order of

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, get_args
 
 from titan import canonical
 from titan.canonical import exact_text, read_exact
 from titan.errors import FormulaError
+from titan.leastsquares import origins
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.certified import certify
 from titan.leastsquares.pooled import PooledMoments
 from titan.leastsquares.recombined import inverse_of, recombined
 from titan.leastsquares.robust import CovType, Robust
-from titan.leastsquares.submodels import MOST_FORMULA, check_formula
 from titan.moments.centring import uncentred
 
 if TYPE_CHECKING:
@@ -24,14 +23,12 @@ if TYPE_CHECKING:
 _STATE = ("moments", "constant", "weighted", "cov_type", "robust", "dropped")
 _LATER = {"formula": None, "log_weights": None}
 """What older files lack, both together."""
-_CENTRES = "centres"
-"""Only where some columns are centred; robust errors then have moments of their own."""
 _MOMENTS = "moments"
+"""Robust errors have some of their own where columns are centred."""
 
 
 def to_state(fit: Regression) -> dict[str, Any]:
     constant = None if fit.constant is None else fit.constant.items()
-    centres = {text: exact_text(mean) for text, mean in fit.centres.items()}
     return {
         _MOMENTS: fit.moments.to_state(),
         "constant": constant and {name: exact_text(c) for name, c in constant},
@@ -41,7 +38,7 @@ def to_state(fit: Regression) -> dict[str, Any]:
         "dropped": None if fit.dropped is None else dict(fit.dropped),
         "formula": fit.formula,
         "log_weights": fit.log_weights and fit.log_weights.to_state(),
-        **({_CENTRES: centres} if centres else {}),
+        **origins.to_state(fit),
     }
 
 
@@ -52,10 +49,10 @@ def _robust_state(robust: Robust) -> dict[str, Any]:
 
 def from_state(state: object, cost: Any, fit_pooled: Callable[..., Regression]) -> Regression:
     found = dict(canonical.mapping(state))
-    if not _LATER.keys() & found.keys():
-        found = _LATER | found
-    centres = _read_centres(found)
-    found = canonical.keys(found, (*_STATE, *_LATER))
+    made = origins.taken_from(found)
+    found = canonical.keys(found, _STATE, _LATER)
+    if "weights" in made and not found["weighted"]:
+        raise ValueError("it has a column of weights, and no weights")
     constant, cov_type = found["constant"], found["cov_type"]
     if constant is not None:
         constant = {n: read_exact(c) for n, c in canonical.mapping(constant).items()}
@@ -69,18 +66,9 @@ def from_state(state: object, cost: Any, fit_pooled: Callable[..., Regression]) 
     robust = found["robust"]
     if (robust is None) != (cov_type == "nonrobust" or fit.exact_fit):
         raise ValueError("its standard errors are not of the kind it says")
-    fit = replace(fit, cov_type=cov_type, cost=cost, centres=centres)
+    fit = replace(fit, cov_type=cov_type, cost=cost, **made)
     fit = replace(fit, **_rest(found, fit))
     return fit if robust is None else replace(fit, robust=_read_robust(robust, fit))
-
-
-def _read_centres(found: dict[str, Any]) -> dict[str, Fraction]:
-    if _CENTRES not in found:
-        return {}
-    centres = canonical.mapping(found.pop(_CENTRES))
-    if not centres:
-        raise ValueError("it names means of which there are none")
-    return {canonical.text(text, MOST_FORMULA): read_exact(mean) for text, mean in centres.items()}
 
 
 def _read_robust(state: object, fit: Regression) -> Robust:
@@ -104,13 +92,12 @@ def _read_robust(state: object, fit: Regression) -> Robust:
 
 def _rest(found: dict[str, Any], fit: Regression) -> dict[str, Any]:
     """What no number of the fit but the likelihood depends on."""
-    dropped, formula, logs = found["dropped"], found["formula"], found["log_weights"]
+    dropped, logs = found["dropped"], found["log_weights"]
     if dropped is not None:
         dropped = {n: canonical.whole(k) for n, k in canonical.mapping(dropped).items()}
-    if formula is not None:
-        check_formula(canonical.text(formula, MOST_FORMULA), fit.centres, fit.names)
     if logs is not None:
         if not fit.weighted:
             raise ValueError("it has logarithms of weights, and no weights")
         logs = Ball.from_state(logs)
+    formula = origins.read_formula(found["formula"], fit.centres, fit.names)
     return {"dropped": dropped, "formula": formula, "log_weights": logs}

@@ -35,7 +35,6 @@ HC2 and HC3: a residual is multiplied by m = (1−h)^-½ or (1−h)^-1, found to
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -53,7 +52,7 @@ from titan.leastsquares.pooled import (
     Integers,
     PooledMoments,
     column_scales,
-    integers,
+    over_common,
     symmetric,
 )
 from titan.leastsquares.recombined import applied
@@ -121,8 +120,7 @@ class Agreed:
 
 def _residual(moments: PooledMoments, scaled: list[Fraction]) -> Fraction:
     """bᵀb − 2x̂ᵀg + x̂ᵀGx̂, exactly."""
-    common = math.lcm(*(value.denominator for value in scaled))
-    whole = integers([value.numerator * (common // value.denominator) for value in scaled])
+    whole, common = over_common(scaled)
     square = Fraction(int(whole.dot(moments.gram).dot(whole)), common**2 * moments.denominator)
     along = sum((x * g for x, g in zip(scaled, moments.rhs, strict=True)), Fraction(0))
     return (moments.bb or 0) - 2 * along + square

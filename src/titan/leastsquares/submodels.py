@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from titan.errors import FormulaError, InputError
-from titan.moments.centring import Centres
 from titan.moments.model import Model
 from titan.moments.terms import Term, name_of
-
-MOST_FORMULA = 1_000_000
-"""Characters of a formula in a file."""
 
 
 def chosen_columns(
@@ -30,7 +26,7 @@ def chosen_columns(
         if keep is not None:
             raise InputError("intercept= beside a formula", hint='write "y ~ 0 + x" or "y ~ x"')
         return _of_formula(asked, names, response, intercept, whole)
-    found = (asked,) if isinstance(asked, str) else tuple(asked)
+    found = (asked,) if isinstance(asked, str) or not isinstance(asked, Iterable) else tuple(asked)
     for name in found:
         if not isinstance(name, str):
             raise InputError(
@@ -61,16 +57,6 @@ def _columns_of(model: Model, term: Term) -> list[str]:
         for column in model.design
         if {piece.factor for piece in column} == set(term)
     ]
-
-
-def check_formula(formula: str, centres: Centres, names: Sequence[str]) -> None:
-    """ValueError, of a file, where this is not the formula of these columns."""
-    try:
-        found = Model(formula, centres=centres).names[:-1]
-    except FormulaError:
-        raise ValueError("its formula cannot be read") from None
-    if sorted(found) != sorted(names):
-        raise ValueError("its formula is not that of its columns")
 
 
 def _of_formula(

@@ -11,7 +11,9 @@ class _Later:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._module), name)
+        found = getattr(import_module(self._module), name)
+        setattr(self, name, found)  # the next time it is there
+        return found
 
 
 pa: Any = _Later("pyarrow")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.moments.columns import Column
+from titan.moments.columns import Column, WideColumn
 from titan.moments.spans import whole_parts
 
 _Ints = npt.NDArray[np.int64]
@@ -37,6 +37,10 @@ class Canonical:
 
 
 def canonical(column: Column) -> Canonical:
+    if isinstance(column, WideColumn):
+        words = column.words["low"], column.words["high"].view(np.uint64)
+        low, high, exponents_of = _of_two_words(*words, column.two, column.five)
+        return Canonical(low.view(np.int64), exponents_of, high.view(np.int64))
     numbers = column.numbers
     if numbers.dtype == object:
         return _of_objects(column)

@@ -14,10 +14,9 @@ import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,8 @@ import numpy.typing as npt
 from titan.errors import DataError
 from titan.moments import arithmetic, decimal_text
 from titan.moments.arrow import kinds, pa, pc
-from titan.moments.columns import Column
+from titan.moments.columns import WORDS, Column, WideColumn
+from titan.moments.once import once
 from titan.moments.terms import Level
 
 Mask = npt.NDArray[np.bool_]
@@ -108,15 +108,21 @@ class Cells(ABC):
 class ArrowCells(Cells):
     """Cells that Arrow holds: text, numbers, truth values, or a dictionary of such."""
 
-    @cached_property
+    @once
     def array(self) -> Any:
         """One Arrow array, without chunks and dictionary."""
         return _decoded(self.values)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The cells alone: a slice of Arrow's would take the whole table along."""
+        own = {name: getattr(self, name) for name in _FIELDS}
+        array = self.array
+        return own | {"values": array.take(pa.array(np.arange(len(array))))}
+
     def take(self, rows: Rows) -> ArrowCells:
         return replace(self, values=self.array.take(rows), place=place_among(self.place, rows))
 
-    @cached_property
+    @once
     def _numbers(self) -> tuple[Column, Mask]:
         array = self.array
         kind = array.type
@@ -131,7 +137,10 @@ class ArrowCells(Cells):
             return _from_integers(array), missing
         if kinds.is_decimal(kind):
             return _from_decimals(array), missing
-        raise DataError(f'column "{self.name}" holds {kind}, where numbers were expected')
+        raise DataError(
+            f'column "{self.name}" holds {kind}, where numbers were expected',
+            hint="make it a number in the data, such as the days since the first",
+        )
 
     def text(self, hint: str = "") -> Any:
         array = self.array
@@ -207,7 +216,7 @@ class ObjectCells(Cells):
         kept = [self.values[int(row)] for row in rows]
         return replace(self, values=kept, place=place_among(self.place, rows))
 
-    @cached_property
+    @once
     def _numbers(self) -> tuple[Column, Mask]:
         values = [self._number(row, value) for row, value in enumerate(self.values)]
         missing = np.array([value is None for value in values], bool)
@@ -256,6 +265,9 @@ class ObjectCells(Cells):
         return None if missing[0] else column.fractions()[0]
 
 
+_FIELDS = tuple(each.name for each in fields(Cells))
+
+
 def place_among(place: Callable[[int], str], rows: Rows) -> Callable[[int], str]:
     """Where the nth of these rows comes from."""
     return lambda row: place(int(rows[row]))
@@ -285,11 +297,16 @@ def _shortest(array: Any) -> Any:
 
 
 def _decoded(array: Any) -> Any:
-    """The array without chunks and dictionary; text as plain strings (few kernels know others)."""
+    """The array without chunks, dictionary and extension.
+
+    Text comes as plain strings: few kernels know others.
+    """
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if kinds.is_dictionary(array.type):
         return _decoded(array.dictionary).take(array.indices)
+    if isinstance(array, pa.ExtensionArray):  # such as PostgreSQL's numeric, which is text
+        return _decoded(array.storage)
     return array.cast(pa.string()) if _is_text(array.type) else array
 
 
@@ -308,5 +325,7 @@ def _from_decimals(array: Any) -> Column:
     if width < 2:
         array, width = array.cast(pa.decimal128(18, array.type.scale)), 2
     array = pc.fill_null(array, pa.scalar(Decimal(0), array.type))
-    words = decimal_text.words(array, width)
-    return Column(decimal_text.from_words(words), -array.type.scale, -array.type.scale)
+    words, power = decimal_text.words(array, width), -array.type.scale
+    if width == 2 and not decimal_text.fit_int64(words):
+        return WideColumn(np.ascontiguousarray(words).view(WORDS).ravel(), power, power)
+    return Column(decimal_text.from_words(words), power, power)

@@ -4,7 +4,7 @@ A column of n numbers is an array and a unit: value_i = numbers_i · 2^two · 5^
 
     float64   each entry the exact binary number it is (finite),
     int64     whole numbers, none of them -2^63, so that each has its negative,
-    object    Python integers of any size.
+    object    Python integers of any size; a `WideColumn` has those of two words ready besides.
 
 Decimal text "37.20" is 3720 · 10^-2, so numbers = 3720, two = five = -2: a tenth stays a tenth.
 """
@@ -20,6 +20,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+WORDS = np.dtype([("low", "<u8"), ("high", "<i8")])
+"""Whole numbers of 128 bits, in two's complement."""
 
 
 class BadRowError(Exception):
@@ -83,6 +86,38 @@ class Column:
         divisor, five = _without(divisor, 5)
         numbers = [value.numerator * (common // value.denominator) for value in values]
         return cls.of_integers(numbers, -two, -five), divisor
+
+
+class WideColumn(Column):
+    """A column of whole numbers below 2^127, some of them beyond int64, in two words each.
+
+    They are Python integers only for those who ask for its `numbers`.
+    """
+
+    words: npt.NDArray[Any]
+    """Of the type WORDS."""
+
+    def __init__(self, words: npt.NDArray[Any], two: int = 0, five: int = 0) -> None:
+        for name, value in (("words", words), ("two", two), ("five", five)):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "numbers":
+            raise AttributeError(name)
+        numbers = integers_of(self.words)
+        object.__setattr__(self, name, numbers)
+        return numbers
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Column:
+        return WideColumn(self.words[rows], self.two, self.five)
+
+
+def integers_of(words: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """As Python integers."""
+    return np.asarray((words["high"].astype(object) << 64) + words["low"].astype(object), object)
 
 
 @lru_cache(maxsize=1024)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -85,10 +85,14 @@ def _checked(encoding: Any) -> str:
 
 @dataclass(frozen=True)
 class RowsFile(PathLike[str]):
-    """The path of a file of rows, and how it is written if it is CSV."""
+    """The path of a file of rows, how it is written if it is CSV, and who reads it.
+
+    Without a Dask scheduler, this process.
+    """
 
     path: Path
     written: CsvFormat
+    scheduler: str | None = None
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -96,6 +100,13 @@ class RowsFile(PathLike[str]):
     @property
     def name(self) -> str:
         return self.path.name
+
+    @classmethod
+    def of(cls, file: str | PathLike[str]) -> RowsFile:
+        return file if isinstance(file, RowsFile) else cls(Path(file), PLAIN)
+
+    def read_by(self, scheduler: str) -> RowsFile:
+        return replace(self, scheduler=scheduler)
 
     @classmethod
     def all_of(cls, data: Any, csv: Any) -> Any:

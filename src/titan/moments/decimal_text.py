@@ -6,11 +6,8 @@ A text is  sign digits . digits e exponent,  of which most parts may be absent, 
 
 where mantissa is the text's digits without the point. "0.1" is one tenth, not the double near it.
 
-The mantissas come from Arrow's own float parser, which rounds to nearest, and are still exact: let
-s be the most decimals in the batch and k = value · 10^s, an integer. The parsed double is k/10^s
-within a relative error of 2^-53; multiplying by 10^s, itself a double up to s = 22, adds another.
-So the product lies within |k| · 2^-51.9 of k, and rounding it to a whole number gives k while
-|k| < 2^50. Longer mantissas go through 128-bit decimals, and through Python's integers beyond.
+Texts of up to 18 digits are read a word of eight characters at a time (`titan.moments.digits`);
+longer ones go through 128-bit decimals of Arrow's, and through Python's integers beyond.
 """
 
 # Rule 1: the quick ways and the plain one (`_read_one`) accept the same language and agree.
@@ -26,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.moments.arrow import pa, pc
-from titan.moments.columns import BadRowError, Column
+from titan.moments.columns import WORDS, BadRowError, Column, WideColumn
+from titan.moments.digits import read_digits
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 """Texts (in any case) which stand for a value that is not there."""
@@ -41,8 +39,9 @@ INFINITE = "an infinite number"
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _WITH_COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)+(?:\.[0-9]*)?")
-_EXACT_BELOW = 2.0**50
-_LAST_EXACT_POWER = 22  # 10^22 is the largest power of ten that is a double
+_INT64 = 9e18  # a little less than 2^63
+_BEYOND = 1 << 62
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFF_FFFF)
 _INT64_DIGITS = 18
 _DECIMAL128_DIGITS = 38
 _TENS = 10 ** np.arange(_INT64_DIGITS + 1, dtype=np.int64)
@@ -128,62 +127,71 @@ class _TooLongError(Exception):
 
 def _read_quickly(text: Any) -> tuple[Ints, Ints, Ints]:
     """Mantissas, decimals and exponents; ArrowInvalid or _TooLongError where that is not enough."""
-    exponents = np.zeros(len(text), np.int64)
-    if len(text) and (bytes_of(text)[1] > ord("9")).any():
-        text, exponents = _split(text)
-    point = np.asarray(pc.find_substring(text, ".")).astype(np.int64)
-    length = np.asarray(pc.binary_length(text)).astype(np.int64)
-    decimals = np.where(point < 0, 0, length - point - 1)
-    most = decimals.max(initial=0)
-    mantissas = _scaled(text, decimals)
-    if not exponents.any():
-        return mantissas, np.full(len(mantissas), most), exponents
-    return mantissas // _powers_of_ten(most - decimals), decimals, exponents
+    nothing = np.zeros(len(text), np.int64)
+    if not len(text):
+        return nothing, nothing, nothing
+    offsets, data = bytes_of(text)
+    if data.max(initial=0) > ord("9"):
+        return _with_exponents(text, offsets, data)
+    mantissas, decimals = read_digits(offsets, data) or _read_long(text)
+    return mantissas, decimals, nothing
+
+
+def _with_exponents(text: Any, offsets: Ints, data: Ints) -> tuple[Ints, Ints, Ints]:
+    """Texts with an exponent, which may be few, apart from the others."""
+    at = np.flatnonzero((data | 32) == ord("e"))
+    row = np.searchsorted(offsets, at, side="right") - 1
+    if not len(row) or (np.diff(row) == 0).any():
+        raise pa.ArrowInvalid  # another letter, or two in one text
+    found = np.zeros((3, len(text)), np.int64)
+    rest = np.ones(len(text), bool)
+    rest[row] = False
+    mantissas, exponents = _split(text.take(pa.array(row)))
+    with_exponent, without = _read_quickly(mantissas), _read_quickly(text.filter(rest))
+    parts = [(row, with_exponent), (np.flatnonzero(rest), without)]
+    if any(part[0].dtype == object for _, part in parts):
+        found = found.astype(object)
+    for rows, part in parts:
+        found[:, rows] = part
+    found[2, row] = exponents
+    return found[0], found[1].astype(np.int64), found[2].astype(np.int64)
 
 
 def _split(text: Any) -> tuple[Any, Ints]:
-    """Texts up to their "e", and the exponents after it.
+    """Texts, of which each has one "e", up to that, and the exponents after it.
 
     Each text is cut in three (before the e, the e, after it) by giving Arrow new offsets into the
     same bytes, so that nothing is copied.
     """
     offsets, data = bytes_of(text)
     at = np.flatnonzero((data | 32) == ord("e"))
-    row = np.searchsorted(offsets, at, side="right") - 1
-    if (np.diff(row) == 0).any():
-        raise pa.ArrowInvalid  # two in one text
-    cuts = np.repeat(offsets[1:], 3)
-    cuts[3 * row] = at
-    cuts[3 * row + 1] = at + 1
+    cuts = np.stack([at, at + 1, offsets[1:]], axis=1).ravel().astype(np.int32)
     cuts = np.concatenate([offsets[:1], cuts])
     pieces = pa.Array.from_buffers(
         pa.string(), 3 * len(text), [None, pa.py_buffer(cuts), pa.py_buffer(data)]
     )
-    written = pieces.take(pa.array(3 * row + 2))
+    written = pieces[2::3]
     characters = bytes_of(written)[1]
     if (characters > ord("9")).any() or (characters == ord(".")).any():
         raise pa.ArrowInvalid  # the float parser would take nan and 1.5
     numbers = np.asarray(written.cast(pa.float64()))
     if np.abs(numbers).max(initial=0) > MOST_DIGITS:
         raise _TooLongError
-    exponents = np.zeros(len(text), np.int64)
-    exponents[row] = numbers.astype(np.int64)
-    return pieces[::3], exponents
+    return pieces[::3], numbers.astype(np.int64)
 
 
-def _scaled(text: Any, own_decimals: Ints) -> Ints:
-    """Each text times 10^decimals, the most of any."""
-    decimals = int(own_decimals.max(initial=0))
-    doubles = np.asarray(text.cast(pa.float64()))  # also what refuses anything but a number
-    if decimals <= _LAST_EXACT_POWER:
-        product = np.rint(doubles * 10.0**decimals)
-        if np.abs(product).max(initial=0) < _EXACT_BELOW:
-            return product.astype(np.int64)
+def _read_long(text: Any) -> tuple[Ints, Ints]:
+    """Each text times 10^decimals, the most of any, through Arrow's decimals."""
+    text.cast(pa.float64())  # refuses anything but a number
+    point = np.asarray(pc.find_substring(text, ".")).astype(np.int64)
+    length = np.asarray(pc.binary_length(text)).astype(np.int64)
+    decimals = np.where(point < 0, 0, length - point - 1)
+    most = int(decimals.max(initial=0))
     # Arrow's cast wraps around without a word on some texts of 39 digits and more: count first.
-    length = np.diff(bytes_of(text)[0]).astype(np.int64)
-    if (length + decimals - own_decimals).max(initial=0) > _DECIMAL128_DIGITS:
+    if (length + most - decimals).max(initial=0) > _DECIMAL128_DIGITS:
         raise _TooLongError
-    return from_words(words(text.cast(pa.decimal128(_DECIMAL128_DIGITS, decimals)), 2))
+    numbers = from_words(words(text.cast(pa.decimal128(_DECIMAL128_DIGITS, most)), 2))
+    return numbers, np.full(len(text), most)
 
 
 def words(decimals: Any, each: int) -> npt.NDArray[np.int64]:
@@ -192,11 +200,17 @@ def words(decimals: Any, each: int) -> npt.NDArray[np.int64]:
     return raw[decimals.offset : decimals.offset + len(decimals)]
 
 
+def fit_int64(words: npt.NDArray[np.int64]) -> bool:
+    """Whether all of these, of several words, have a negative in int64."""
+    lowest, above = words[:, 0], words[:, 1:]
+    least = np.iinfo(np.int64).min
+    return bool((above == (lowest >> 63)[:, None]).all() and (lowest != least).all())
+
+
 def from_words(words: npt.NDArray[np.int64]) -> Ints:
     """Two's complement integers of several words: int64 where all fit, else Python integers."""
-    lowest, above = words[:, 0], words[:, 1:]
-    if (above == (lowest >> 63)[:, None]).all() and (lowest != np.iinfo(np.int64).min).all():
-        return np.ascontiguousarray(lowest)
+    if fit_int64(words):
+        return np.ascontiguousarray(words[:, 0])
     numbers = words[:, -1].astype(object)
     for word in reversed(range(words.shape[1] - 1)):
         numbers = (numbers << 64) + words[:, word].view(np.uint64).astype(object)
@@ -235,20 +249,32 @@ def _column(mantissas: Ints, decimals: Ints, exponents: Ints) -> Column:
     nonzero = np.asarray(mantissas != 0, bool)
     if not nonzero.any():
         return Column(np.zeros(len(mantissas), np.int64))
-    finest = int(powers[nonzero].min())
+    finest = int(powers.min(where=nonzero, initial=_BEYOND))
     shifts = np.where(nonzero, powers - finest, 0)
-    return _coarsest(_shifted(mantissas, shifts), finest)
-
-
-def _shifted(mantissas: Ints, shifts: Ints) -> Ints:
     if not shifts.any():
-        return _narrowed(mantissas)
+        return _coarsest(_narrowed(mantissas), finest)
     factors = _powers_of_ten(shifts)
-    if mantissas.dtype == factors.dtype == np.int64 and bool(
-        (np.abs(mantissas) <= np.iinfo(np.int64).max // factors).all()
-    ):
-        return mantissas * factors
-    return _narrowed(mantissas.astype(object) * factors)
+    if mantissas.dtype == object or factors.dtype == object:
+        return _coarsest(_narrowed(mantissas.astype(object) * factors), finest)
+    sizes = np.abs(mantissas).astype(np.float64) * factors  # of which no digit but the first counts
+    if sizes.max() < _INT64:
+        return _coarsest(mantissas * factors, finest)
+    return WideColumn(_products(mantissas, factors), finest, finest)
+
+
+def _products(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """a · b in two words, b being positive: by halves of words, as one does by hand."""
+    sizes = (np.abs(a).view(np.uint64), b.view(np.uint64))
+    (low_a, high_a), (low_b, high_b) = ((x & _LOW, x >> _HALF) for x in sizes)
+    lowest, left, right = low_a * low_b, high_a * low_b, low_a * high_b
+    middle = (lowest >> _HALF) + (left & _LOW) + (right & _LOW)
+    low = (lowest & _LOW) | (middle << _HALF)
+    high = high_a * high_b + (left >> _HALF) + (right >> _HALF) + (middle >> _HALF)
+    minus = a < 0
+    out = np.empty(len(a), WORDS)
+    out["low"] = np.where(minus, -low, low)
+    out["high"] = np.where(minus, ~high + (low == 0), high).view(np.int64)
+    return out
 
 
 def _powers_of_ten(exponents: Ints) -> Ints:

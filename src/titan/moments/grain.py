@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from titan.moments.columns import Column
+from titan.moments.columns import Column, WideColumn
 from titan.moments.moments import Moments
 
 _DOUBLE = -1074
@@ -38,6 +38,8 @@ class Grain:
 
 
 def grain_of(column: Column) -> Grain:
+    if isinstance(column, WideColumn):  # of which some number is neither 0 nor 1
+        return Grain(min(column.two, 0), min(column.five, 0), indicator=False)
     numbers = column.numbers
     if numbers.dtype == np.float64 and not (numbers == np.rint(numbers)).all():
         return Grain(_DOUBLE, min(column.five, 0), indicator=False)

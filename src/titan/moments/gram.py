@@ -16,7 +16,7 @@ import numpy.typing as npt
 from titan.errors import DataError
 from titan.listing import listing
 from titan.moments import arithmetic, limbs, triangle
-from titan.moments.columns import Column
+from titan.moments.columns import WORDS, Column, WideColumn
 from titan.moments.moments import Moments
 from titan.moments.slices import Block, Floats, Layout, assemble, cut, integers, multiply
 from titan.moments.spans import BLOCK, Span, measure
@@ -74,6 +74,8 @@ class _Batch:
         self._total = Moments.zero(names)
         self._columns = columns
         self._numbers = [_numbers(*named) for named in zip(names, columns, strict=True)]
+        self._in_words = {at for at, x in enumerate(self._numbers) if x.dtype == WORDS}
+        """Of which all rows are measured at once."""
         self._layout = Layout(())
         self._sum: Sum | None = None
         self._buffer = np.empty((0, 0))
@@ -82,7 +84,7 @@ class _Batch:
         """Add the moments of rows start … stop - 1."""
         block = [numbers[start:stop] for numbers in self._numbers]
         everything = range(len(block))
-        self._cover(block, self._layout.wide if self._layout.spans else everything)
+        self._cover(block, self._unmeasured if self._layout.spans else everything)
         if not by_slices(self._layout, stop - start):
             self._cover(block, everything)  # here nothing would tell that a span is too short
             self._add_to_total(self._layout, stop - start, _by_flint(block, self._layout.spans))
@@ -91,6 +93,11 @@ class _Batch:
         else:
             self._cover(block, everything)
             self.add(start, stop)  # now every column fits its span
+
+    @property
+    def _unmeasured(self) -> list[int]:
+        """Wide columns, of which nothing but a look at each block tells that a span suffices."""
+        return [at for at in self._layout.wide if at not in self._in_words]
 
     def moments(self) -> Moments:
         self._fold()
@@ -102,7 +109,8 @@ class _Batch:
             if not _finite(block[at]).all():
                 _check_finite(self._total.names[at], self._numbers[at])
         spans = dict(enumerate(self._layout.spans))
-        for at, span in zip(columns, measure([block[at] for at in columns]), strict=True):
+        measured = [self._numbers[at] if at in self._in_words else block[at] for at in columns]
+        for at, span in zip(columns, measure(measured), strict=True):
             spans[at] = spans[at] | span if at in spans else span
         if tuple(spans.values()) != self._layout.spans:
             self._fold()
@@ -183,7 +191,9 @@ class Sum:
 
 
 def _numbers(name: str, column: Column) -> npt.NDArray[Any]:
-    """The column's array, of Python integers only where int64 is too small."""
+    """The column's array, of Python integers only where two words are too small."""
+    if isinstance(column, WideColumn):
+        return column.words
     numbers = column.numbers
     if numbers.ndim != 1 or numbers.dtype not in (np.float64, np.int64, np.object_):
         raise DataError(

@@ -59,7 +59,10 @@ class Readings:
         try:
             return expressions.evaluate(expression, self.numbers, self.rows)
         except functions.DomainError as error:
-            raise DataError(f"{self.place(error.row)}, in {of}: {error.found}") from None
+            raise DataError(
+                f"{self.place(error.row)}, in {of}: {error.found}",
+                hint="correct this row or leave it out, or change the formula",
+            ) from None
 
     def take(self, rows: npt.NDArray[np.intp]) -> Readings:
         return Readings(
@@ -308,7 +311,10 @@ class Model:
         negative = np.asarray(column.numbers < 0, bool)
         if negative.any():
             place = readings.place(int(negative.argmax()))
-            raise DataError(f'{place}, column "{self.weights}": a negative weight')
+            raise DataError(
+                f'{place}, column "{self.weights}": a negative weight',
+                hint="a weight is 0 or more: correct it, or leave the row out",
+            )
         return column
 
 

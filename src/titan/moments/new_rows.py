@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import InputError
+from titan.errors import DataError, InputError
+from titan.moments import headings
 from titan.moments.columns import Column
 from titan.moments.model import Model, Readings
 from titan.moments.sources import Block, open_source
@@ -36,6 +37,12 @@ def evaluated(model: Model, rows: Any) -> Floats:
     needed = columns_to_predict(model)
     single = isinstance(rows, Mapping) and all(_is_single(value) for value in rows.values())
     if isinstance(rows, Mapping):
+        missing = [name for name in needed if name not in rows]
+        if missing:
+            raise DataError(
+                "the rows have no column " + " nor ".join(f'"{name}"' for name in missing),
+                hint=headings.instead(missing, list(map(str, rows))),
+            )
         rows = _together(rows, needed, single=single)
     source = open_source(rows)
     read = needed or source.column_names[:1]  # of a constant alone: as many as there are rows
@@ -72,7 +79,7 @@ def _is_single(value: Any) -> bool:
 
 def _together(rows: Mapping[Any, Any], needed: Sequence[str], *, single: bool) -> dict[str, Any]:
     """Those of the columns that are needed, one value standing for as many as the others have."""
-    found = {name: rows[name] for name in needed or list(rows)[:1] if name in rows}
+    found = {name: rows[name] for name in needed or list(rows)[:1]}
     lengths = (len(v) for v in found.values() if not _is_single(v))
     length = 1 if single else max(lengths, default=1)
     return {n: [v] * length if _is_single(v) else v for n, v in found.items()}

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.moments import limbs, triangle
+from titan.moments.columns import WORDS, integers_of
 from titan.moments.spans import WIDTH, Kind, Span, whole_parts
 from titan.ring import Residues
 
@@ -119,8 +120,11 @@ def cut(block: Block, layout: Layout, out: Floats) -> bool:
             last = min(first + _TILE, len(layout.order))
             if not _cut_tile(block, layout, slice(first, last), out, scratch[: last - first]):
                 return False
+    in_words = [at for at in layout.unrounded if block[layout.order[at]].dtype == WORDS]
     for position in layout.unrounded:
-        _put_slices(block[layout.order[position]], layout, position, out)
+        if position not in in_words:
+            _put_slices(block[layout.order[position]], layout, position, out)
+    _put_words(block, layout, in_words, out)
     return True
 
 
@@ -173,8 +177,23 @@ def _put_slices(numbers: npt.NDArray[Any], layout: Layout, position: int, out: F
         np.multiply(_third(numbers), 2.0 ** (2 * WIDTH), out=out[rows[2]])
 
 
+def _put_words(block: Block, layout: Layout, positions: Sequence[int], out: Floats) -> None:
+    """Slices of columns of two words, of all at once that have as many."""
+    slices_of = {at: layout.spans[layout.order[at]].slices for at in positions}
+    for slices in sorted(set(slices_of.values())):
+        alike = [at for at in positions if slices_of[at] == slices]
+        columns = [block[layout.order[at]] for at in alike]
+        low = np.concatenate([words["low"] for words in columns])
+        high = np.concatenate([words["high"] for words in columns]).view(np.uint64)
+        digits = _digits(np.stack([low, high]), slices)
+        for level, digit in enumerate(digits):
+            out[[layout.starts[level] + at for at in alike]] = digit.reshape(len(alike), -1)
+
+
 def integers(numbers: npt.NDArray[Any], unit: int) -> list[int]:
     """The numbers over 2^unit; ValueError where one is not a finite multiple of it."""
+    if numbers.dtype == WORDS:
+        return list(integers_of(numbers))
     if numbers.dtype != np.float64:
         return [int(number) for number in numbers]  # whole numbers have the unit 1
     if not np.isfinite(numbers).all():

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from titan.moments.columns import WORDS
+
 WIDTH = 22
 """Bits of a slice, its sign included."""
 BLOCK = 2040
@@ -84,7 +86,18 @@ def _measure_integers(numbers: npt.NDArray[Any]) -> Span:
     if numbers.dtype == np.int64:
         size = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
         return Span(Kind.INTEGERS, 0, size.bit_length())
+    if numbers.dtype == WORDS:
+        return Span(Kind.WIDE, 0, _bits(numbers["low"], numbers["high"]))
     return Span(Kind.WIDE, 0, max((int(number).bit_length() for number in numbers), default=0))
+
+
+def _bits(low: npt.NDArray[np.uint64], high: npt.NDArray[np.int64]) -> int:
+    """So many that every number of these two words is below 2^bits in absolute value."""
+    sign = high >> 63
+    top = int((high ^ sign).max(initial=0))
+    if top:
+        return 64 + (top + 1).bit_length()
+    return (int((low ^ sign.view(np.uint64)).max(initial=0)) + 1).bit_length()
 
 
 def _measure_floats(columns: npt.NDArray[np.float64]) -> list[Span]:

@@ -28,6 +28,7 @@ from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections, Handshake
 from titan.party.durable_session import DurableSession
+from titan.party.freed_memory import keep_freed_memory
 from titan.party.lost_journals import LostJournals
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import RunProgress
@@ -72,6 +73,7 @@ class Engine:
     # -- life ---------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Engine:
+        keep_freed_memory()
         await self._connections.listen(self._listen)
         self._spawn(self._queue.run())
         self._spawn(self._queue.confirm_in_turn())

@@ -26,7 +26,7 @@ from titan.errors import DataError, FileError, InputError
 from titan.listing import listing
 from titan.moments import open_source
 from titan.moments.cells import Cells
-from titan.moments.files import ParquetFile
+from titan.moments.parquet_file import ParquetFile
 from titan.moments.sources import Block, party_names
 from titan.network import Network
 from titan.study import Card, Identity, Link, Study

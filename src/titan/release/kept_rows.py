@@ -20,7 +20,7 @@ together: of one that is not kept, `least` is taken. It is small, and errs on th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -71,11 +71,11 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class KeptRows(Source):
-    """A source of which only looks are kept, by what they look at."""
+    """A source of which only looks at its rows are kept."""
 
     label: str
     column_names: tuple[str, ...]
-    looks: Mapping[str, Look] = field(repr=False)
+    find: Callable[[JointRows | ModelRows], Look | None] = field(repr=False)
 
     def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
         self.refuse()
@@ -89,7 +89,7 @@ class KeptRows(Source):
         self.refuse()
 
     def look(self, rows: JointRows | ModelRows) -> Look:
-        found = self.looks.get(named(rows))
+        found = self.find(rows)
         return self.refuse() if found is None else found
 
     def refuse(self) -> NoReturn:

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from titan.cli import options
-from titan.cli.output import check_writable, refuse_overwriting, show_pairs, show_rows
+from titan.cli.output import ask_before_replacing, check_writable, show_pairs, show_rows
 from titan.joint.equations import WIDE
 from titan.leastsquares.balls import at_most
 from titan_lab.cli.output import show_json
@@ -86,8 +86,8 @@ def _check(picture: Path, force: bool) -> None:
     """What would stop the picture is found before anything runs."""
     from titan_lab.pictures.network import plotting
 
-    refuse_overwriting(picture, force)
     check_writable(picture)
+    ask_before_replacing([picture], force)
     plotting()
 
 
@@ -209,9 +209,9 @@ def _tell(shown: _Shown) -> None:
     print("Four hospitals ask together what goes with a patient's highest heart rate")
     print("(thalach), and none shows a row. Messages go one way round:\n")
     print(f"  {' -> '.join(shown.moments)} -> ...\n")
-    print(f"What {_CURIOUS} received of the others' sums, modulo 2^{WIDE.bits}:\n")
+    print(f"What {_CURIOUS} received of the others' sums, modulo 2^{WIDE.bits}:")
     show_rows(_what_was_seen(shown))
-    print("\nMasks hide each of them and cancel in the total; so the fit is that of all rows:\n")
+    print("\nMasks hide each of them and cancel in the total; so the fit is that of all rows:")
     show_rows(_coefficients(shown))
     n = len(shown.pooled.names)
     lstsq = at_most(Fraction(shown.lstsq_difference))

@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 from titan import files
-from titan.cli.output import refuse_overwriting, show_rows
+from titan.cli.output import ask_before_replacing, show_rows
 from titan_lab import datasets
 from titan_lab.cli.output import show_json
 
@@ -37,8 +37,7 @@ def tell_rows(folder: Path, force: bool, json: bool) -> None:
 def write_rows(folder: Path, force: bool) -> dict[Path, int]:
     """One file per hospital; the column that names it is left out, as in a hospital's own file."""
     places = {hospital: folder / name for hospital, name in FILES.items()}
-    for place in places.values():
-        refuse_overwriting(place, force)
+    force = ask_before_replacing(list(places.values()), force)
     with files.attempt("made", folder):
         folder.mkdir(parents=True, exist_ok=True)
     written = {}
