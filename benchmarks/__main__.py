@@ -1,6 +1,7 @@
 """Run every benchmark, or those named, and write docs/benchmarks.md.
 
-python -m benchmarks [average|moments|rows|join|cluster|solve|glm|memory|parties|strangers|peers …]
+python -m benchmarks [NAME ...]: average, moments, rows, join, cluster, solve, glm, memory, parties,
+distant, strangers, mpi, peers
 """
 
 from __future__ import annotations
@@ -13,7 +14,19 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import average, cluster, glm, join, memory, moments, parties, solve, strangers
+from benchmarks import (
+    average,
+    cluster,
+    distant,
+    glm,
+    join,
+    memory,
+    moments,
+    mpi,
+    parties,
+    solve,
+    strangers,
+)
 from benchmarks import rows as reading
 from benchmarks.measure import Line, line, tables
 from benchmarks.peers import everyone
@@ -28,7 +41,9 @@ ALL: dict[str, Callable[[], Iterable[Line]]] = {
     "glm": glm.rows,
     "memory": memory.rows,
     "parties": parties.rows,
+    "distant": distant.rows,
     "strangers": strangers.rows,
+    "mpi": mpi.rows,
     "peers": everyone.rows,
 }
 REPORT = Path(__file__).parent.parent / "docs" / "benchmarks.md"

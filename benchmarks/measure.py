@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import ClassVar, Protocol
 
 
@@ -46,11 +46,21 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def side_by_side(
-    ours: Callable[[], object], yardstick: Callable[[], object], repeats: int = 3
+    ours: Callable[[], object],
+    yardstick: Callable[[], object],
+    repeats: int = 3,
+    clock: Callable[[Callable[[], object]], float] = seconds,
 ) -> tuple[float, float]:
     """The best time of each, taken in turns so that both meet the same weather."""
-    times = [(seconds(ours), seconds(yardstick)) for _ in range(repeats)]
+    times = [(clock(ours), clock(yardstick)) for _ in range(repeats)]
     return min(t for t, _ in times), min(t for _, t in times)
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """Of all threads of this process: what a busy machine does not change."""
+    start = process_time()
+    work()
+    return process_time() - start
 
 
 def ratio(what: str, ours: float, yardstick: float, at_most: float | None = None) -> Row:

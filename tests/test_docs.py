@@ -33,21 +33,6 @@ def test_every_file_the_readme_names_is_there() -> None:
         assert (ROOT / "src" / "titan" / name).exists()
 
 
-def test_the_session_of_the_readme_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    [session] = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    monkeypatch.chdir(tmp_path)
-    for at, name in enumerate(["north", "east", "south"]):
-        rows = [
-            f"{50 + (7 * i + at) % 11},{i % 2},{100 + (5 * i + 3 * at) % 13}" for i in range(10)
-        ]
-        (tmp_path / f"{name}.csv").write_text("\n".join(["age,sex,y", *rows]) + "\n")
-    exec(compile(session, "README.md", "exec"), {})  # noqa: S102 - our own page
-    assert "OLS Regression Results" in capsys.readouterr().out
-
-
 def test_the_study_of_the_pages_can_be_made(tmp_path: Path) -> None:
     """The command, on the page and in the help, says all that its questions need to know."""
     save_cards(tmp_path, "north", "east", "south")

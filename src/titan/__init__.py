@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from titan.errors import TitanError
 from titan.fitting import fit, ridge, solve
+from titan.generalised.cox_result import Cox
 from titan.generalised.result import GLM
 from titan.generalising import glm
+from titan.hazards import cox
 from titan.joint.average import average
 from titan.joint.averaged import Average
 from titan.joint.counts import count
@@ -33,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "GLM",
     "Average",
+    "Cox",
     "Description",
     "LassoPath",
     "Network",
@@ -47,6 +50,7 @@ __all__ = [
     "__version__",
     "average",
     "count",
+    "cox",
     "describe",
     "fit",
     "glm",

@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 _MOST_TEXT = 1 << 8
@@ -56,10 +57,15 @@ def finite(value: Any) -> Any:
 # -- one field --------------------------------------------------------------------------------
 
 
-def keys(value: object, expected: Iterable[str]) -> dict[str, Any]:
-    found = mapping(value)
-    if set(found) != set(expected):
-        raise ValueError(f"it must have exactly the fields {', '.join(sorted(expected))} somewhere")
+def keys(
+    value: object, expected: Iterable[str], later: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Exactly these; `later` are fields, with their values, that older files lack all together."""
+    found, wanted = mapping(value), {*expected, *later}
+    if not later.keys() & found.keys():
+        found = {**later, **found}
+    if set(found) != wanted:
+        raise ValueError(f"it must have exactly the fields {', '.join(sorted(wanted))} somewhere")
     return found
 
 

@@ -10,25 +10,25 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.engines.broadcasting import broadcast
-from titan.errors import DataError, InputError, NotPrivateError, PlanError
-from titan.inputs import by_party, network_for, sources
-from titan.joint import Computed, SumOptions, SumSettings, together
+from titan.errors import DataError, NotPrivateError, PlanError
+from titan.inputs import by_party, model_of, network_for, sources
+from titan.joint import Computed, SumOptions, SumSettings
+from titan.joint.enough_bits import together_in_one_place
 from titan.joint.equations import Found, Opened, Release, SecretMoments
 from titan.joint.pooled_model import Known, RowsPart
-from titan.joint.regression import Regression, in_one_place
+from titan.joint.regression import Regression
 from titan.joint.ridge import RidgeRegression
 from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem
 from titan.leastsquares import Regression as Fit
-from titan.leastsquares import Ridge, Solution, ridge_pooled
+from titan.leastsquares import Ridge, Solution
 from titan.leastsquares.pooled import exact
 from titan.leastsquares.robust import CovType, clusters_hidden
 from titan.listing import listing
 from titan.matrices import moments_of, refuse_leverage
 from titan.moments import Model, Moments, Source, open_source
-from titan.moments.collecting import CollectMoments
-from titan.moments.reading import read
-from titan.moments.rows import Missing, ModelRows
+from titan.moments.grain import grains_of
+from titan.moments.rows import Missing
 from titan.moments.workers import GivenExecutor
 from titan.network import Network
 from titan.release.draft import draft
@@ -89,8 +89,9 @@ def solve_moments(
     """The same from the parties' moments, in order of the network's parties."""
     origin = None if solver is None else settings.network.index(solver)
     equations = _equations(secrets, settings, release)
-    system = LinearSystem(equations, len(secrets), policy)
-    found = together(system, _moment_parts(secrets, settings.network), settings)
+    parts = _moment_parts(secrets, settings.network.parties)
+    system = LinearSystem(equations, len(secrets), policy).in_one_place(parts)
+    found = together_in_one_place(system, parts, settings)
     return _told(found, origin, found.answer.x, found.answer.error_bound)
 
 
@@ -148,7 +149,7 @@ def fit(
     `solver` names one party that solves and tells the others; robust errors need everyone to.
     `options` are those of the private sums, as of `solve`.
     """
-    model = model_of(formula, response, columns, intercept, weights)
+    model = model_of(formula, response, columns, intercept, weights, pooled=True)
     policy = policy_for(allow_small)
     if release != "inference":
         raise PlanError(
@@ -178,7 +179,7 @@ def fit(
         meat_bits=settings.bits,
     )
     parts = _parts(regression, tables, net)
-    found = together(in_one_place(regression, parts), parts, settings)
+    found = together_in_one_place(regression.in_one_place(parts), parts, settings)
     out = found.answer
     told = _told(found, origin, out.params, out.error_bound, out.bse)
     return replace(told, dropped={part.owner: part.dropped for part in parts if part.dropped})
@@ -191,20 +192,39 @@ def fit_moments(
     policy: Policy = DEFAULT,
     model: Model | None = None,
 ) -> Fit:
-    """The regression from the parties' moments, in order of the network's parties.
+    """The regression from the parties' moments, in order of the network's parties."""
+    equations = _equations(secrets, settings, "inference")
+    parts = _moment_parts(secrets, settings.network.parties)
+    found = together_in_one_place(_of_moments(equations, parts, policy, model), parts, settings)
+    return replace(found.answer, cost=found.cost, record=found.record)
 
-    The moments say which columns give the constant, and whether rows had weights.
-    """
+
+def fit_own_moments(moments: Moments, model: Model | None = None) -> Fit:
+    """The regression from one party's moments: nothing is pooled."""
+    own = Found(moments.names, 1, 128, "inference")  # of which no sum is made
+    regression = _of_moments(own, _moment_parts([moments], [""]), NONE, model)
+    pooled = exact(moments)
+    regression.refuse_noise(pooled)
+    answer = regression.answer(Known(Opened(pooled=pooled)))
+    assert answer is not None  # noqa: S101 - errors of its own kind would need rows
+    return answer
+
+
+def _of_moments(
+    equations: Found, parts: Sequence[RowsPart], policy: Policy, model: Model | None
+) -> Regression:
+    """The moments say which columns give the constant, and whether rows had weights."""
+    first = parts[0].moments
+    assert isinstance(first, Moments)  # noqa: S101 - of rows, not of fractions
     regression = Regression(
-        _equations(secrets, settings, "inference"),
-        len(secrets),
+        equations,
+        len(parts),
         policy,
         model,
-        constant=dict.fromkeys(secrets[0].constant, 1) or None,
-        weighted=secrets[0].weights is not None,
+        constant=dict.fromkeys(first.constant, 1) or None,
+        weighted=first.weights is not None,
     )
-    found = together(regression, _moment_parts(secrets, settings.network), settings)
-    return replace(found.answer, cost=found.cost, record=found.record)
+    return regression.in_one_place(parts)
 
 
 def ridge(
@@ -231,14 +251,18 @@ def ridge(
     network, `allow_small` must then be said. Every party learns the pooled AᵀA, Aᵀb and the number
     of rows.
     """
-    model = model_of(formula, response, columns, intercept, weights)
+    model = model_of(formula, response, columns, intercept, weights, pooled=True)
     policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
         table = open_source(data, decimal=decimal, csv=csv, executor=executor)
-        rows = ModelRows(model, missing, rounding=_rounding(model, [table], precision))
-        own = read(table, CollectMoments(rows)).moments
-        return ridge_pooled(exact(own), alpha, model.constant_column)
+        own = Found(model.names, 1, 128, "solution")  # of which no sum is made
+        rounding = _rounding(model, [table], precision)
+        alone = RidgeRegression(own, 1, NONE, model, missing, rounding=rounding, alphas=(alpha,))
+        part = alone.prepare(table)
+        answer = alone.in_one_place([part]).answer(Known(Opened(pooled=exact(part.moments))))
+        assert answer is not None  # noqa: S101 - it needs no sum
+        return answer[0]
     net = network_for(network, data)
     settings = _settings(net, options)
     equations = Found(model.names, len(net), settings.bits, "solution", cells_of(model, {}))
@@ -248,7 +272,8 @@ def ridge(
         equations, len(net), policy, model, missing,
         tau=settings.tau or 0, rounding=rounding, alphas=(alpha,),
     )  # fmt: skip
-    found = together(penalised, _parts(penalised, tables, net), settings)
+    parts = _parts(penalised, tables, net)
+    found = together_in_one_place(penalised.in_one_place(parts), parts, settings)
     return replace(found.answer[0], cost=found.cost, record=found.record)
 
 
@@ -266,7 +291,7 @@ def _alone(
         own, 1, NONE, model, missing, rounding=rounding, cov_type=cov_type, meat_bits=256
     )
     part = regression.prepare(source)
-    regression = in_one_place(regression, [part])
+    regression = regression.in_one_place([part])
     own_logs = regression.equations.own_logs(part.log_weights)
     known = regression.fitted(Known(Opened(pooled=exact(part.moments), log_weights=own_logs)))
     answer = regression.answer(known)
@@ -300,8 +325,12 @@ def _parts(
     return parts
 
 
-def _moment_parts(secrets: Sequence[SecretMoments], network: Network) -> list[RowsPart]:
-    return [RowsPart(party, part) for party, part in zip(network.parties, secrets, strict=True)]
+def _moment_parts(secrets: Sequence[SecretMoments], parties: Sequence[str]) -> list[RowsPart]:
+    """Moments tell what their columns are multiples of, unless these were weighted."""
+    return [
+        RowsPart(party, part, grains=grains_of(part))
+        for party, part in zip(parties, secrets, strict=True)
+    ]
 
 
 def _equations(secrets: Sequence[SecretMoments], settings: SumSettings, release: Release) -> Found:
@@ -332,35 +361,6 @@ def _told(found: Computed[Result], origin: int | None, *numbers: npt.ArrayLike) 
 
 
 # -- choices ----------------------------------------------------------------------------------
-
-
-def model_of(
-    formula: str | None,
-    response: str | None,
-    columns: Sequence[str] | None,
-    intercept: bool,
-    weights: str | None,
-) -> Model:
-    texts: list[Any] = [text for text in (formula, response, weights) if text is not None]
-    if columns is not None:
-        several = isinstance(columns, Sequence) and not isinstance(columns, str)
-        texts += columns if several else [columns]
-    for text in texts:
-        if not isinstance(text, str) or text is columns:
-            raise InputError(
-                f"{type(text).__name__} does not name a column or a model",
-                hint='formula="y ~ a + b", or response="y" and columns=["a", "b"]',
-            )
-    if formula is not None and response is None and columns is None:
-        if not intercept:
-            raise InputError("intercept=False beside a formula", hint='write "y ~ x - 1"')
-        return Model(formula, weights=weights)
-    if formula is None and response is not None and columns is not None:
-        return Model.from_columns(response, columns, intercept=intercept, weights=weights)
-    raise InputError(
-        "the model is not clear",
-        hint='give formula="y ~ a + b", or response="y" and columns=["a", "b"]',
-    )
 
 
 def _settings(network: Network, options: SumOptions) -> SumSettings:

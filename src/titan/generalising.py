@@ -10,11 +10,10 @@ from operator import or_
 from typing import Any, Unpack
 
 from titan.errors import InputError
-from titan.fitting import model_of
 from titan.generalised.families import FamilyName, family_named
 from titan.generalised.result import GLM
 from titan.generalised.steps import MIDDLE
-from titan.inputs import network_for, sources
+from titan.inputs import model_of, network_for, sources
 from titan.joint import SumOptions, SumSettings, together
 from titan.joint.equations import Found
 from titan.joint.glm import GeneralisedLinear
@@ -49,16 +48,17 @@ def glm(
     precision: int | str = MIDDLE,
     missing: Missing = "refuse",
     decimal: bool = False,
+    csv: Any = None,
     executor: GivenExecutor | None = None,
     allow_small: bool = False,
     **options: Unpack[SumOptions],
 ) -> GLM:
     """Logistic (family="binomial") or Poisson regression on all parties' rows, with a proof.
 
-    `data`, the model, `missing`, `decimal`, `executor`, `allow_small` and `options` are as of
-    `titan.fit`. The outcome is 0 or 1, or a count. `offset` is a column, or an expression of
-    columns such as "log(days)", that is added to the linear predictor; exposure="days" is short for
-    that one.
+    `data`, the model, `missing`, `decimal`, `csv`, `executor`, `allow_small` and `options` are
+    as of `titan.fit`. The outcome is 0 or 1, or a count. `offset` is a column, or an expression of
+    columns such as "log(days)", that is added to the linear predictor; exposure="days" is short
+    for that one.
     `weights` are analytic (statsmodels' var_weights, R's weights). `alpha` adds the ridge penalty
     alpha/2 · ‖β‖², the intercept unpenalised (scikit-learn's C = 1/alpha).
 
@@ -74,14 +74,15 @@ def glm(
     policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        table = open_source(data, decimal=decimal, executor=executor)
+        table = open_source(data, decimal=decimal, csv=csv, executor=executor)
         return _alone(table, _computation(model, family, bits, penalty, missing, NONE))
     net = network_for(network, data)
     settings = SumSettings.of(net, options)
     computation = _computation(
         model, family, bits, penalty, missing, policy, len(net), settings.bits, settings.tau or 0
     )
-    found = [computation.prepare(table) for table in sources(data, net, decimal, executor=executor)]
+    tables = sources(data, net, decimal, csv, executor=executor)
+    found = [computation.prepare(table) for table in tables]
     parts = [replace(part, owner=party) for party, part in zip(net.parties, found, strict=True)]
     computation.checks.in_one_place(parts)
     out = together(_ranged(computation, parts), parts, settings)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from titan.errors import InputError, NetworkError, NumberError
 from titan.listing import listing
-from titan.moments import Source, open_source
+from titan.moments import Model, Source, open_source
 from titan.moments.workers import GivenExecutor, Workers
 from titan.network import Network
 
@@ -32,6 +32,44 @@ def network_for(given: Network | str, items: Any) -> Network:
     raise NetworkError(
         f"{found} is not a network",
         hint=f"for example titan.Network.cycle(5), or one of {', '.join(map(repr, _FAMILIES))}",
+    )
+
+
+def model_of(
+    formula: str | None,
+    response: str | None,
+    columns: Sequence[str] | None,
+    intercept: bool,
+    weights: str | None,
+    *,
+    pooled: bool = False,
+) -> Model:
+    """`pooled`: its columns may be centred, as `Model.pooled` has them."""
+    if weights is not None and not isinstance(weights, str):
+        raise InputError(
+            f"weights is {type(weights).__name__}, where the name of a column was expected",
+            hint='put the weights into a column of the table: weights="w"',
+        )
+    texts: list[Any] = [text for text in (formula, response) if text is not None]
+    if columns is not None:
+        several = isinstance(columns, Sequence) and not isinstance(columns, str)
+        texts += columns if several else [columns]
+    for text in texts:
+        if not isinstance(text, str) or text is columns:
+            raise InputError(
+                f"{type(text).__name__} does not name a column or a model",
+                hint='formula="y ~ a + b", or response="y" and columns=["a", "b"]',
+            )
+    if formula is not None and response is None and columns is None:
+        if not intercept:
+            raise InputError("intercept=False beside a formula", hint='write "y ~ x - 1"')
+        make = Model.pooled if pooled else Model
+        return make(formula, weights=weights)
+    if formula is None and response is not None and columns is not None:
+        return Model.from_columns(response, columns, intercept=intercept, weights=weights)
+    raise InputError(
+        "the model is not clear",
+        hint='give formula="y ~ a + b", or response="y" and columns=["a", "b"]',
     )
 
 

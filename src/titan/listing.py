@@ -1,8 +1,12 @@
-"""Names in a sentence: all of a few, the first of many; fingerprints; and rows of a table."""
+"""Names in a sentence: all of a few, the first of many; fingerprints; tables as text; pieces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
+WIDE = 80
+"""Columns of a terminal, for whoever wraps text."""
+QUOTES = "\"'`"
 
 
 def listing(names: Iterable[object], most: int = 6) -> str:
@@ -37,3 +41,22 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=False)]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def ruled(lines: list[str]) -> list[str]:
+    """A table: its heading between two rules, and one below its last line."""
+    rule = "-" * max(map(len, lines))
+    return [rule, lines[0], rule, *lines[1:], rule]
+
+
+def divided(text: str, separator: str) -> list[str]:
+    """At every separator outside quotes."""
+    pieces, within = [""], ""
+    for character in text:
+        if character == separator and not within:
+            pieces.append("")
+            continue
+        if character in QUOTES and within in ("", character):
+            within = "" if within else character
+        pieces[-1] += character
+    return pieces

@@ -94,6 +94,6 @@ def test_an_added_command_cannot_replace_one_of_titan_s(monkeypatch: pytest.Monk
     monkeypatch.setattr(added_commands, "PACKAGES", ("further",))
     monkeypatch.setitem(sys.modules, "further", ModuleType("further"))
     monkeypatch.setitem(sys.modules, "further.cli", module)
-    assert "Say hello." in titan("--help").stdout
+    assert "Say hello" in titan("--help").stdout
     assert titan("greet").stdout == "hello\n"
     assert "transcript" in titan("verify", "--help").stdout

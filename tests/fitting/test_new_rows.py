@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import shlex
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,12 @@ import pytest
 import titan
 from tests.release.asking import ask
 from titan.errors import InputError, TitanError
+from titan.joint.kinds import Question
 from titan.moments import log_weights, open_source
 from titan.moments.columns import Column
 from titan.release import Dictionary
 from titan.release.dictionary import Number
+from titan.study.asking import read_question
 
 pd = import_module("pandas")
 N = 60
@@ -267,3 +271,60 @@ def test_dropped_rows_are_counted_or_null() -> None:
     assert most_dropped(parts[1:]) == 0
     assert most_dropped(parts[2:]) is None
     assert titan.fit(TABLE, formula="y ~ x").to_dict()["dropped"] == 0
+
+
+# -- asked again ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_the_line_of_the_hint_asks_for_what_was_missing(weights: str | None) -> None:
+    """A result of a study, from its file: the --ask line has all that it takes."""
+    columns = {
+        "x": Number.read("0", "10", "0.01"),
+        "t": Number.read("0", "9", "1"),
+        "w": Number.read("0.125", "9", "0.125"),
+        "y": Number.read("-9", "9", "0.01"),
+    }
+    rows = TABLE.assign(y=TABLE["y"].round(2))
+    parts = {f"p{i}": open_source(rows[i::3], decimal=True) for i in range(3)}
+    known = Dictionary.of(columns)
+    options = (("weights", weights),) if weights else ()
+    first = Question("regression", "q1", (("formula", "y ~ x + t"), *options))
+    loaded = copied(ask(parts, known, first, min_cell=0).fit())
+    for kind in ("HC2", "HC3"):
+        with pytest.raises(InputError, match="need a sum of their own") as caught:
+            loaded.get_robustcov_results(kind)
+        option, line = shlex.split(caught.value.hint.partition("of a study ")[2])
+        assert option == "--ask"
+        again = ask(parts, known, replace(read_question(line), name="q1"), min_cell=0).fit()
+        assert again.cov_type == kind
+        assert again.weighted == bool(weights)
+        assert again.params == loaded.params
+
+
+def test_a_ridge_predicts_raw_rows_too() -> None:
+    whole = titan.fit(TABLE, formula=f"y ~ x + {G} + center(t)")
+    for found in (whole.ridge(0), copied(whole.ridge(0))):
+        np.testing.assert_allclose(found.predict(TABLE), whole.predict(TABLE), rtol=1e-12)
+    own = titan.ridge([TABLE[:30], TABLE[30:]], "cycle", formula="y ~ x", alpha=2.0)
+    expected = own.params["Intercept"] + own.params["x"] * TABLE["x"]
+    np.testing.assert_allclose(copied(own).predict(TABLE["x"]), expected, rtol=1e-13)
+
+
+def test_what_people_of_statsmodels_try_first(fit: Any) -> None:
+    """No rows, an array of weights, other columns: an error of ours that says what to do."""
+    ones: Any = np.ones(N)
+    for refused, said in (
+        (lambda: fit.predict(), "give a table with x, g, t"),
+        (lambda: fit.get_prediction(), "give a table with x, g, t"),
+        (lambda: fit.predict({"age": [1], "t": [2]}), 'there are "age", "t"'),
+        (lambda: fit.submodel(3), "there are"),
+        (lambda: fit.get_robustcov_results(), 'cov_type="HC1" in titan.fit'),
+        (lambda: titan.fit(TABLE, formula="y ~ x", weights=ones), 'weights="w"'),
+        (lambda: titan.fit(np.ones((5, 2)), formula="y ~ x"), "a mapping of columns"),
+        (lambda: titan.fit(TABLE.assign(w=-1), formula="y ~ x", weights="w"), "0 or more"),
+        (lambda: titan.fit(TABLE, formula="y ~ log(x - 9)"), "leave it out"),
+    ):
+        with pytest.raises(InputError) as caught:
+            refused()
+        assert said in caught.value.hint

@@ -33,7 +33,7 @@ def drawn(seed: int) -> Drawn:
     """Columns of all sizes and shapes, offsets and weights now and then."""
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(25, 160)), int(rng.integers(1, 5))
-    columns = {f"x{j}": _column(rng, n) for j in range(p)}
+    columns = {f"x{j}": column(rng, n) for j in range(p)}
     matrix = np.column_stack([np.ones(n), *columns.values()])
     family = ("binomial", "poisson")[seed % 2]
     spread = matrix.std(axis=0)
@@ -53,7 +53,7 @@ def drawn(seed: int) -> Drawn:
     return Drawn(table, asked, matrix, y)
 
 
-def _column(rng: np.random.Generator, n: int) -> Floats:
+def column(rng: np.random.Generator, n: int) -> Floats:
     shape = int(rng.integers(0, 4))
     if shape == 0:
         return (rng.random(n) < rng.uniform(0.2, 0.8)).astype(float)

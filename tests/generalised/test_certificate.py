@@ -39,6 +39,7 @@ def test_digits_on_well_conditioned_real_data() -> None:
         drawn = real.drawn(name)
         assert titan.glm(drawn.table, **drawn.asked).digits >= 5
         assert titan.glm(drawn.table, **drawn.asked, precision=40).digits >= 9
+    assert titan.glm(drawn.table, **drawn.asked, precision="exact").digits >= 17  # all of a double
 
 
 def test_separated_data_are_never_answered() -> None:

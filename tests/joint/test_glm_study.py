@@ -21,17 +21,17 @@ from titan.study import Study, check
 
 from .plain import number
 
-COLUMNS = Dictionary.of({"x": number("0", "20", "1"), "z": number("0", "10", "1"), "d": Flag(),
+COLUMNS = Dictionary.of({"x": number("0", "20", "0.1"), "z": number("0", "10", "0.1"), "d": Flag(),
                          "n": number("0", "30", "1")})  # fmt: skip
 LOGISTIC = Question("glm", "risk", (("formula", "d ~ x + z"),))
-POISSON = Question("glm", "visits", (("formula", "n ~ x"), ("family", "poisson")))
+POISSON = Question("glm", "visits", (("formula", "n ~ x + z"), ("family", "poisson")))
 
 
 def lines(name: str, rows: int = 60) -> str:
     rng = random.Random(name)
     found = ["x,z,d,n"]
     for _ in range(rows):
-        x, z = rng.randrange(21), rng.randrange(11)
+        x, z = rng.randrange(201) / 10, rng.randrange(101) / 10
         d = int(rng.random() < 1 / (1 + np.exp(1.5 - 0.12 * x - 0.1 * z)))
         found.append(f"{x},{z},{d},{min(int(rng.expovariate(0.3)), 30)}")
     return "\n".join(found) + "\n"
@@ -59,7 +59,7 @@ def test_real_parties_find_the_bits_that_one_process_finds(tmp_path: Path) -> No
     states = in_one_process(g.study, tmp_path)
     for (name, _), state in zip(g.study.meeting.computations, states, strict=True):
         assert results[name].to_state() == state.answer.to_state()
-        assert results[name].digits >= 5
+        assert results[name].digits >= 3  # of 180 rows, in two questions of the same numbers
         assert 2 + results[name].iterations <= 14
     vectorised = in_one_process(g.study, tmp_path, "vectorised")
     assert [s.answer.to_state() for s in vectorised] == [s.answer.to_state() for s in states]

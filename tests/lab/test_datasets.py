@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
+from pathlib import Path
 
 import pytest
 
+import titan
+from tests.cli.test_commands import titan as titan_command
 from titan.errors import InputError
 from titan_lab import datasets
 
@@ -54,3 +58,31 @@ def test_what_is_not_there_is_an_error(name: str) -> None:
         datasets.power("ieee14", name)
     with pytest.raises(InputError, match="there is no table"):
         datasets.power("heart_disease", "buses")
+
+
+def test_rows_come_one_table_per_party() -> None:
+    hospitals = datasets.by_party("heart_disease")
+    rows = {
+        name: titan.fit(table, formula="thalach ~ age").nobs for name, table in hospitals.items()
+    }
+    facts = datasets.facts("heart_disease")["parties"]
+    assert rows == {name: about["rows"] for name, about in facts.items()}
+    with pytest.raises(InputError, match="not of several parties"):
+        datasets.by_party("Filip")
+
+
+def test_the_demo_writes_them_as_files(tmp_path: Path) -> None:
+    """What a newcomer tries commands on is what the demo itself computes with."""
+    done = titan_command("demo", "--rows", "hospitals", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    files = [tmp_path / name for name in json.loads(done.stdout)["files"]]
+    fitted = titan.fit(files, "cycle", formula="thalach ~ age + sex", tau=1)
+    together = titan.fit(datasets.path("heart_disease"), formula="thalach ~ age + sex")
+    assert (fitted.nobs, fitted.params) == (854, together.params)
+    assert titan_command("demo", "--rows", "hospitals", cwd=tmp_path).returncode == 1
+    again = titan_command("demo", "--rows", "hospitals", "--force", cwd=tmp_path)
+    assert again.returncode == 0
+    assert max(map(len, again.stdout.splitlines())) <= 80
+    assert "titan fit hospitals/*.csv" in again.stdout
+    (tmp_path / "file").write_text("")
+    assert "cannot be made" in titan_command("demo", "--rows", "file/x", cwd=tmp_path).stderr

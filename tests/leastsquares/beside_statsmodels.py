@@ -38,6 +38,8 @@ MODELS = [
     "thalach ~ C(hospital) * sex",
     "thalach ~ C(hospital) + age + C(hospital):age",
     "thalach ~ log(age) + sqrt(trestbps + 1) + sex",
+    "thalach ~ center(age) * sex + oldpeak",
+    "thalach ~ center(age) + I(center(age) ** 2) + C(hospital):center(age) + C(hospital)",
     "oldpeak ~ 0 + age + sex",
 ]
 PANEL = [
@@ -47,6 +49,11 @@ PANEL = [
     "capital ~ invest + value + I(value ** 2)",
 ]
 KINDS = ("HC0", "HC1", "HC2", "HC3")
+WEIGHTS = {"heart_disease": "age", "grunfeld": "value"}
+WHOLE = (
+    "rsquared", "rsquared_adj", "fvalue", "f_pvalue", "llf", "aic", "bic", "scale", "ssr", "nobs",
+    "df_model", "df_resid", "ess", "uncentered_tss", "mse_model", "mse_resid", "mse_total", "use_t",
+)  # fmt: skip
 
 
 def ours_of(formula: str) -> str:
@@ -59,9 +66,13 @@ def pairs() -> list[tuple[str, str]]:
     return [("heart_disease", m) for m in MODELS] + [("grunfeld", m) for m in PANEL]
 
 
-def theirs_of(formula: str, frame: pd.DataFrame) -> Any:
+def theirs_of(formula: str, frame: pd.DataFrame, weights: str | None) -> Any:
     text = formula.replace("log(", "np.log(").replace("sqrt(trestbps + 1)", "np.sqrt(1 + trestbps)")
-    return formulas.ols(text, frame)
+    return (
+        formulas.ols(text, frame)
+        if weights is None
+        else formulas.wls(text, frame, weights=frame[weights])
+    )
 
 
 def hypothesis(names: tuple[str, ...]) -> str:
@@ -70,11 +81,22 @@ def hypothesis(names: tuple[str, ...]) -> str:
 
 
 def one_fit(frame: pd.DataFrame, name: str, formula: str, kind: Any) -> None:
-    ours = titan.fit(datasets.path(name), formula=ours_of(formula), cov_type=kind)
-    theirs = theirs_of(formula, frame).fit(cov_type=kind)
+    """`kind` is that of the errors, or the column of weights of a fit with ordinary ones."""
+    weights = kind if kind in frame else None
+    kind = "nonrobust" if weights else kind
+    rows, chosen = datasets.path(name), ours_of(formula)
+    ours = titan.fit(rows, formula=chosen, cov_type=kind, weights=weights)
+    theirs = theirs_of(formula, frame, weights).fit(cov_type=kind)
     order = [theirs.model.exog_names.index(_patsy(n)) for n in ours.names]
-    np.testing.assert_allclose(np.asarray(ours.bse), theirs.bse.iloc[order], **CLOSE)
-    np.testing.assert_allclose(np.asarray(ours.pvalues), theirs.pvalues.iloc[order], **CLOSE)
+    for what in ("params", "bse", "tvalues", "pvalues"):
+        expected = getattr(theirs, what).iloc[order]
+        np.testing.assert_allclose(np.asarray(getattr(ours, what)), expected, **CLOSE)
+    np.testing.assert_allclose(ours.conf_int(), theirs.conf_int().iloc[order], **CLOSE)
+    np.testing.assert_allclose(ours.cov_params(), theirs.cov_params().iloc[order, order], **CLOSE)
+    for what in WHOLE:
+        np.testing.assert_allclose(getattr(ours, what), getattr(theirs, what), **CLOSE)
+    if "Intercept" in ours.names:
+        np.testing.assert_allclose(ours.centered_tss, theirs.centered_tss, **CLOSE)
     R = np.zeros((2, len(order)))
     R[0, -1], R[1, 0], R[1, -1] = 1, 1, -2
     theirs_R, q = R[:, np.argsort(order)], np.array([0, 1.0])
@@ -106,13 +128,15 @@ def _patsy(name: str) -> str:
 
 
 def one_table(ours: Regression, theirs: Any, formula: str, order: list[int]) -> None:
-    typs = (2, 3) if "*" in formula or ":" in formula or "hospital" in formula else (1, 2, 3)
+    """Of type I, statsmodels takes terms in another order, and rows without their weights."""
+    others = ours.weighted or any(sign in formula for sign in ("*", ":", "hospital"))
+    typs = (2, 3) if others else (1, 2, 3)
     for typ in typs if "Intercept" in ours.names else (3,):
         expected = variance.anova_lm(theirs, typ=typ)
         found = ours.anova(typ).to_frame()
         found.index = [_patsy(str(name)) for name in found.index]
         np.testing.assert_allclose(found.loc[expected.index, list(expected)], expected, **CLOSE)
-    if "Intercept" not in ours.names:
+    if "Intercept" not in ours.names or ours.weighted:
         return
     inflation = [
         influence.variance_inflation_factor(theirs.model.exog, at)
@@ -120,20 +144,20 @@ def one_table(ours: Regression, theirs: Any, formula: str, order: list[int]) -> 
         if name != "Intercept"
     ]
     np.testing.assert_allclose(np.asarray(ours.vif), inflation, **CLOSE)
-    if "Intercept" in ours.names:
-        columns = pd.DataFrame(theirs.model.exog[:, order[1:]]).assign(y=theirs.model.endog)
-        np.testing.assert_allclose(np.asarray(ours.means), columns.mean(), **CLOSE)
-        np.testing.assert_allclose(np.asarray(ours.stds), columns.std(), **CLOSE)
-        np.testing.assert_allclose(np.asarray(ours.correlations), columns.corr(), **CLOSE)
+    columns = pd.DataFrame(theirs.model.exog[:, order[1:]]).assign(y=theirs.model.endog)
+    np.testing.assert_allclose(np.asarray(ours.means), columns.mean(), **CLOSE)
+    np.testing.assert_allclose(np.asarray(ours.stds), columns.std(), **CLOSE)
+    np.testing.assert_allclose(np.asarray(ours.correlations), columns.corr(), **CLOSE)
 
 
 def every_fit() -> list[tuple[str, str, str]]:
-    """Every model with ordinary errors, and with one kind of robust ones."""
-    return [
+    """Every model with ordinary errors, with one kind of robust ones, and some with weights."""
+    several = [
         (name, formula, kind)
         for at, (name, formula) in enumerate(pairs())
-        for kind in ("nonrobust", KINDS[at % 4])
+        for kind in ("nonrobust", KINDS[at % 4], WEIGHTS[name])
     ]
+    return [each for each in several if "center" not in each[1] or each[2] not in WEIGHTS.values()]
 
 
 def run(chosen: list[tuple[str, str, str]]) -> int:

@@ -12,9 +12,14 @@ import pytest
 
 import titan
 from titan.errors import RankError, TitanError
+from titan.fitting import fit_moments
+from titan.joint import SumSettings
 from titan.leastsquares import Ball, Regression, fit_pooled
 from titan.leastsquares.inference import two_sided, upper_tail
 from titan.leastsquares.summary import shown, significant
+from titan.moments import Model
+from titan.moments.collecting import collect
+from titan.release.policy import NONE
 
 from .systems import Problem, heart
 
@@ -176,3 +181,48 @@ def test_huge_t_of_many_rows(t: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (p is inference._LEAST_TAIL) == (t > 53)
         assert p.rad.denominator.bit_length() < 8000
     assert (max(asked) < -2048) == (t > 53)
+
+
+# -- where all rows lie in one place ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [9, 15, 30])
+@pytest.mark.parametrize("bits", [24, 64])
+@pytest.mark.parametrize("ask", ["fit", "fit exactly", "solve", "solve fractions", "moments"])
+def test_the_bits_that_are_named_are_enough_at_once(exponent: int, bits: int, ask: str) -> None:
+    """The exact sums are there to look at, however little the rounded ones tell."""
+    x = [(37 * at) % 101 for at in range(30)]
+    z = [10**exponent * value + at % 4 for at, value in enumerate(x)]
+    y: Any = [at * at % 23 for at in range(30)]
+    if ask == "fit exactly":
+        y = [2 * a - b for a, b in zip(x, z, strict=True)]
+
+    def asked(bits: int) -> Any:
+        parts = [{"x": x[i::3], "z": z[i::3], "y": y[i::3]} for i in range(3)]
+        network, choices = "cycle", {"bits": bits, "allow_small": True}
+        if ask.startswith("fit"):
+            return titan.fit(parts, network, formula="y ~ x + z", **choices)  # type: ignore[arg-type]
+        if ask == "moments":
+            moments = [collect(part, Model("y ~ x + z")).moments for part in parts]
+            settings = SumSettings.of(titan.Network.cycle(3), {"bits": bits})
+            return fit_moments(moments, settings, policy=NONE)
+        unit = Fraction(1, 3) if ask == "solve fractions" else 1
+        pairs = [
+            (np.array([[a * unit, b] for a, b in zip(p["x"], p["z"], strict=True)], object), p["y"])
+            for p in parts
+        ]
+        return titan.solve(pairs, network, **choices)  # type: ignore[arg-type]
+
+    with pytest.raises(RankError) as refused:
+        asked(bits)
+    enough = refused.value.bits
+    assert enough is not None
+    assert f"try bits={enough}" in refused.value.hint
+    assert asked(enough).names[-1] == ("x2" if ask.startswith("solve") else "z")
+
+
+def test_exact_dependence_is_no_matter_of_bits() -> None:
+    rows = [{"x": range(i, 60, 3), "z": range(2 * i, 120, 6), "y": [1, 5] * 10} for i in range(3)]
+    with pytest.raises(RankError, match="exactly dependent; no number of bits helps") as refused:
+        titan.fit(rows, "cycle", formula="y ~ x + z", bits=64)
+    assert refused.value.bits is None

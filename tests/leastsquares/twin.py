@@ -19,12 +19,16 @@ from typing import Any
 import flint
 import numpy as np
 
+from titan.errors import RankError
 from titan.joint.scores import CollectLeveragedScores
 from titan.leastsquares import Ball, Regression, fit_pooled
+from titan.leastsquares.centred import centred
 from titan.leastsquares.pooled import symmetric
 from titan.leastsquares.robust import Agreed, CovType, Robust
 from titan.moments import Model, open_source
 from titan.moments.collecting import CollectScores
+from titan.moments.columns import Column
+from titan.moments.log_weights import ERROR, FRACTION, log_sum
 from titan.moments.reading import read
 from titan.moments.rows import ModelRows
 
@@ -179,22 +183,85 @@ Compared = Iterator[tuple[str, Any, Real]]
 
 
 def compare(rng: random.Random, problem: Problem) -> Compared:
-    """Every statistic of one problem, in one way of pooling."""
+    """Every statistic of one problem, in one way of pooling; RankError where it is refused."""
     moments = rng.choice([problem.exact(), problem.pooled(parties=2), problem.pooled(bits=96)])
     fit = fit_pooled(moments, constant="Intercept")
     if fit.exact_fit:
         return
     fit = replace(fit, formula=Model.from_columns("y", problem.names[1:]).formula)
     twin = Twin(problem.A, problem.b)
-    yield from _tests(rng, fit, twin, "nonrobust")
-    yield from _variance(fit, twin)
-    yield from _columns(fit, twin)
-    yield from _ridge(rng, fit, twin)
+    for other, truth in ((fit, twin), _centred(rng, fit, problem)):
+        yield from _table(other, truth)
+        yield from _tests(rng, other, truth, "nonrobust")
+        yield from _variance(other, truth)
+        yield from _columns(other, truth)
+        yield from _ridge(rng, other, truth)
+    yield from _weighted(rng, problem)
     kind: CovType = rng.choice(["HC0", "HC1", "HC2", "HC3"])
     leverages = fractions(twin.X * twin.inverse * twin.X.transpose())
     if all(1 - row[r] > Fraction(1, 1000) for r, row in enumerate(leverages)):
-        other = robust(fit, problem, kind, rng.choice([24, 64, 128]), rng.choice([1, 3]))
-        yield from _tests(rng, other, twin, kind)
+        errors = robust(fit, problem, kind, rng.choice([24, 64, 128]), rng.choice([1, 3]))
+        yield from _tests(rng, errors, twin, kind)
+        yield from _tests(rng, *_centred(rng, errors, problem), kind)
+
+
+def _centred(rng: random.Random, fit: Regression, problem: Problem) -> tuple[Regression, Twin]:
+    """The fit with some columns centred, and the same from rows that are."""
+    names = [name for name in problem.names[1:] if rng.random() < 0.6] or [problem.names[1]]
+    sides = [f"center({n})" if n in names else n for n in problem.names[1:]]
+    centring = Model.pooled(f"y ~ {' + '.join(sides)}").centring
+    assert centring is not None
+    at = {problem.names.index(name): name for name in names}
+    rows = len(problem.A)
+    means = {name: sum((row[j] for row in problem.A), Fraction(0)) / rows for j, name in at.items()}
+    A = [[v - means[at[j]] if j in at else v for j, v in enumerate(row)] for row in problem.A]
+    return centred(fit, centring, means), Twin(A, problem.b)
+
+
+def _table(fit: Regression, twin: Twin, weights: Sequence[int] = ()) -> Compared:
+    """What a summary shows; a constant is among the columns."""
+    n, V = twin.n, fractions(twin.covariance("nonrobust"))
+    for j, (x,) in enumerate(fractions(twin.x)):
+        sd = mpmath.sqrt(real(V[j][j]))
+        yield "coefficient", fit.params.enclosures[j], real(x)
+        yield "standard error", fit.bse.enclosures[j], sd
+        yield "t", fit.tvalues.enclosures[j], real(x) / sd
+        yield "p", fit.pvalues.enclosures[j], t_tail(real(x) / sd, twin.df)
+        away = quantile(False, twin.df) * sd
+        yield "lower limit", fit.intervals()[j][0], real(x) - away
+    total, k = twin.without(range(1, twin.k)), twin.k
+    f = real((total - twin.rss) / (k - 1) / twin.scale)
+    logs = sum((mpmath.log(w) for w in weights), mpmath.mpf(0))
+    llf = (logs - n * (mpmath.log(2 * mpmath.pi * real(twin.rss / n)) + 1)) / 2
+    for name, truth in {
+        "rsquared": real(1 - twin.rss / total),
+        "rsquared_adj": real(1 - twin.scale / (total / (n - 1))),
+        "fvalue": f,
+        "f_pvalue": f_tail(f, k - 1, twin.df),
+        "llf": llf,
+        "aic": 2 * k - 2 * llf,
+        "bic": k * mpmath.log(n) - 2 * llf,
+    }.items():
+        yield name, fit.statistics[name], truth
+    squares, whole = fit.sums_of_squares, sum((v * v for v in twin.b), Fraction(0))
+    yield "ess", squares["ess"], real(total - twin.rss)
+    yield "centered_tss", squares["centered_tss"], real(total)
+    yield "uncentered_tss", squares["uncentered_tss"], real(whole)
+    yield "mse_model", squares["mse_model"], real((total - twin.rss) / (k - 1))
+    yield "mse_total", squares["mse_total"], real(total / (n - 1))
+
+
+def _weighted(rng: random.Random, problem: Problem) -> Compared:
+    """Rows times the roots of their weights, which are whole numbers."""
+    roots = [rng.randint(1, 9) for _ in problem.A]
+    A = [[root * v for v in row] for root, row in zip(roots, problem.A, strict=True)]
+    b = [root * v for root, v in zip(roots, problem.b, strict=True)]
+    weights = Column(np.array([root**2 for root in roots]))
+    logs = Ball(Fraction(log_sum(weights) or 0, 1 << FRACTION), ERROR)
+    moments = Problem(problem.names, A, b).exact()
+    fit = fit_pooled(moments, constant="Intercept", weighted=True)
+    if not fit.exact_fit:
+        yield from _table(replace(fit, log_weights=logs), Twin(A, b), weights.numbers.tolist())
 
 
 def _tests(rng: random.Random, fit: Regression, twin: Twin, kind: CovType) -> Compared:
@@ -315,6 +382,8 @@ def violated(found: Any, truth: Real) -> bool:
 @dataclass
 class Tally:
     problems: int = 0
+    refused: int = 0
+    """Not provably of full rank, as far as the bits that were pooled tell."""
     claims: Counter[str] = field(default_factory=Counter)
     unclaimed: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
@@ -322,16 +391,22 @@ class Tally:
 
 
 def campaign(problems: int, seed: int) -> Tally:
+    """So many problems that are answered; `refused` are those beside them that were not."""
     rng, tally = random.Random(seed), Tally()
-    for at in range(problems):
-        for what, found, truth in compare(rng, random_problem(rng)):
+    while tally.problems < problems:
+        try:
+            compared = list(compare(rng, random_problem(rng)))
+        except RankError:
+            tally.refused += 1
+            continue
+        for what, found, truth in compared:
             if not isinstance(found, Ball):
                 tally.unclaimed[what] += 1
                 continue
             tally.claims[what] += 1
             tally.digits[min(found.digits, 20)] += 1
             if violated(found, truth):
-                tally.violations.append(f"problem {at}: {what}")
+                tally.violations.append(f"problem {tally.problems}: {what}")
         tally.problems += 1
     return tally
 
@@ -343,7 +418,10 @@ def main() -> None:
     chosen = parser.parse_args()
     tally = campaign(chosen.problems, chosen.seed)
     print(f"{tally.problems} problems, {sum(tally.claims.values())} balls compared, ", end="")
-    print(f"{len(tally.violations)} violations, {sum(tally.unclaimed.values())} not claimed")
+    print(
+        f"{len(tally.violations)} violations, {sum(tally.unclaimed.values())} not claimed, ", end=""
+    )
+    print(f"{tally.refused} further problems refused")
     print("proven digits:", dict(sorted(tally.digits.items())))
     for what, count in sorted(tally.claims.items()):
         print(f"  {what:24} {count:7}  {tally.unclaimed[what] or ''}")

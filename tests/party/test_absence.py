@@ -17,6 +17,7 @@ import pytest
 
 from tests.cli.test_commands import titan
 from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run, until
+from titan.cli.progress_lines import live_text
 from titan.errors import AbsentError, DataError, MessageError, ReleaseError, TitanError, VetoError
 from titan.party import attendance, taking_part, wire
 from titan.party.attendance import Attendance
@@ -334,9 +335,25 @@ def test_a_terminal_shows_who_is_missing(
     g = Gathering(tmp_path)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    with _watching() as watch, pytest.raises(TitanError, match="nothing came"):
+    watching = _watching(g.study.network.parties, "north")
+    with watching as watch, pytest.raises(TitanError, match="nothing came"):
         run(replace(g.party("north", wait=0.3), watch=watch).join(lambda _: None))
-    assert "waiting for east, south" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "waiting for east, south" in shown
+    assert "here: 1 of 3: north (you)" in shown
+
+
+def test_the_live_lines_name_the_sum_the_round_and_who_is_here() -> None:
+    in_sum = RunProgress.in_sum(1, 3, "recovery, round 2 of 4", ["east"])
+    told = live_text(replace(in_sum, here=("north", "east")), ("north", "east", "south"), "north")
+    assert told.splitlines() == [
+        "sum 2 of 3: recovery, round 2 of 4, waiting for east",
+        "  here: 2 of 3: north (you), east",
+    ]
+    everybody = replace(in_sum, here=("north", "east", "south"))
+    assert "here: all 3: north (you), east, south" in live_text(everybody, everybody.here, "north")
+    many = tuple(map(str, range(40)))
+    assert live_text(replace(in_sum, here=many), many, "0").endswith("6, 7 and 32 more")
 
 
 def test_who_came_and_went_is_missing_to_its_neighbours(tmp_path: Path) -> None:
@@ -356,6 +373,6 @@ def test_who_came_and_went_is_missing_to_its_neighbours(tmp_path: Path) -> None:
         here.came(["east"])
         assert here.named(waits).waiting == ["east", "south"], "somebody, then"
         later = RunProgress("sum 1 of 2: masks", ["south"])
-        assert here.named(later) is later
+        assert str(here.named(later)) == str(later), "who is awaited in a sum is the session's"
 
     asyncio.run(story())

@@ -50,6 +50,7 @@ QUESTIONS = (
         "describe", "table", (("bins", ("age=0:120:60",)), ("columns", ("age", "bmi", "sex")))
     ),
     Question("solve", "system", (("columns", ("age", "bmi")), ("response", "score"))),
+    Question("cox", "hazards", (("formula", "bmi"), ("time", "age"), ("event", "smokes"))),
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.party.loopback import NAMES, Gathering, run
 from tests.party.tables import NAMES as FOUR
 from tests.party.tables import Table
-from tests.party.test_come_back import secrets_of
+from tests.party.test_come_back import inputs_of
 from tests.party.test_session_rules import _process, be_over
 from tests.party.test_stopping import CHORDED, too_few
 from tests.party.test_veto import LEVELS
@@ -49,7 +49,7 @@ def test_secrets_are_erased_after_a_refusal_between_the_sums(
 
     with ExitStack() as stack:
         for name in NAMES:  # each watches through the one before
-            stack.enter_context(secrets_of(g.run_folder(name), secrets[name]))
+            stack.enter_context(inputs_of(g.run_folder(name), secrets[name]))
         errors = run(g.errors(keep_journal=keep)).values()
     assert all(isinstance(error, ReleaseError) for error in errors)
     assert any(isinstance(error, VetoError) for error in errors) == (why is veto)

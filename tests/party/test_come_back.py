@@ -239,7 +239,7 @@ def test_the_first_message_of_a_sum_waits_for_the_disk(tmp_path: Path) -> None:
 # -- what is left on disk ---------------------------------------------------------------------
 
 
-def secrets_of(folder: Path, watched: list[bytes]) -> Any:
+def inputs_of(folder: Path, watched: list[bytes]) -> Any:
     """Collect every key, nonce excepted, every mask and every keyed check that is ever written."""
     begin, sending, record = Journal.begin, Journal.sending, Journal.record_incoming
 
@@ -268,7 +268,7 @@ def secrets_of(folder: Path, watched: list[bytes]) -> Any:
 def test_secrets_are_erased_and_files_are_private(tmp_path: Path, masks: str, keep: bool) -> None:
     g = Gathering(tmp_path, changes={"masks": masks})
     folder, secrets = g.run_folder("north"), list[bytes]()
-    with secrets_of(folder, secrets):
+    with inputs_of(folder, secrets):
         run(g.all(keep_journal=keep))
     assert len(secrets) >= 2 + 2 + 4, "two keys, two digests, masks of two sums both ways"
     files = {file.name: file.read_bytes() for file in folder.iterdir()}

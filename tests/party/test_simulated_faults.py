@@ -13,7 +13,7 @@ import pytest
 
 from tests.party.simulation import Counts, Setting, World
 from titan import Network
-from titan.protocol import MaskMode, RecoveryName
+from titan.protocol import MaskMode, RecoveryName, plan
 from titan.study import frames
 
 RUNS_EACH = 34
@@ -40,8 +40,9 @@ def _setting(recovery: RecoveryName, masks: MaskMode, seed: int) -> Setting:
 
 @pytest.fixture(autouse=True)
 def _vectors_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nearly all of what is received lies beside the journal."""
+    """Nearly all of what is received lies beside the journal, and masks travel in pieces."""
     monkeypatch.setattr(frames, "_LONG", 60)
+    monkeypatch.setattr(plan, "MOST_PIECE_BYTES", 16)
 
 
 @pytest.mark.parametrize("recovery", ["tree", "flood", "topk"])

@@ -62,6 +62,9 @@ def test_of_a_run_from_beginning_to_end(tmp_path: Path) -> None:
     states = list(dict.fromkeys(each["state"] for each in seen))
     assert states == ["running", "serving", "answered"]
     assert {(each["sum"], each["sums"]) for each in seen} >= {(None, None), (1, 3), (3, 3)}
+    came = [each["here"] for each in seen if each["here"]]
+    assert came[0] == ["north"], "nobody else has come"
+    assert ["north", "east", "south"] in came, "all are named, in the study's order"
     assert seen[-1] | {"exit_status": 0, "pid": os.getpid(), "waiting": []} == seen[-1]
     assert stat.S_IMODE((north / STATUS).stat().st_mode) == 0o600
     with Journal.open(north / "journal.db") as journal:
@@ -135,8 +138,8 @@ def test_exit_status_for_supervisors(tmp_path: Path) -> None:
     assert [each["state"] for each in told] == ["running", "failed", "stopped"]
     assert [each["exit_status"] for each in told] == [None, 1, 75]
     assert set(told[0]) == {
-        "folder", "study", "run", "party", "state", "since", "phase", "waiting", "sum", "sums",
-        "started", "progressed", "exit_status", "pid", "host", "version",
+        "folder", "study", "run", "party", "state", "since", "phase", "waiting", "here", "sum",
+        "sums", "started", "progressed", "exit_status", "pid", "host", "version",
     }  # fmt: skip
 
 

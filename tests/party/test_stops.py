@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,11 +43,11 @@ def quits(table: Table, when: Callable[[Session], bool]) -> None:
     table.run()
 
 
-def quitting(when: Callable[[Session], bool]) -> Callable[[Session, Iterable[Enclosed]], Ready]:
+def quitting(when: Callable[[Session], bool]) -> Callable[[Session, list[Enclosed]], Ready]:
     """It ends the run instead of what it should say then."""
     summed = Session._summed
 
-    def other(session: Session, enclosed: Iterable[Enclosed]) -> Ready:
+    def other(session: Session, enclosed: list[Enclosed]) -> Ready:
         out = summed(session, enclosed)
         if session.run.name != QUITTER or not when(session):
             return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import io
 import json
 import os
 import signal
@@ -13,6 +14,9 @@ import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
+
+import pytest
+import typer
 
 from tests.party.campaign.nursing import Nurse
 from tests.party.joining import Study, calm, until
@@ -288,3 +292,12 @@ def test_a_stream_that_failed_is_silent_and_says_why() -> None:
         assert stream.failure == "no space left on device"
         stream.write("more")
         assert os.path.samestat(os.fstat(full.fileno()), Path(os.devnull).stat())
+
+
+def test_a_question_can_be_asked_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What typer asks with looks first whether a stream takes bytes; one that did not mind did."""
+    shown = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", LastingStream(shown, waits=True))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert typer.confirm("Take part?")
+    assert shown.buffer.getvalue().startswith(b"Take part? [y/N]:")

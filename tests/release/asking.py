@@ -97,7 +97,12 @@ def ask(
 ) -> Ended:
     """Questions, or formulas of regressions, to all these parties."""
     study = study_of(parties, columns, *asked, **changes)
-    meeting = Watched(study.meeting.computations, study.meeting.budget)
+    return asked_of(study, study.meeting, parties)
+
+
+def asked_of(study: Study, asked: Meeting, parties: Mapping[str, Any]) -> Ended:
+    """A meeting of all these parties, perhaps another than that of the study."""
+    meeting = Watched(asked.computations, asked.budget)
     parts = [(name, _prepared(meeting, rows)) for name, rows in parties.items()]
     refused: ReleaseError | None = None
     states: tuple[State, ...] = ()

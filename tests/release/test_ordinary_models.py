@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tests.release.shipped import GRUNFELD, HEART, check_pooled, firms, heart_li
 from tests.study.studies import regression
 from titan.errors import ReleaseError
 from titan.joint.kinds import Question
-from titan.leastsquares import Regression
+from titan.leastsquares import Ball, Regression
 from titan.moments import Source
 from titan.release import Dictionary
 from titan.release.dictionary import Number
@@ -143,6 +144,21 @@ def test_several_in_one_study() -> None:
     assert ended.fit("q1").params == in_one_place("heart_disease", ALL).params
     whole = in_one_place("heart_disease", "thalach ~ age + sex", cov_type="HC0")
     np.testing.assert_allclose(np.array(ended.fit("robust").bse), np.array(whole.bse), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3"])
+def test_robust_errors_are_those_of_statsmodels_as_far_as_24_bits_tell(kind: str) -> None:
+    ols = import_module("statsmodels.formula.api").ols
+    table = import_module("pandas").read_csv(datasets.path("heart_disease"))
+    asked = "thalach ~ sex + exang + cp2 + cp3 + cp4", "trestbps ~ age + sex + exang"
+    questions = [regression(f, name=f"q{at}", cov_type=kind) for at, f in enumerate(asked)]
+    ended = answered("heart_disease", HEART, *questions)
+    for at, formula in enumerate(asked):
+        found, theirs = ended.fit(f"q{at}").bse, ols(formula, table).fit(cov_type=kind).bse
+        for name, ball in zip(found, found.enclosures, strict=True):
+            assert isinstance(ball, Ball)
+            assert abs(float(ball) - theirs[name]) <= min(ball.error, 1e-7 * theirs[name])
+            assert ball.error < 1e-6 * theirs[name]
 
 
 BEFORE = {

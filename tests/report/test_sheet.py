@@ -16,7 +16,8 @@ from titan.listing import in_groups
 from titan.release import Category, Dictionary, Flag, Number
 from titan.report.sheet import sheet
 from titan.study import Study
-from titan.study.preflight import check, shares
+from titan.study.preflight import check
+from titan.study.shares import shares
 
 COLUMNS = Dictionary.of(
     {
@@ -154,16 +155,17 @@ def test_what_others_wrote_is_text() -> None:
     assert found.text.count(odd) >= 3
     assert {tag for tag, _ in found.tags} <= {
         "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "div", "span", "b",
-        "code", "ul", "ol", "li", "table", "tr", "th", "td",
+        "code", "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td",
     }  # fmt: skip
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:
     text = sheet(ALL, check(ALL, NOW), shares(ALL), NOW)
     attributes = {name for _, named in Page(text).tags for name in named}
-    assert attributes == {"lang", "charset", "http-equiv", "content", "class"}
+    assert attributes == {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}
     assert not any(word in text for word in ("http://", "https://", "url(", "@import", "<script"))
     assert "default-src 'none'" in text
+    assert "unsafe" not in text
     assert "size: A4" in text
 
 
@@ -210,3 +212,14 @@ def test_a_study_that_nobody_could_join_is_not_to_be_signed(tmp_path: Path, at: 
     assert done.returncode == 1
     assert "expired" in done.stderr
     assert not (tmp_path / "sheet.html").exists()
+
+
+def test_many_steps_that_open_the_same_are_one_row() -> None:
+    """A logistic regression may take 22 steps, and a board reads the sheet on paper."""
+    asked = Question("glm", "risk", (("formula", "died ~ age"), ("family", "binomial")))
+    found = page(study(columns=COLUMNS, questions=(asked,)))
+    assert "how died depends on age: logistic regression" in found.text
+    assert "3. outcomes" in found.text
+    assert "4 to 24. step 2 to step 22" in found.text
+    assert found.text.count("the score and the Hessian") == 2
+    assert found.text.count("(the last one)") == 1

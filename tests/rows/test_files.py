@@ -85,7 +85,7 @@ def test_what_is_wrong_with_a_csv_file_is_said_with_its_line(
 
 
 HINTS = {
-    "y;a\n1,5;2\n": 'say csv="europe" (semicolons, decimal commas',
+    "y;a\n1,5;2\n": 'csv="europe" if Excel wrote it in Europe (semicolons',
     "y,a\n1,2\n3\n": "as many cells as the header",
     "y,a\n1,never\n": 'C(a, levels=["…", "…"])',
     'y,a\n1,"2,5"\n': "1.5 instead of 1,5",

@@ -29,6 +29,7 @@ FAMILIES: dict[str, Callable[[int], str]] = {
     "contrasts": _joined("C(x#, Sum, levels=['a', 'b'])"),
     "levels": lambda n: f"C(x, levels={[*range(n)]})",
     "taken away": lambda n: "a" + " + b - b" * n,
+    "centred": _joined("center(x#)*y# + I(center(x#) / 4)"),
     "unfinished": lambda n: "a + " * n,
 }
 

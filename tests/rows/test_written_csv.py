@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+import shlex
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -43,35 +46,70 @@ def test_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     assert collect(source, Model("gewicht ~ `größe`")).moments.rows == 4
 
 
-@pytest.mark.parametrize(
-    ("content", "found", "hint"),
-    [
-        (b"a;b\n1,5;2\n", "between semicolons", 'csv="europe"'),
-        ("größe;b\n1;2\n".encode("cp1252"), "between semicolons", 'csv="europe"'),
-        (b"a\tb\n1\t2\n", "between tabs", "delimiter='tab'"),
-        ("größe,b\n1,2\n".encode("cp1252"), "not UTF-8 text", 'encoding="cp1252"'),
-    ],
-)
-def test_the_hint_is_what_helps(tmp_path: Path, content: bytes, found: str, hint: str) -> None:
+WRITTEN = [
+    (b"a;b\n1,5;2\n2,5;3\n4;1\n", "between semicolons"),
+    ("größe;b\n1;2\n2;3\n4;1\n".encode("cp1252"), "between semicolons"),
+    (b"a\tb\n1\t2\n2\t3\n4\t1\n", "between tabs"),
+    ("größe,b\n1,2\n2,3\n4,1\n".encode("cp1252"), "not UTF-8 text"),
+    (b'a;b\n"1,5";2\n2,5;3\n4;1\n', "a comma inside a number"),
+]
+"""A file, and what is found wrong in it where nothing is said of it."""
+
+
+def model_of(content: bytes) -> str:
+    return "b ~ `größe`" if content.startswith("größe".encode("cp1252")) else "b ~ a"
+
+
+@pytest.mark.parametrize(("content", "found"), WRITTEN)
+def test_the_hint_helps_in_python(tmp_path: Path, content: bytes, found: str) -> None:
+    """What it says is taken as it stands, each of its ways by itself."""
+    path, formula = tmp_path / "rows.csv", model_of(content)
+    path.write_bytes(content)
+    said: Any = {"delimiter": ";"} if "comma" in found else None
+    with pytest.raises(InputError, match=found) as caught:
+        titan.fit(path, formula=formula, csv=said)
+    ways = re.findall(r'csv=(\{.*?\}|".*?")', caught.value.hint)
+    assert ways
+    assert "--" not in caught.value.hint
+    assert titan.fit(path, formula=formula, csv=ast.literal_eval(ways[0])).nobs == 3
+
+
+@pytest.mark.parametrize(("content", "found"), WRITTEN)
+def test_the_hint_helps_on_the_command_line(tmp_path: Path, content: bytes, found: str) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(content)
-    with pytest.raises(FileError, match=found) as caught:
-        open_source(path)
-    assert hint in caught.value.hint
-    helps: Any = {"csv": "europe"}
-    if "delimiter" in hint:
-        helps = {"csv": {"delimiter": "tab"}}
-    elif "encoding" in hint:
-        helps = {"csv": {"encoding": "cp1252"}}
-    assert len(open_source(path, **helps).column_names) == 2
+    said = ["--delimiter", ";"] if "comma" in found else []
+    words = ["fit", path, "--formula", model_of(content)]
+    done = command(*words, *said)
+    assert done.returncode == 1
+    assert found in done.stderr
+    hint = done.stderr.partition("titan: hint: ")[2]
+    assert "csv=" not in hint
+    option = r"--(?:csv|delimiter|encoding) (?:'[^']*'|[^\s;]+)|--decimal-comma"
+    first = re.search(rf"(?:{option})(?: (?:{option}))*", hint)
+    assert first is not None
+    assert command(*words, *shlex.split(first[0])).returncode == 0
 
 
-def test_numbers_with_commas_say_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["solve {}", "survival {} --time a --event b"])
+def test_a_command_without_the_option_does_not_name_it(tmp_path: Path, words: str) -> None:
     path = tmp_path / "rows.csv"
-    path.write_text('a,b\n"1,5",2\n"2,5",3\n"3,5",5\n')
-    with pytest.raises(DataError, match="a comma inside a number") as caught:
-        collect(path, Model("b ~ a"))
-    assert "decimal_comma" in caught.value.hint
+    path.write_bytes(b"a;b\n1,5;2\n")
+    done = command(*words.format(path).split())
+    assert done.returncode == 1
+    assert "csv=" not in done.stderr
+    assert "--csv" not in done.stderr
+    assert "titan: hint: save it with commas between cells" in done.stderr
+
+
+def test_all_that_reads_files_in_python_takes_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    rows = "".join(f"{at},5;{1 + at % 7};{at % 2}\n" for at in range(40))
+    path.write_text(f"a;t;d\n{rows}", encoding="cp1252")
+    assert titan.describe(path, csv="europe").nobs == 40
+    assert titan.survival(path, time="t", event="d", csv="europe").nobs == 40
+    assert titan.glm(path, formula="d ~ t", csv="europe").nobs == 40
+    assert titan.ridge(path, formula="t ~ a", alpha=1.0, csv="europe").nobs == 40
 
 
 @pytest.mark.parametrize("cell", ["1.5", "1.234,5", "1,2,3", "1.234"])

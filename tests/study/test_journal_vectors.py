@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,10 @@ import pytest
 
 from tests.study.runs import beginning, mask_frame
 from titan.errors import FileError, MessageError
+from titan.study import vectors
 from titan.study.frames import Frame
 from titan.study.journal import Journal
+from titan.study.vectors import Vectors
 
 LONG = 20_000
 
@@ -116,3 +119,51 @@ def test_a_full_disk_is_an_error_of_ours_and_changes_nothing(
                 journal.record_incoming(long_frame("south", 0))
         assert list(journal.incoming()) == []
         assert journal.record_incoming(long_frame("south", 0))
+
+
+def _as_on_a_disk(_: pytest.MonkeyPatch) -> None:
+    pass
+
+
+def _no_such_flag(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(vectors, "_PAST_CACHE", 0)
+
+
+def _refused_when_written(patch: pytest.MonkeyPatch) -> None:
+    """Some file systems open such a file, and take nothing from it."""
+    write, opened = os.pwrite, Vectors._opened
+
+    def remembering(self: Vectors, flag: int = 0) -> int:
+        file = opened(self, flag)
+        strange.update({self._past_cache} - {None})
+        return file
+
+    def strict(file: int, data: bytes, at: int) -> int:
+        if file in strange:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        return write(file, data, at)
+
+    strange: set[int | None] = set()
+    patch.setattr(Vectors, "_opened", remembering)
+    patch.setattr(os, "pwrite", strict)
+
+
+@pytest.mark.parametrize("system", [_as_on_a_disk, _no_such_flag, _refused_when_written])
+def test_records_of_every_length_are_read_as_written(
+    path: Path, system: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However the system takes them, and wherever a block of the disk ends."""
+    system(monkeypatch)
+    long, most, block = vectors._LONG, vectors._AT_ONCE, vectors._BLOCK
+    sizes = [1, block, long - 1, long, long + 1, most - 17, most - 16, most - 15, 2 * most + 5, 9]
+    bodies = [os.urandom(size) for size in sizes]
+    file = Vectors(path)
+    places = [file.append(body) for body in bodies]
+    file.sync()
+    file.close()
+    again = Vectors(path)
+    assert [again.read(at) for at in places] == bodies
+    last = os.urandom(long)
+    assert again.append(last) > places[-1]
+    assert [again.read(at) for at in places] == bodies
+    again.close()

@@ -16,7 +16,7 @@ from titan.joint.kinds import Question
 from titan.release import Category, Dictionary, Flag, Number
 from titan.release.sizes import Size, size_of
 from titan.study import check
-from titan.study.preflight import shares
+from titan.study.shares import shares
 
 COLUMNS = Dictionary.of(
     {

@@ -154,7 +154,7 @@ def without(t: Transcript, place: int) -> Transcript:
         (lambda t: replace(t, network=NetworkFacts(3, 2, 1)), "no such diameter"),
         (lambda t: replace(t, sums=()), "no sum"),
         (lambda t: replace(t, sums=(replace(t.sums[0], rounds=0),)), "never planned"),
-        (one_sum(lambda m: replace(m, round=1)), "MASK in round 1 was never planned"),
+        (one_sum(lambda m: replace(m, round=1)), "not every sum has one mask along every link"),
         (lambda t: replace(t, control=(Message("south", "east", None, 0, "NONCE", 9),)), "its own"),
         (
             lambda t: replace(t, control=(Message("north", "north", None, 0, "NONCE", 9),)),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import typer
 
 from titan.cli import (
     average,
+    cox,
     fit,
     join,
     kept_runs,
@@ -15,40 +17,48 @@ from titan.cli import (
     ledger,
     moments,
     network,
+    prepare,
     rehearse,
+    report,
     runs,
     solve,
     status,
     study,
     survival,
+    web,
 )
 from titan.cli.added_commands import Commands
+from titan.cli.help import App
+from titan.cli.next_steps import what_next
 from titan.cli.output import fail, speak_plainly
 from titan.cli.stopping import end_soon
 from titan.cli.terminal import outlive_terminal
 
-app = typer.Typer(
+app = App(
     name="titan",
     cls=Commands,
     help="Organisations that will not pool their data compute one answer together: "
     "exactly, privately, without a server.",
     context_settings={"auto_envvar_prefix": "TITAN"},
-    no_args_is_help=True,
-    add_completion=False,
+    no_args_is_help=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 app.command("audit")(runs.audit)
 app.command("average")(average.command)
+app.command("cox")(cox.command)
 app.command("fit")(fit.command)
 app.command("join")(join.command)
 app.command("moments")(moments.command)
+app.command("prepare")(prepare.command)
 app.command("rehearse")(rehearse.command)
+app.command("report")(report.command)
 app.command("show")(runs.show)
 app.command("solve")(solve.command)
 app.command("status")(status.command)
 app.command("survival")(survival.command)
 app.command("verify")(runs.verify)
+app.command("web")(web.command)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(network.app, name="network")
@@ -58,6 +68,7 @@ app.add_typer(study.app, name="study")
 
 @app.callback(invoke_without_command=True)
 def _options(
+    ctx: typer.Context,
     version: bool = typer.Option(
         False, "--version", help="Print the version and leave.", allow_from_autoenv=False
     ),
@@ -67,6 +78,8 @@ def _options(
 
         typer.echo(f"titan {__version__}")
         raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        print(what_next(Path()))
 
 
 def main() -> None:
@@ -77,7 +90,7 @@ def main() -> None:
     speak_plainly()
     try:
         try:
-            app()
+            app(prog_name="titan")
         finally:
             end_soon()
             sys.stdout.flush()  # while there is somebody to say that it fails

@@ -8,19 +8,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from typer.core import TyperGroup
 from typer.main import get_group
+
+from titan.cli.help import Group
 
 PACKAGES = ("titan_lab",)
 """Each has a module `cli` whose `app` holds its commands."""
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """titan's own commands; those of `PACKAGES` behind them."""
+
+    command_panels: Mapping[str, Sequence[str]] = {
+        "Rows of all parties, here in one process": (
+            "fit",
+            "survival",
+            "cox",
+            "solve",
+            "average",
+        ),
+        "A study, each party on its own machine": (
+            "keys",
+            "study",
+            "rehearse",
+            "prepare",
+            "join",
+            "status",
+            "web",
+        ),
+        "What a run left": ("show", "report", "verify", "audit", "runs", "ledger"),
+        "Beside these": ("network", "moments"),
+        "To try and to learn": ("demo", "privacy", "compare", "reproduce"),
+    }
 
     def list_commands(self, ctx: Any) -> list[str]:
         self._add()

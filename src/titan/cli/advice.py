@@ -1,12 +1,16 @@
 """Errors and hints of the library in the words of the command that was typed.
 
 The library says `missing="drop"`. A command that has the option says `--missing drop`; one that
-reads a study says `missing = "drop" in the study`; in any other the advice is left out.
+reads a study says `missing = "drop" in the study`; in any other the advice is left out. So is one
+that names an option which the command does not have, unless it says of which command. What the
+library says of CSV files by one mapping, csv={"delimiter": ";"}, are options of their own.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import sys
 from typing import Any
 
@@ -18,19 +22,29 @@ _CHOICE = re.compile(
 )
 _OF_A_STUDY = {"bits", "k", "masks", "missing", "recovery", "rounds", "tau"}
 _COLUMN = re.compile(r"--(range|step|levels|flag) ([^\s=;,]+)(?:=([^\s;]+))?")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+_CSV = re.compile(r"\bcsv=(\{[^}]*\})")
 _DESIGN = re.compile(r"Network\.design\(([0-9]+), tau=([0-9]+)\)")
 
 
 def typed(text: str) -> str:
     """Choices as they are made here; one that cannot be made here stays as the library has it."""
     text = _DESIGN.sub(r"the one of: titan network design \1 --tau \2", text)
-    return _CHOICE.sub(_as_typed, _COLUMN.sub(_of_column, text))
+    return _CHOICE.sub(_as_typed, _COLUMN.sub(_of_column, _CSV.sub(_of_csv, text)))
 
 
 def typed_hint(hint: str) -> str:
     """The same, but only the parts that can be followed here."""
-    parts = [part for part in typed(hint).split("; ") if not _CHOICE.search(part)]
+    parts = [part for part in typed(hint).split("; ") if _can_be_followed(part)]
     return "; ".join(parts).removeprefix("or ")
+
+
+def _can_be_followed(part: str) -> bool:
+    """It names no choice, and no option, that the command which was typed does not have."""
+    if _CHOICE.search(part):
+        return False
+    known = {option for parameter in _running().params for option in parameter.opts}
+    return "titan " in part or known.issuperset(_OPTION.findall(part))
 
 
 def _as_typed(choice: re.Match[str]) -> str:
@@ -41,6 +55,15 @@ def _as_typed(choice: re.Match[str]) -> str:
     if name in _OF_A_STUDY and any(parameter.metavar == "STUDY" for parameter in parameters):
         return f"{name} = {value} in the study"
     return choice[0]
+
+
+def _of_csv(choice: re.Match[str]) -> str:
+    """What a CSV file is like, option by option, where there are such."""
+    if not any("--csv" in parameter.opts for parameter in _running().params):
+        return choice[0]
+    said = json.loads(choice[1].replace("True", "true"))
+    words = (["--" + key.replace("_", "-"), *([] if v is True else [v])] for key, v in said.items())
+    return " ".join(shlex.join(each) for each in words)
 
 
 def _of_column(option: re.Match[str]) -> str:

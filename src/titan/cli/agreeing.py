@@ -8,7 +8,7 @@ telephone; and a party that this ledger knows with another key stands out.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,8 @@ from titan.release.policy import counted
 if TYPE_CHECKING:
     from titan.party.own_rows import OwnRows
     from titan.study import Identity, Report, Study
+    from titan.study.known_keys import Known
 
-Known = Mapping[str, Sequence[str]]
-"""Parties of earlier studies, with the fingerprints they were known by, the latest last."""
 _COMPARE = (
     "Call the other parties, at numbers that you know from elsewhere: the study's fingerprint must "
     "be the same at all of them, and each party's own as it reads it from titan keys show."
@@ -34,15 +33,6 @@ _ANOTHER = (
     "{name} HAS ANOTHER KEY than when you last met it in a study: {before}. Somebody may have put "
     "a card of their own in its place: call {name} before you go on."
 )
-
-
-def known_keys(ledger: Path) -> Known:
-    from titan.study.ledger import Ledger
-
-    if not ledger.exists():
-        return {}
-    with Ledger.open(ledger) as opened:
-        return opened.known_keys()
 
 
 def miss_ledger(key: Path, ledger: Path, *, ask: bool) -> None:
@@ -59,15 +49,6 @@ def miss_ledger(key: Path, ledger: Path, *, ask: bool) -> None:
         raise typer.Exit(1)
 
 
-def new_keys(study: Study, known: Known) -> dict[str, str]:
-    """Parties that were known by other keys, each with the latest of those."""
-    return {
-        card.name: known[card.name][-1]
-        for card in study.parties
-        if card.name in known and card.fingerprint not in known[card.name]
-    }
-
-
 def agrees(
     study: Study, report: Report, identity: Identity, known: Known, own: OwnRows | None = None
 ) -> bool:
@@ -75,6 +56,8 @@ def agrees(
 
     A mistake in the own file is an error: there is nothing to ask then.
     """
+    from titan.study.known_keys import new_keys
+
     show_lowered(report.facts["lowered"])
     _show_who(study, identity, known)
     _show_what(study, report, identity)
@@ -99,6 +82,8 @@ def _question(lowered: int, changed: Mapping[str, str], vetoes: bool) -> str:
 
 
 def _show_who(study: Study, identity: Identity, known: Known) -> None:
+    from titan.study.known_keys import new_keys
+
     changed = new_keys(study, known)
     for name, before in changed.items():
         show_alarm(_ANOTHER.format(name=name, before=in_groups(before)))

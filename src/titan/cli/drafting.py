@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from titan.cli.options import Asked
+from titan.cli.study_options import Asked
 from titan.decimals import decimal_text
 from titan.errors import InputError
 from titan.listing import listing, one_of

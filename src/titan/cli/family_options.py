@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from typer import Option
 
@@ -15,6 +15,7 @@ from titan.errors import InputError
 class Generalised:
     """Logistic or Poisson regression instead of a linear one."""
 
+    PANEL: ClassVar[str] = "Logistic and Poisson regression"
     family: Annotated[
         str | None, Option(help="binomial (logistic) or poisson. [default: a linear regression]")
     ] = None
@@ -37,8 +38,13 @@ class Generalised:
         said = given(**vars(self))
         if self.family is None and said:
             raise InputError(f"--{next(iter(said))} needs --family", hint="--family binomial")
-        if self.precision not in (None, "exact"):
-            if not str(self.precision).isdecimal():
-                raise InputError(f"--precision {self.precision}", hint="24 to 40, or exact")
-            said["precision"] = int(str(self.precision)[:9])
-        return said
+        return said | precision_given(self.precision)
+
+
+def precision_given(precision: str | None) -> dict[str, int | str]:
+    """As the library takes it; nothing where it was not said."""
+    if precision is None or precision == "exact":
+        return given(precision=precision)
+    if not precision.isdecimal():
+        raise InputError(f"--precision {precision}", hint="24 to 40, or exact")
+    return {"precision": int(precision[:9])}

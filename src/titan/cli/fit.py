@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.family_options import Generalised
-from titan.cli.output import check_save, give, show_rows, waiting
+from titan.cli.output import check_save, give, show_wrapped, waiting
 from titan.cli.rows_options import RowsFrom
 from titan.errors import FileError, InputError
 
@@ -44,10 +44,18 @@ def command(
     ] = None,
     missing: options.Missing = "refuse",
     cov_type: Annotated[
-        str, Option(help="Standard errors: nonrobust, HC0 to HC3, or cluster (by party).")
+        str,
+        Option(
+            help="Standard errors: nonrobust, HC0 to HC3, or cluster (by party).",
+            rich_help_panel=options.MODEL,
+        ),
     ] = "nonrobust",
     ridge: Annotated[
-        float | None, Option(help="Penalise coefficients by this times their squares.")
+        float | None,
+        Option(
+            help="Penalise coefficients by this times their squares.",
+            rich_help_panel=options.MODEL,
+        ),
     ] = None,
     decimal: options.Decimal = False,
     where: RowsFrom,
@@ -59,6 +67,7 @@ def command(
     solver: options.Solver = None,
     allow_small: options.AllowSmall = False,
     save: options.Save = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Fit a regression to all parties' rows together; nobody shows a row.
@@ -71,19 +80,20 @@ def command(
 
     \b
     Example:
-      titan fit north.csv east.csv south.csv --formula "y ~ a + b" --network cycle --tau 1
-      titan fit heart.csv --party hospital --formula "thalach ~ age + sex" --tau 1
-      titan fit heart.csv --party hospital --formula "exang ~ age" --family binomial
+      titan fit north.csv east.csv south.csv --formula "y ~ a + b" --tau 1
+      titan fit heart.csv --party hospital --formula "thalach ~ age" --tau 1
+      titan fit heart.csv --party hospital --formula "exang ~ age" \\
+        --family binomial
       titan fit huge.parquet --formula "y ~ poly(x, 3, raw=True)" --json
       titan fit --sql "select * from visits" --from duckdb:big.db --formula "y ~ age"
     """
     where.check(files, "FILE")
     files = files or [where.name]
-    check_save(save, files)
+    check_save(save, files, force)
     special = generalised.given()
     if special and (ridge is not None or cov_type != "nonrobust"):
         raise InputError("--family has neither --ridge nor --cov-type", hint="--alpha penalises")
-    reading = _Reading(modelled.model(), missing, cov_type, ridge, allow_small, special)
+    reading = _Reading(modelled.model(pooled=True), missing, cov_type, ridge, allow_small, special)
     choices = sums.given(tau=tau, engine=engine, solver=solver)
     with waiting() as wait:
         parts = _parts(files, party, decimal, csv, where, wait.rows)
@@ -151,15 +161,12 @@ class _Reading:
     """Of a GLM: its family, and what else was asked of it; empty for a linear regression."""
 
     def alone(self, part: Part) -> Answer:
-        from titan.leastsquares import fit_pooled
-        from titan.leastsquares.pooled import exact
+        from titan.fitting import fit_own_moments
         from titan.moments import Moments
 
         if not isinstance(part, Moments):
             return self._fitted(part, None, {})
-        chosen = self._selected(part)  # which says what gives the constant, and of weights
-        constant = dict.fromkeys(chosen.constant, 1) or None
-        return fit_pooled(exact(chosen), constant=constant, weighted=chosen.weights is not None)
+        return fit_own_moments(self._selected(part), self.model)
 
     def together(self, parts: Mapping[str, Part], net: Network, sums: Mapping[str, Any]) -> Answer:
         """Some parties may bring moments made before, and others their rows."""
@@ -248,24 +255,24 @@ def _print(out: Answer, net: Network | None, tau: int | None) -> None:
     from titan.generalised.result import GLM
     from titan.leastsquares import Ridge
 
+    print(out.summary())
     if isinstance(out, Ridge):
-        table = [(name, repr(x), f"{out.error_bound[name]:.1e}") for name, x in out.params.items()]
-        show_rows([("", f"ridge, alpha {out.alpha:g}", "proven within"), *table])
         rows, learned = out.rows, ""
     elif isinstance(out, GLM):
-        print(out.summary())
         rows, learned = out.nobs, f", the score and Hessian of {out.iterations} steps"
     else:
-        print(out.summary())
         rows, learned = out.nobs, _ALSO_LEARNED[out.cov_type]
     if net is None:
         print(f"\nOne party alone: {rows} rows, nothing sent to anybody.")
         return
     n = len(out.params)
-    print(
-        f"\nEvery party learned: pooled AᵀA ({n}×{n}), Aᵀb{learned}, {rows} rows; "
-        f"{options.privacy(net, tau)}."
+    print()
+    show_wrapped(
+        "",
+        f"Every party learned: pooled AᵀA ({n}×{n}), Aᵀb{learned}, {rows} rows; "
+        f"{options.privacy(net, tau)}.",
     )
     if not isinstance(out, Ridge | GLM) and out.cov_type == "cluster":
-        print(f"Any {len(net) - 2} parties can tell the others' two vectors s, not whose is whose.")
+        others = f"Any {len(net) - 2} parties can tell the others' two vectors s"
+        show_wrapped("", f"{others}, not whose is whose.")
     print(options.cost_line(out.cost))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ import typer
 from typer import Argument, Option
 
 from titan.cli import log, options, passphrases
-from titan.cli.agreeing import agrees, known_keys, miss_ledger, new_keys
+from titan.cli.agreeing import agrees, miss_ledger
 from titan.cli.log import tell
 from titan.cli.output import (
     check_save,
@@ -34,6 +35,7 @@ from titan.party.notices import Notice
 if TYPE_CHECKING:
     from titan.party.engine import Watch
     from titan.party.own_rows import OwnRows
+    from titan.party.run import RunProgress
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
     from titan.study import Report
@@ -58,27 +60,49 @@ def command(
             "such as 'rows/*.parquet'; or NAME=FILE once for every question.",
         ),
     ] = None,
+    part: Annotated[
+        Path | None,
+        Option(help="What titan prepare made of them; with --data if a question reads them again."),
+    ] = None,
     where: RowsFrom,
     csv: options.Csv,
     passphrase_file: options.PassphraseFile = None,
-    run: Annotated[int, Option(help="Which run of the study, from 1.", min=1, max=2**31)] = 1,
+    run: Annotated[
+        int,
+        Option(
+            help="Which run of the study, from 1.", min=1, max=2**31, rich_help_panel=options.MORE
+        ),
+    ] = 1,
     wait: Annotated[
         float, Option(help="Give up after so many seconds without news.", min=0.1)
     ] = 3600.0,
     yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
     save: options.Save = None,
+    force: options.Force = False,
     runs: Annotated[
-        Path | None, Option(help="Where runs are kept; else runs/ beside the study.")
+        Path | None,
+        Option(
+            help="Where runs are kept; else runs/ beside the study.", rich_help_panel=options.PLACES
+        ),
     ] = None,
-    ledger: Annotated[Path | None, Option(help="This party's ledger; else beside its key.")] = None,
+    ledger: Annotated[
+        Path | None,
+        Option(help="This party's ledger; else beside its key.", rich_help_panel=options.PLACES),
+    ] = None,
     new_ledger: Annotated[
-        bool, Option(help="Begin a new ledger though the one that this key was used with is gone.")
+        bool,
+        Option(
+            "--new-ledger",
+            help="Begin a new ledger though the one that this key was used with is gone.",
+            rich_help_panel=options.PLACES,
+        ),
     ] = False,
     listen: Annotated[
         str | None,
         Option(
             help="host:port to listen at, if not the study's address; 0.0.0.0:port for all.",
             metavar="HOST:PORT",
+            rich_help_panel=options.NETWORK,
         ),
     ] = None,
     proxy: Annotated[
@@ -86,17 +110,31 @@ def command(
         Option(
             help="Dial through this HTTP proxy (CONNECT); else https_proxy or all_proxy says.",
             metavar="http://HOST:PORT",
+            rich_help_panel=options.NETWORK,
         ),
     ] = None,
     allow_differencing: Annotated[
-        bool, Option(help="Take part though an earlier study differs by very little.")
+        bool,
+        Option(
+            "--allow-differencing",
+            help="Take part though an earlier study differs by very little.",
+            rich_help_panel=options.RELEASE,
+        ),
     ] = False,
     keep_journal: Annotated[
-        bool, Option(help="For rehearsals: do not erase masks when the run is over.")
+        bool,
+        Option(
+            "--keep-journal",
+            help="For rehearsals: do not erase masks when the run is over.",
+            rich_help_panel=options.MORE,
+        ),
     ] = False,
     log_format: Annotated[
         str | None,
-        Option(help="plain, text or json. [default: plain on a terminal, else text]"),
+        Option(
+            help="plain, text or json. [default: plain on a terminal, else text]",
+            rich_help_panel=options.OUTPUT,
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -109,12 +147,10 @@ def command(
 
     Ctrl-C, SIGTERM and SIGHUP stop it in good order, with status 75; under nohup it stays.
 
-    Options may come from variables: TITAN_JOIN_WAIT for --wait, TITAN_JOIN_AS for --as.
-
     \b
     Exit status:
       0   the answer was shown or saved
-      1   there is none, and the same command will not find one unless a file is mended first
+      1   there is none, unless a file is mended first
       2   the command line is wrong
       3   a rule of release refuses
       75  try again later: the same command goes on
@@ -122,6 +158,7 @@ def command(
     \b
     Example:
       titan join study.toml --as north --data north.parquet --key north.key
+      titan join study.toml --as north --part north.part --key north.key   # see titan prepare
       titan join study.toml --as north --key north.key \\
         --sql "select age, sex, y from visits" --from duckdb:hospital.db
     """
@@ -130,37 +167,45 @@ def command(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
     from titan.party.core_dumps import no_core_dumps
     from titan.party.engine import Watch
+    from titan.party.part_using import UsedPart
     from titan.party.proxies import Proxies
     from titan.party.taking_part import Choices, Party, run_folder
     from titan.study import Identity, Study
     from titan.study.identity import checked_address, on_loopback
+    from titan.study.known_keys import known_keys, new_keys
 
     no_core_dumps()
     with wrong_usage():
         Proxies.of(proxy, {})  # which is read before anything else is done
-        where.check(data, "--data")
-        check_save(save, [study, key, *(Path(text.rpartition("=")[2]) for text in data or ())])
+        rows_given = part is None or bool(data) or where.sql is not None
+        if rows_given:
+            where.check(data, "--data")
         listen = None if listen is None else checked_address(listen)
     found = Study.load(study)
     with wrong_usage():
-        card, rows = found.card(as_), where.of_party(found, data, csv)
+        inputs = [study, key, *(Path(text.rpartition("=")[2]) for text in data or ())]
+        check_save(save, inputs, force or _is_of_run(save, found.digest, run, as_))
+        card, rows = found.card(as_), where.of_party(found, data, csv) if rows_given else None
     addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
     if keep_journal and not all(map(on_loopback, addresses)):
         raise InputError(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
+    with wrong_usage():
+        used = None if part is None else UsedPart.load(part, found, as_, rows)
     passphrase = passphrases.opening(key, passphrase_file)
     identity = Identity.load(key, card, passphrase=passphrase)
     party = Party(
         found,
         identity,
-        rows,
+        rows if used is None else used.rows(rows),
         folder=run_folder(runs or study.parent / "runs", found, run, as_),
         ledger=ledger or key.with_suffix(".ledger"),
         choices=Choices(run, wait, listen, keep_journal, allow_differencing, proxy),
         key=key,
         watch=Watch(tell),
+        part=used,
     )
     if not new_ledger:
         miss_ledger(key, party.ledger, ask=not yes)
@@ -183,7 +228,7 @@ def command(
             _decline(party, own)
             raise typer.Exit(1)
     kept = "what was done is kept, and the same command continues from here"
-    with _watching(live=chosen == "plain") as watch:
+    with _watching(found.network.parties, as_, live=chosen == "plain") as watch:
         party = replace(party, watch=watch)
 
         def show(outcome: Outcome) -> None:
@@ -223,6 +268,15 @@ def command(
         tell(Notice(text, "warning", "unconfirmed"))
 
 
+def _is_of_run(save: Path | None, study: str, run: int, name: str) -> bool:
+    """Whether this command wrote it before, since the same one goes on where it stopped."""
+    try:
+        told = loads(b"" if save is None else save.read_bytes())
+        return (told["study"], told["run"], told["party"]) == (study, run, name)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
 def _decline(party: Party, own: OwnRows) -> None:
     """Others are told, unless the reason may be in the rows."""
     if own.errors:
@@ -236,13 +290,12 @@ def _decline(party: Party, own: OwnRows) -> None:
 
 
 @contextmanager
-def _watching(*, live: bool = True) -> Iterator[Watch]:
-    """A live line on a terminal; in a pipe, one line whenever something changes."""
+def _watching(parties: Sequence[str], me: str, *, live: bool = True) -> Iterator[Watch]:
+    """Live lines on a terminal; in a pipe, one line whenever something changes."""
+    from titan.cli.progress_lines import ProgressLines, live_text
     from titan.party.engine import Watch
 
     if not live or not sys.stderr.isatty():
-        from titan.cli.progress_lines import ProgressLines
-
         yield Watch(tell, ProgressLines(tell))
         return
     from rich.console import Console
@@ -250,7 +303,10 @@ def _watching(*, live: bool = True) -> Iterator[Watch]:
 
     with Console(stderr=True).status("connecting") as status:
         # it takes stdout along, so that an answer would go to stderr; it ends before there is one
-        yield Watch(tell, lambda progress: status.update(escape(str(progress))), status.stop)
+        def show(progress: RunProgress) -> None:
+            status.update(escape(live_text(progress, parties, me)))
+
+        yield Watch(tell, show, status.stop)
 
 
 def _as_dict(party: Party, outcome: Outcome, report: Report) -> dict[str, Any]:

@@ -11,24 +11,24 @@ import typer
 from typer import Argument, Option
 
 from titan.cli import options
+from titan.cli.help import App
 from titan.cli.output import give, show_rows
 from titan.errors import BusyError, InputError
-from titan.listing import aligned
+from titan.listing import aligned, ruled
 from titan.release.policy import counted
 
 if TYPE_CHECKING:
     from titan.study.kept_runs import KeptRun
 
-app = typer.Typer(
+app = App(
     help="List the runs that are kept here, and erase secrets of runs that are given up.",
-    no_args_is_help=True,
 )
 Place = Annotated[Path, Argument(metavar="RUNS", help="A folder of runs, or one run's.")]
 
 
 @app.command("list")
 def list_(place: Place = Path("runs"), json: options.Json = False) -> None:
-    """List runs: study, run and party, how far each is, its age, and whether secrets remain.
+    """List runs: folder, run and party, how far each is, its age, and whether secrets remain.
 
     finished: there is an answer. no answer: it ended without one. resumable: the same titan join
     goes on. given up: it never will. running: another process is at it.
@@ -100,8 +100,8 @@ def _tell_left(run: KeptRun) -> None:
 def _ask(found: list[KeptRun]) -> None:
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on", hint="--yes erases without asking")
-    for line in aligned(_table(found)):
-        print(f"  {line}", file=sys.stderr)
+    for line in ruled(aligned(_table(found))):
+        print(line, file=sys.stderr)
     if not typer.confirm("Give these runs up, and erase their secrets?", err=True):
         raise typer.Exit(1)
 
@@ -113,12 +113,12 @@ def _has_secrets(run: KeptRun) -> bool:
 
 
 def _table(found: list[KeptRun]) -> list[tuple[str, ...]]:
-    table: list[tuple[str, ...]] = [("run", "study", "party", "state", "age", "secrets", "folder")]
+    table: list[tuple[str, ...]] = [("", "run", "party", "state", "age", "secrets")]
     now = datetime.now(UTC)
     for run in found:
-        study, number = (run.study or "-")[:12], str(run.run or "-")
         age, secrets = _age(now - run.changed), "yes" if run.secrets else "no"
-        table.append((number, study, run.party or "-", run.state, age, secrets, str(run.folder)))
+        number, party = str(run.run or "-"), run.party or "-"
+        table.append((str(run.folder), number, party, run.state, age, secrets))
     return table
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Argument, Option
 
 from titan.cli import options, passphrases
+from titan.cli.help import App
 from titan.cli.output import give, show_pairs
 from titan.listing import in_groups
 
 if TYPE_CHECKING:
     from titan.study import Card
 
-app = typer.Typer(
-    help="Make a party's keys, change a passphrase, look at a card.", no_args_is_help=True
-)
+app = App(help="Make a party's keys, change a passphrase, look at a card.")
 
 
 @app.command()

@@ -6,19 +6,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Argument, Option
 
 from titan.cli import options
+from titan.cli.help import App
 from titan.cli.output import give, show_pairs
 from titan.errors import FileError, InputError, ReleaseError
 
 if TYPE_CHECKING:
     from titan.study.ledger import Recorded
 
-app = typer.Typer(
+app = App(
     help="Show what this party has taken part in, and withdraw what never left.",
-    no_args_is_help=True,
 )
 File = Annotated[
     Path | None,
@@ -84,7 +83,7 @@ def withdraw(
     \b
     Example:
       titan ledger withdraw runs/3f2a9c0d1e4b-run1-north
-      titan ledger withdraw runs/3f2a9c0d1e4b-run1-north --ledger keys/north.ledger
+      titan ledger withdraw runs/3f2a9c0d1e4b-run1-north --ledger north.ledger
     """
     from titan.study.audit import JOURNAL
     from titan.study.frames import RECOVERY

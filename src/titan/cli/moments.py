@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from titan.cli import inputs, options
-from titan.cli.output import check_writable, give, refuse_inputs, show_rows, waiting
+from titan.cli.output import (
+    ask_before_replacing,
+    check_writable,
+    give,
+    refuse_inputs,
+    show_rows,
+    show_wrapped,
+    waiting,
+)
 from titan.cli.rows_options import RowsFrom
 from titan.errors import FileError, InputError
 
@@ -35,6 +43,7 @@ def command(
     decimal: options.Decimal = False,
     where: RowsFrom,
     csv: options.Csv,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Sum up FILE exactly, for `titan fit`: its rows need not be read again.
@@ -56,6 +65,7 @@ def command(
     model = modelled.model()
     target = _target(files, out, query=where.sql is not None)
     check_writable(target)
+    ask_before_replacing([target], force)
     with waiting() as wait:
         reading = partial(_read, model, missing, decimal, csv, where, wait.rows)
         made = [(file, *reading(file)) for file in files]
@@ -127,12 +137,10 @@ def _all_columns(source: Source) -> Model:
 
 def _print(made: Sequence[tuple[Path, Moments, int]], total: Moments, target: Path) -> None:
     *explaining, response = total.names
-    rows = [
-        (file.name, f"{moments.rows} rows", f"({dropped} incomplete dropped)" if dropped else "")
-        for file, moments, dropped in made
-    ]
+    rows = [(file.name, f"{moments.rows:,}", f"{gone:,}") for file, moments, gone in made]
     if len(made) > 1:
-        rows.append(("together", f"{total.rows} rows", ""))
-    show_rows(rows)
-    print(f"  {response} on {', '.join(explaining)}")
+        gone = sum(each for *_, each in made)
+        rows.append(("together", f"{total.rows:,}", f"{gone:,}"))
+    show_rows([("", "rows", "incomplete, dropped"), *rows])
+    show_wrapped("", f"{response} on {', '.join(explaining)}")
     print(f"saved in {target}")

@@ -11,13 +11,14 @@ import typer
 from typer import Argument, Option
 
 from titan.cli import networks, options
-from titan.cli.output import cell, give, refuse_overwriting, show_error, show_rows
+from titan.cli.help import App
+from titan.cli.output import ask_before_replacing, cell, give, show_error, show_pairs
 from titan.errors import InputError, NetworkError, NotPrivateError, TitanError
 
 if TYPE_CHECKING:
     from titan.network import Network
 
-app = typer.Typer(help="Look at a network, check it, design one.", no_args_is_help=True)
+app = App(help="Look at a network, check it, design one.")
 
 _TOLD_BY_THE_ERROR = {"reason", "coalition"}
 NetworkArgument = Annotated[str, Argument(metavar="NETWORK", help=networks.HELP_SIZED)]
@@ -100,7 +101,7 @@ def design(
     from titan.network import Network
 
     if out is not None:
-        refuse_overwriting(out, force)
+        ask_before_replacing([out], force)
     apart = [name for text in dials_only or [] for name in options.names_in(text)]
     net = Network.design(_parties(parties), tau, dials_only=apart)
     if out is not None:
@@ -157,7 +158,7 @@ def _predictions(net: Network, entries: int, bits: int, recovery: str) -> dict[s
 
 
 def _show(properties: dict[str, Any]) -> None:
-    show_rows([(name.replace("_", " "), cell(value)) for name, value in properties.items()])
+    show_pairs([(name.replace("_", " "), cell(value)) for name, value in properties.items()])
 
 
 def _failure(net: Network, tau: int | None) -> TitanError | None:

@@ -3,34 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 from typer import Option
 
 from titan.cli import networks
 from titan.engines import ENGINES
+from titan.engines.mpi.ranks import first_rank_speaks
 from titan.errors import InputError
 from titan.listing import one_of
 from titan.protocol.recovery import recovery_names
-from titan.release.policy import DEFAULT, DEFAULT_PRECISION, POLICIES, PRECISIONS, Cells
 
 if TYPE_CHECKING:
-    from titan.joint.kinds import Question
     from titan.moments import Model
     from titan.network import Network
     from titan.protocol import Cost
-    from titan.release import Column
 
 RECOVERIES = f"{one_of(recovery_names())}."
+# Panels of --help: what has none stands first.
+FIRST = "Options"
+SUMS = "How sums are made"
+FILES = "How files are read"
+MODEL = "The model, said in other ways"
+COLUMNS = "What columns are"
+RELEASE = "What may be released"
+NETWORK = "The network"
+PLACES = "Where things are"
+MORE = "More"
+OUTPUT = "Output"
 NetworkName = Annotated[str | None, Option(help=f"{networks.HELP} [default: cycle]")]
 Tau = Annotated[int | None, Option(help="Refuse unless this many curious parties learn nothing.")]
-Engine = Annotated[str | None, Option(help=f"{one_of(ENGINES)}. [default: local]")]
+
+
+def _engine(name: str | None) -> str | None:
+    """Where all ranks of an MPI program run the same command, one of them gives the answer."""
+    if name == "mpi":
+        first_rank_speaks()
+    return name
+
+
+Engine = Annotated[
+    str | None,
+    Option(
+        callback=_engine,
+        help=f"{one_of(ENGINES)}; mpi under mpiexec, on every rank. [default: local]",
+        rich_help_panel=SUMS,
+    ),
+]
 Solver = Annotated[
-    str | None, Option(help="One party that solves and tells the others. [default: all do]")
+    str | None,
+    Option(
+        help="One party that solves and tells the others. [default: all do]", rich_help_panel=SUMS
+    ),
 ]
 AllowSmall = Annotated[
     bool,
@@ -38,26 +67,48 @@ AllowSmall = Annotated[
         "--allow-small",
         help="Release the answer however few rows it is of: without, at least 10 for every party "
         "and 3 for every parameter.",
+        rich_help_panel=RELEASE,
     ),
 ]
-Formula = Annotated[str | None, Option(help='The model, as "y ~ a + b + C(site, levels=[1, 2])".')]
-Response = Annotated[str | None, Option(help="Instead of a formula: the column explained.")]
-Columns = Annotated[
-    str | None, Option(help="Instead of a formula: the columns that explain, with commas.")
+Formula = Annotated[
+    str | None,
+    Option(help='The model, as "y ~ a + b + C(site, levels=[1, 2])".', rich_help_panel=FIRST),
 ]
-NoIntercept = Annotated[bool, Option("--no-intercept", help="Beside --columns.")]
+Response = Annotated[
+    str | None, Option(help="Instead of a formula: the column explained.", rich_help_panel=MODEL)
+]
+Columns = Annotated[
+    str | None,
+    Option(
+        help="Instead of a formula: the columns that explain, with commas.", rich_help_panel=MODEL
+    ),
+]
+NoIntercept = Annotated[
+    bool, Option("--no-intercept", help="Beside --columns.", rich_help_panel=MODEL)
+]
 Weights = Annotated[str | None, Option(help="A column of analytic weights.")]
 Missing = Annotated[str, Option(help="refuse or drop rows with missing values.")]
 Decimal = Annotated[
-    bool, Option("--decimal", help="Read binary numbers in Parquet as their shortest decimals.")
+    bool,
+    Option(
+        "--decimal",
+        help="Read binary numbers in Parquet as their shortest decimals.",
+        rich_help_panel=FILES,
+    ),
 ]
 PassphraseFile = Annotated[
     Path | None,
-    Option(metavar="FILE", help="The key's passphrase: its first line; else asked for if needed."),
+    Option(
+        metavar="FILE",
+        help="The key's passphrase: its first line; else asked for if needed.",
+        rich_help_panel=PLACES,
+    ),
 ]
-Force = Annotated[bool, Option("--force", help="Write over an existing file.")]
-Save = Annotated[Path | None, Option(help="Write the JSON to this file.")]
-Json = Annotated[bool, Option("--json", help="Print JSON.")]
+Force = Annotated[
+    bool, Option("--force", help="Replace files that are there.", rich_help_panel=OUTPUT)
+]
+Save = Annotated[Path | None, Option(help="Write the JSON to this file.", rich_help_panel=OUTPUT)]
+Json = Annotated[bool, Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
 
 
 def names_in(text: str) -> list[str]:
@@ -89,16 +140,31 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             chosen[name] = types[name](**{part: chosen.pop(part) for part in parts})
         command(**chosen)
 
-    apart = [one for name in own for one in groups.get(name, {name: own[name]}).values()]
+    apart = [
+        _in_panel(one, getattr(types[name], "PANEL", None))
+        for name in own
+        for one in groups.get(name, {name: own[name]}).values()
+    ]
     shown = Signature([one.replace(kind=Parameter.KEYWORD_ONLY) for one in apart])
     put_together.__signature__ = shown  # type: ignore[attr-defined]
     return put_together
+
+
+def _in_panel(parameter: Parameter, panel: str | None) -> Parameter:
+    """An option of a group stands in the group's panel, unless it says where itself."""
+    kind, *told = get_args(parameter.annotation) if panel else (None,)
+    if not told or told[0].rich_help_panel is not None:
+        return parameter
+    info = copy(told[0])
+    info.rich_help_panel = panel
+    return parameter.replace(annotation=Annotated[kind, info])
 
 
 @dataclass(frozen=True)
 class Sums:
     """How private sums are made."""
 
+    PANEL: ClassVar[str] = SUMS
     recovery: Annotated[str | None, Option(help=f"{RECOVERIES} [default: auto]")] = None
     k: Annotated[int | None, Option("-k", "--k", help="List length of topk.")] = None
     rounds: Annotated[int | None, Option(help="An upper bound on the network's diameter.")] = None
@@ -122,6 +188,7 @@ class Sums:
 class Csv:
     """How CSV files are written, if not with commas between cells and points in numbers."""
 
+    PANEL: ClassVar[str] = FILES
     csv: Annotated[
         str | None,
         Option(help="europe: short for --delimiter ';' --decimal-comma --encoding cp1252."),
@@ -153,158 +220,20 @@ class Csv:
 class Modelled:
     """A model: a formula, or the columns that it is made of."""
 
+    PANEL: ClassVar[str] = MODEL
     formula: Formula = None
     response: Response = None
     columns: Columns = None
     no_intercept: NoIntercept = False
     weights: Weights = None
 
-    def model(self) -> Model | None:
-        """None where none was asked for."""
+    def model(self, *, pooled: bool = False) -> Model | None:
+        """None where none was asked for; `pooled`: columns may be centred."""
         from titan.moments import Model
 
         text = formula_of(self.formula, self.response, self.columns, self.no_intercept)
-        return None if text is None else Model(text, weights=self.weights)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a study asks, and of which columns."""
-
-    ask: Annotated[
-        list[str] | None,
-        Option(
-            metavar="QUESTION",
-            help="kind: what; key=value: such as 'regression: y ~ age + sex; cov_type=HC0; "
-            "name=main', 'glm: died ~ age; family=binomial', 'ridge: y ~ age; alpha=0.1,1', "
-            "'describe: age, sex', 'survival: months, died; by=arm; grid=6', average, solve; "
-            "repeatable.",
-        ),
-    ] = None
-    formula: Annotated[
-        str | None, Option(help='Short for one regression, such as "y ~ a + b".')
-    ] = None
-    weights: Annotated[str | None, Option(help="With --formula: a column of analytic weights.")] = (
-        None
-    )
-    release: Annotated[
-        str | None, Option(help="With --formula: solution or inference. [default: inference]")
-    ] = None
-    range: Annotated[
-        list[str] | None, Option(help="age=0:120: values that may be; once per column.")
-    ] = None
-    step: Annotated[
-        list[str] | None, Option(help="age=1: its values are put on this grid; once per column.")
-    ] = None
-    levels: Annotated[
-        list[str] | None, Option(help="sex=f,m: what a category may be; once per column.")
-    ] = None
-    flag: Annotated[list[str] | None, Option(help="died: a column of 0 and 1; repeatable.")] = None
-    unit: Annotated[list[str] | None, Option(help="age=years, for people; once per column.")] = None
-
-    def questions(self) -> list[Question]:
-        """One regression by --formula, with what belongs to it, and whatever --ask says."""
-        from titan.joint.kinds import Question
-        from titan.study.asking import read_question
-
-        beside = given(weights=self.weights, release=self.release)
-        if self.formula is None and beside:
-            option = next(iter(beside))
-            said = f"{option}={beside[option]}"
-            raise InputError(
-                f"--{option} goes with --formula",
-                hint=f"or say it in the question: --ask 'regression: y ~ a; {said}'",
-            )
-        asked = [read_question(text) for text in self.ask or []]
-        if self.formula is None:
-            return asked
-        return [Question("regression", "", (("formula", self.formula), *beside.items())), *asked]
-
-    def columns(self) -> dict[str, Column]:
-        """What the options say of columns."""
-        from titan.study.asking import read_columns
-
-        return read_columns(
-            ranges=self.range or [],
-            steps=self.step or [],
-            levels=self.levels or [],
-            flags=self.flag or [],
-            units=self.unit or [],
-        )
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """On what rows a study is made, and who solves."""
-
-    missing: Annotated[
-        str | None, Option(help="refuse or drop rows with missing values. [default: refuse]")
-    ] = None
-    min_rows: Annotated[
-        int | None, Option(help=f"The fewest rows of a party. [default: {DEFAULT.rows_per_party}]")
-    ] = None
-    rows_per_parameter: Annotated[
-        int | None,
-        Option(help=f"The fewest rows per parameter. [default: {DEFAULT.rows_per_parameter}]"),
-    ] = None
-    policy: Annotated[
-        str | None, Option(help=f"What may be released: {one_of(POLICIES)}. [default: titan]")
-    ] = None
-    min_cell: Annotated[
-        int | None,
-        Option(
-            help="The fewest rows in a cell that occurs; 1 divided by this is the largest leverage "
-            f"of a row. [default: {DEFAULT.rows_per_cell}, or as --policy says]"
-        ),
-    ] = None
-    min_cell_parties: Annotated[
-        int | None,
-        Option(help="The fewest parties with rows in a cell that is summed over. [default: τ + 2]"),
-    ] = None
-    min_residual_df: Annotated[
-        int | None,
-        Option(
-            help="The fewest residual degrees of freedom. "
-            f"[default: {DEFAULT.residual_df}, or as --policy says]"
-        ),
-    ] = None
-    cells: Annotated[
-        str | None,
-        Option(help="pooled, or local: a party's own small counts are not even added up. "
-               "[default: pooled]"),
-    ] = None  # fmt: skip
-    precision: Annotated[
-        str | None,
-        Option(
-            metavar="BITS|exact",
-            help="Bits to which columns that a formula makes are rounded. "
-            f"[default: {DEFAULT_PRECISION}]",
-        ),
-    ] = None
-    solver: Solver = None
-
-    def given(self) -> dict[str, Any]:
-        """By the names that a study has for them."""
-        said: dict[str, Any] = {**vars(self), "min_rows": None}
-        for option, allowed in (("policy", tuple(POLICIES)), ("cells", get_args(Cells))):
-            if said[option] not in (None, *allowed):
-                raise InputError(
-                    f"--{option} {said[option]}: there is no such choice",
-                    hint=one_of(f"--{option} {name}" for name in allowed),
-                )
-        if self.precision not in (None, "exact"):
-            said["precision"] = _bits(str(self.precision))
-        return given(min_rows_party=self.min_rows, **said)
-
-
-def _bits(text: str) -> int:
-    least, most = PRECISIONS
-    if not text.isdecimal() or not least <= int(text[:9]) <= most:
-        raise InputError(
-            f"--precision {text} is not a number of bits from {least} to {most}",
-            hint=f"--precision {DEFAULT_PRECISION}, or --precision exact",
-        )
-    return int(text)
+        make = Model.pooled if pooled else Model
+        return None if text is None else make(text, weights=self.weights)
 
 
 # -- models -----------------------------------------------------------------------------------
@@ -360,8 +289,8 @@ def privacy(network: Network, tau: int | None) -> str:
     if network.tolerates(1):
         return "nothing else"
     if len(network) == 2:
-        return "of two parties,\neach can subtract its own from these and has the other's"
-    return "this network\nlets one party learn more: --tau 1 says which"
+        return "of two parties, each can subtract its own from these and has the other's"
+    return "this network lets one party learn more: --tau 1 says which"
 
 
 def cost_line(cost: Cost) -> str:

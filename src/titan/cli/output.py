@@ -17,8 +17,9 @@ from titan.canonical import finite
 from titan.cli import log
 from titan.cli.advice import typed, typed_hint
 from titan.cli.terminal import open_closed_streams
+from titan.engines.mpi import ranks
 from titan.errors import FileError, InputError, ReleaseError, UsageError
-from titan.listing import aligned
+from titan.listing import WIDE, aligned, ruled
 
 if TYPE_CHECKING:
     from titan.errors import TitanError
@@ -42,7 +43,9 @@ def fail(error: TitanError) -> NoReturn:
     """With --json, what a rule of release refuses is said in JSON as well."""
     if isinstance(error, ReleaseError) and "--json" in sys.argv:
         print(as_json({"refused": error.refused()}), flush=True)
-    show_error(error)
+    if ranks.speaks(error):
+        show_error(error)
+    ranks.end_others(error, error.exit_status)
     sys.exit(error.exit_status)
 
 
@@ -76,11 +79,12 @@ def as_json(answer: Mapping[str, Any]) -> str:
     return json.dumps(finite(answer), indent=2, allow_nan=False)
 
 
-def check_save(save: Path | None, inputs: Sequence[Path]) -> None:
+def check_save(save: Path | None, inputs: Sequence[Path], force: bool) -> None:
     """What would stop the answer from being saved is found before anything runs."""
     if save is not None:
         check_writable(save)
         refuse_inputs(save, inputs)
+        ask_before_replacing([save], force)
 
 
 def refuse_inputs(target: Path, files: Sequence[Path]) -> None:
@@ -89,22 +93,46 @@ def refuse_inputs(target: Path, files: Sequence[Path]) -> None:
         raise InputError(f"{target} is one of the inputs", hint="give the result another name")
 
 
-def refuse_overwriting(file: Path, force: bool) -> None:
-    if file.exists() and not force:
-        raise FileError(f"{file} exists already", hint="--force replaces it")
+def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:
+    """Whether what is there may be replaced: --force says so, or somebody at the terminal."""
+    there = [file for file in targets if file.exists()]
+    if force or not there:
+        return force
+    if not at_terminal():
+        raise FileError(f"{there[0]} exists already", hint="--force replaces it")
+    import typer
+
+    for file in there:
+        if not typer.confirm(f"{file} exists already. Replace it?", err=True):
+            raise FileError(f"{file} exists already, and stays as it is", hint="name another file")
+    return True
 
 
-def show_rows(rows: Sequence[tuple[str, ...]], indent: str = "  ") -> None:
-    """Columns aligned by their widest cell: the first to the left, the others to the right."""
-    for line in aligned(rows):
-        print(indent + line)
+def at_terminal() -> bool:
+    """Whether somebody is there to be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def html_name(out: Path, what: str) -> None:
+    """A page of HTML has a name that a browser knows it by."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            f"--out {out} does not end in .html, and {what} is a page of HTML",
+            hint=f"--out {out.with_suffix('.html')}; a browser prints it, also as PDF",
+        )
+
+
+def show_rows(rows: Sequence[tuple[str, ...]]) -> None:
+    """A table, of which the first row is the heading; first cells to the left, others right."""
+    for line in ruled(aligned(rows)):
+        print(line)
 
 
 def show_pairs(pairs: Sequence[tuple[str, str]], indent: str = "  ") -> None:
     """Labels and what they stand for, both to the left."""
     width = max(len(label) for label, _ in pairs)
     for label, text in pairs:
-        print(f"{indent}{label.ljust(width)}  {text}")
+        show_wrapped(f"{indent}{label.ljust(width)}  ", text)
 
 
 def show_alarm(text: str) -> None:
@@ -112,7 +140,7 @@ def show_alarm(text: str) -> None:
     import textwrap
 
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for line in textwrap.wrap(text, 98, subsequent_indent="    "):
+    for line in textwrap.wrap(text, WIDE, subsequent_indent="    "):
         print(f"\x1b[1;31m{line}\x1b[0m" if coloured else line)
 
 
@@ -133,7 +161,12 @@ def show_wrapped(before: str, text: str) -> None:
     """A paragraph; lines after the first stand under the text."""
     import textwrap
 
-    print(textwrap.fill(before + text, 98, subsequent_indent=" " * len(before)))
+    later = " " * len(before)
+    lines = textwrap.wrap(
+        text, WIDE, initial_indent=before, subsequent_indent=later, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    print("\n".join(lines) if lines else before.rstrip())
 
 
 # -- results of a run -------------------------------------------------------------------------

@@ -1,17 +1,28 @@
-"""Progress where there is no terminal: a line whenever something changes, but no flood of them."""
+"""How far a run is: on a terminal who is here and what it waits for, elsewhere a line when that
+changes, but no flood of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from titan.listing import listing
 from titan.party.notices import Notice
 from titan.party.throttle import Throttle
 
 if TYPE_CHECKING:
     from titan.party.run import RunProgress
 
+_NAMED = 8  # parties
 _LINES, _SECONDS = 100, 1.0  # told at once, and then for each further one
+
+
+def live_text(progress: RunProgress, parties: Sequence[str], me: str) -> str:
+    """Two lines: which sum, which round and for whom it waits; and who is here."""
+    here = [f"{name} (you)" if name == me else name for name in progress.here]
+    everybody = len(here) == len(parties)
+    count = f"all {len(parties)}" if everybody else f"{len(here)} of {len(parties)}"
+    return f"{progress}\n  here: {count}: {listing(here, _NAMED)}"
 
 
 class ProgressLines:

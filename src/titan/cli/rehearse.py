@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from titan.cli import networks, options
+from titan.cli import networks, options, study_options
 from titan.cli.output import (
     check_save,
     give,
@@ -46,21 +46,32 @@ def command(
     party: Annotated[
         str | None, Option(help="Divide one file of rows among parties by this column.")
     ] = None,
-    asked: options.Asked,
+    asked: study_options.Asked,
     response: options.Response = None,
     columns: options.Columns = None,
     no_intercept: options.NoIntercept = False,
-    network: Annotated[str | None, Option(help=f"{networks.HELP_STUDY} [default: cycle]")] = None,
+    network: Annotated[
+        str | None,
+        Option(help=f"{networks.HELP_STUDY} [default: cycle]", rich_help_panel=options.NETWORK),
+    ] = None,
     tau: Annotated[
         int | None, Option(help="How many curious parties must learn nothing. [default: 1]")
     ] = None,
     sums: options.Sums,
-    conditions: options.Conditions,
+    conditions: study_options.Conditions,
     allow_small: Annotated[
-        bool, Option("--allow-small", help="Any number of rows will do.")
+        bool,
+        Option(
+            "--allow-small", help="Any number of rows will do.", rich_help_panel=options.RELEASE
+        ),
     ] = False,
     keys: Annotated[
-        Path | None, Option(metavar="DIR", help="The parties' keys, <party>.key; new ones without.")
+        Path | None,
+        Option(
+            metavar="DIR",
+            help="The parties' keys, <party>.key; new ones without.",
+            rich_help_panel=options.PLACES,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -69,15 +80,22 @@ def command(
     keep_journal: Annotated[
         bool,
         Option(
-            "--keep-journal", help="With --out: leave the masks in the journals, for titan.view."
+            "--keep-journal",
+            help="With --out: leave the masks in the journals, for titan.view.",
+            rich_help_panel=options.MORE,
         ),
     ] = False,
     csv: options.Csv,
     wait: Annotated[
         float | None,
-        Option(min=0.1, help="Seconds to wait for a party. [default: 60, and 3 per party]"),
+        Option(
+            min=0.1,
+            help="Seconds to wait for a party. [default: 60, and 3 per party]",
+            rich_help_panel=options.MORE,
+        ),
     ] = None,
     save: options.Save = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Run all parties of a study as processes on this machine, with TLS between them.
@@ -91,11 +109,11 @@ def command(
     \b
     Example:
       titan rehearse study.toml --data rows
-      titan rehearse heart.csv --party hospital --formula "thalach ~ age + sex" --tau 1
+      titan rehearse heart.csv --party hospital --formula "thalach ~ age" --tau 1
       titan rehearse heart.csv --party hospital --ask "describe: age, sex" --ask \\
         "regression: thalach ~ age; cov_type=HC0; name=main" --out kept --json
     """
-    check_save(save, [file])
+    check_save(save, [file], force)
     if keep_journal and out is None:
         raise InputError("--keep-journal without --out keeps nothing", hint="--out DIR")
     formula = options.formula_of(asked.formula, response, columns, no_intercept)

@@ -22,6 +22,7 @@ def show(
         Path, Argument(metavar="RUN", help="A run's folder, a rehearsal's --out, or a saved file.")
     ],
     plot: survival.Picture = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Print what titan join printed, from the files that the run left.
@@ -40,7 +41,7 @@ def show(
     results = load(run)
     refuse_run(results, refusal_in(run))
     if plot is not None:
-        survival.draw(results, plot)
+        survival.draw(results, plot, force)
     give(results.to_dict(), lambda: show_results(results), json=json)
     refuse_failures(results)
 

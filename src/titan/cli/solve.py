@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
-from titan.cli.output import give, show_rows, waiting
+from titan.cli.output import give, show_wrapped, waiting
 from titan.errors import DataError
 from titan.listing import listing
 from titan.release.policy import policy_for
@@ -124,19 +122,12 @@ def _moments(source: Source, response: str | None) -> Moments:
 
 
 def _print(out: Solution, net: Network | None, tau: int | None) -> None:
-    from titan.leastsquares.balls import at_most
-
-    rows = [("", "x", "proven within", "digits")]
-    for name, x, bound, digits in zip(
-        out.names, out.x.tolist(), out.error_bound.tolist(), out.digits, strict=True
-    ):
-        within = at_most(Fraction(bound)) if math.isfinite(bound) else "?"
-        rows.append((name, repr(x), within, str(digits)))
-    show_rows(rows)
-    n = len(out.names)
-    print(f"\n{out.rows} rows, condition of the scaled AᵀA about {out.condition:.2g}.")
+    print(out.summary())
     if net is not None:
-        print(
+        n = len(out.names)
+        show_wrapped(
+            "",
             f"Every party learned: pooled AᵀA ({n}×{n}), Aᵀb, {out.rows} rows; "
-            f"{options.privacy(net, tau)}.\n{options.cost_line(out.cost)}"
+            f"{options.privacy(net, tau)}.",
         )
+        print(options.cost_line(out.cost))

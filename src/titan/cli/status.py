@@ -54,7 +54,7 @@ def command(
     if not found:
         raise FileError(f"no run was begun in {runs}", hint="name the folder that titan join has")
     answer = {"runs": [status.as_dict() for status in found]}
-    give(answer, lambda: show_rows(_rows(found), indent=""), json=json)
+    give(answer, lambda: show_rows(_rows(found)), json=json)
     if leave := _exit_status({status.state for status in found}):
         raise typer.Exit(leave)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
-from titan.cli import inputs, networks, options
-from titan.cli.output import check_save, check_writable, give, waiting
+from titan.cli import options, tables
+from titan.cli.output import ask_before_replacing, check_save, check_writable, give
 from titan.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
 
 Picture = Annotated[
     Path | None,
-    Option("--plot", metavar="PICTURE", help="Draw survival curves: a .png, .pdf or .svg file."),
+    Option(
+        "--plot",
+        metavar="PICTURE",
+        help="Draw survival curves: a .png, .pdf or .svg file.",
+        rich_help_panel=options.OUTPUT,
+    ),
 ]
 
 
 @options.grouped
 def command(
-    files: Annotated[
-        list[Path],
-        Argument(
-            metavar="FILE...", help="One CSV or Parquet file per party; one needs no network."
-        ),
-    ],
+    files: tables.Files,
     *,
     time: Annotated[str, Option(help="The column of times, from 0 on.")],
     event: Annotated[str, Option(help="The column of 1 (it happened then) and 0 (not by then).")],
@@ -37,20 +38,26 @@ def command(
     grid: Annotated[
         str | None, Option(help="How wide intervals are, in the time's unit. [default: its step]")
     ] = None,
-    until: Annotated[str | None, Option(help="Where the last interval ends.")] = None,
-    party: Annotated[
-        str | None, Option(help="Divide one file among parties by this column.")
+    until: Annotated[
+        str | None, Option(help="Where the last interval ends.", rich_help_panel=options.MORE)
     ] = None,
+    party: tables.Party = None,
     missing: options.Missing = "refuse",
     network: options.NetworkName = None,
     tau: options.Tau = None,
     sums: options.Sums,
     engine: options.Engine = None,
     allow_small: Annotated[
-        bool, Option("--allow-small", help="Open intervals however few rows leave in them.")
+        bool,
+        Option(
+            "--allow-small",
+            help="Open intervals however few rows leave in them.",
+            rich_help_panel=options.RELEASE,
+        ),
     ] = False,
     plot: Picture = None,
     save: options.Save = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Survival curves by group, numbers at risk and the log-rank test; nobody shows a row.
@@ -60,38 +67,23 @@ def command(
 
     \b
     Example:
-      titan survival north.csv east.csv south.csv --time months --event died --by arm --grid 6
-      titan survival trial.csv --party hospital --time months --event died --grid 12 --plot os.png
+      titan survival north.csv east.csv south.csv --time months --event died \\
+        --by arm --grid 6
+      titan survival trial.csv --party hospital --time months --event died \\
+        --grid 12 --plot os.png
     """
     from titan.joint.survival import survival
 
-    check_save(save, files)
+    check_save(save, files, force)
     if plot is not None:
         check_writable(plot)
-    if party is not None and len(files) != 1:
-        raise InputError(
-            f"--party divides one file, and {len(files)} were given",
-            hint="without --party every file is a party's",
-        )
+        ask_before_replacing([plot], force)
     groups = None if by is None else options.names_in(by)
     asked: dict[str, Any] = {"time": time, "event": event, "by": groups, "grid": grid}
     asked |= {"until": until, "missing": missing}
     choices = sums.given(tau=tau, engine=engine)
-    with waiting() as wait:
-        rows: Any = {
-            name: inputs.open_rows(file, decimal=True, watch=wait.rows)
-            for name, file in inputs.by_party(files).items()
-        }
-        if len(files) == 1 and party is None:
-            options.refuse_without_network(
-                network=network, allow_small=allow_small or None, **choices
-            )
-            net, out = None, survival(next(iter(rows.values())), **asked)
-        else:
-            rows = rows if party is None else inputs.divided(rows.popitem()[1], party)
-            net = networks.among(network or "cycle", list(rows))
-            choices |= {"progress": wait.rounds, "allow_small": allow_small}
-            out = survival(rows, net, **asked, **choices)
+    method = partial(survival, **asked)
+    net, out = tables.ask(method, files, party, network, choices, allow_small=allow_small)
     if plot is not None:
         out.plot(plot)
     give(options.answer(out, net), lambda: _print(out, net, tau), json=json, save=save)
@@ -99,23 +91,20 @@ def command(
 
 def _print(out: Survival, net: Network | None, tau: int | None) -> None:
     print(out.summary())
-    if net is None:
-        print(f"\nOne party alone: {out.nobs} rows, nothing sent to anybody.")
-        return
-    print(
-        "\nEvery party learned: who leaves in each interval, with the event or without, in each "
-        f"group; {options.privacy(net, tau)}."
-    )
-    print(options.cost_line(out.cost))
+    learned = "who leaves in each interval, with the event or without, in each group"
+    tables.say_learned(out, net, tau, learned)
 
 
-def draw(results: Results, plot: Path) -> None:
+def draw(results: Results, plot: Path, force: bool) -> None:
     """The pictures of all answers that have one: under this name, or with the question's in it."""
     check_writable(plot)
     answers = [(name, results[name]) for name in results.names if name not in results.errors]
     found = [(name, answer) for name, answer in answers if hasattr(answer, "plot")]
     if not found:
         raise InputError("no answer here has a picture", hint="survival curves have one")
-    for name, answer in found:
-        place = plot if len(found) == 1 else plot.with_stem(f"{plot.stem}-{name}")
+    places = [
+        plot if len(found) == 1 else plot.with_stem(f"{plot.stem}-{name}") for name, _ in found
+    ]
+    ask_before_replacing(places, force)
+    for place, (_, answer) in zip(places, found, strict=True):
         answer.plot(place)

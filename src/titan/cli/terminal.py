@@ -34,6 +34,8 @@ class LastingStream:
         self._attempt(stream.flush)  # what it holds from before
 
     def write(self, text: str) -> int:
+        if not isinstance(text, str):  # libraries try b"" to find out what a stream takes
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         for piece in (text[i : i + _PIECE] for i in range(0, len(text), _PIECE)):
             if not self._finds_room():
                 break

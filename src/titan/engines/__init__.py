@@ -1,4 +1,5 @@
-"""Engines run private sums: `local` with real envelopes, `vectorised` with whole-network arrays.
+"""Engines run private sums: `local` with real envelopes, `vectorised` with whole-network arrays,
+`mpi` with real envelopes on the ranks of a cluster.
 
 To add one, write a file with its function beside these and name it here.
 """
@@ -6,11 +7,10 @@ To add one, write a file with its function beside these and name it here.
 from collections.abc import Callable
 from typing import Literal, Protocol
 
-from titan.engines import local, vectorised
-from titan.engines.local import Outcome, Progress
+from titan.engines import local, mpi, vectorised
+from titan.engines.local import Outcome, Progress, Secrets
 from titan.errors import PlanError
 from titan.protocol import IN_ONE_PROCESS, Binding, MaskSource, Plan, SystemMasks
-from titan.ring import Residues
 
 
 class Engine(Protocol):
@@ -22,7 +22,7 @@ class Engine(Protocol):
     def __call__(
         self,
         plan: Plan,
-        secrets: Residues,
+        secrets: Secrets,
         *,
         binding: Binding = IN_ONE_PROCESS,
         source: Callable[[], MaskSource] = SystemMasks,
@@ -31,14 +31,16 @@ class Engine(Protocol):
     ) -> Outcome: ...
 
 
-EngineName = Literal["local", "vectorised"]
-ENGINES: dict[str, Engine] = {"local": local.run, "vectorised": vectorised.run}
+EngineName = Literal["local", "vectorised", "mpi"]
+ENGINES: dict[str, Engine] = {"local": local.run, "vectorised": vectorised.run, "mpi": mpi.run}
 
 
 def engine_named(name: str) -> Engine:
     if not isinstance(name, str) or name not in ENGINES:
         raise PlanError(f"engine={name!r} is unknown", hint=f"one of {', '.join(ENGINES)}")
+    if name == "mpi":
+        mpi.world()  # what is missing is said before anything is read
     return ENGINES[name]
 
 
-__all__ = ["ENGINES", "Engine", "EngineName", "Outcome", "Progress", "engine_named"]
+__all__ = ["ENGINES", "Engine", "EngineName", "Outcome", "Progress", "Secrets", "engine_named"]

@@ -17,6 +17,7 @@ from titan.protocol import (
     Binding,
     Cost,
     Envelope,
+    Kind,
     MaskSource,
     PerParty,
     Plan,
@@ -25,7 +26,10 @@ from titan.protocol import (
 from titan.protocol.recovery.interface import NoSeals, Progress, Seals
 from titan.ring import Residues
 
-__all__ = ["Outcome", "Progress", "run"]
+__all__ = ["Outcome", "Progress", "Secrets", "inputs_of", "run"]
+
+Secrets = Residues | Callable[[Sequence[int]], Residues]
+"""What the parties put in, (limbs, m, d); or a function that makes it for those who are named."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Outcome:
 
 def run(
     plan: Plan,
-    secrets: Residues,
+    secrets: Secrets,
     *,
     binding: Binding = IN_ONE_PROCESS,
     source: Callable[[], MaskSource] = SystemMasks,
@@ -55,9 +59,9 @@ def run(
     same. With `record` they are kept, in order of delivery. In a checked sum, party number i signs
     with `seals(i)`.
     """
-    plan.check_shape(secrets.shape, (plan.ring.limbs, len(plan.network), plan.dimension))
+    found = inputs_of(plan, secrets)
     agents = [
-        Agent(plan, party, secrets[:, party], source(), binding, seals(party))
+        Agent(plan, party, found[:, party], source(), binding, seals(party))
         for party in range(len(plan.network))
     ]
     count = Count(plan.network)
@@ -69,7 +73,19 @@ def run(
         if record:
             recorded.append(envelope)
     cost = count.cost([agent.numbers_held for agent in agents])
-    return Outcome(_agreed(agents), agents[0].counted, cost, tuple(recorded))
+    return Outcome(agreed(agents), agents[0].counted, cost, tuple(recorded))
+
+
+def inputs_of(plan: Plan, secrets: Secrets, parties: Sequence[int] | None = None) -> Residues:
+    """What these parties put in, or all of them: (limbs, parties, d), or PlanError."""
+    limbs, m, d = plan.ring.limbs, len(plan.network), plan.dimension
+    if callable(secrets):
+        chosen = range(m) if parties is None else parties
+        secrets = secrets(chosen)
+        plan.check_shape(secrets.shape, (limbs, len(chosen), d))
+        return secrets
+    plan.check_shape(secrets.shape, (limbs, m, d))
+    return secrets if parties is None else secrets[:, parties]
 
 
 def _deliver(agents: list[Agent], shuffle: random.Random | None) -> Iterator[Envelope]:
@@ -83,7 +99,8 @@ def _deliver(agents: list[Agent], shuffle: random.Random | None) -> Iterator[Env
         yield envelope
 
 
-def _agreed(agents: list[Agent]) -> Residues:
+def agreed(agents: Sequence[Agent]) -> Residues:
+    """The total that all of them ended with."""
     total = agents[0].total
     if not all(agent.done and np.array_equal(agent.total, total) for agent in agents):
         raise RecoveryError("the parties did not end with the same sum")
@@ -105,7 +122,7 @@ class Count:
         self.sent[envelope.sender] += size
         self.received[envelope.receiver] += size
         self.numbers[envelope.sender] += numbers
-        if envelope.round <= self.furthest:
+        if envelope.round <= self.furthest or envelope.kind is Kind.MASK:
             return False
         self.furthest = envelope.round
         return True

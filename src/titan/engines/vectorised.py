@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from titan.engines.local import Outcome
+from titan.engines.local import Outcome, Secrets, inputs_of
 from titan.errors import PlanError
 from titan.network import Network
 from titan.protocol import IN_ONE_PROCESS, Binding, MaskSource, Plan, SystemMasks
@@ -27,7 +27,7 @@ _WORDS_AT_ONCE = 1 << 22  # of masks: 32 MiB
 
 def run(
     plan: Plan,
-    secrets: Residues,
+    secrets: Secrets,
     *,
     binding: Binding = IN_ONE_PROCESS,
     source: Callable[[], MaskSource] = SystemMasks,
@@ -41,9 +41,8 @@ def run(
             hint='record=True needs engine="local"',
         )
     ring, m = plan.ring, len(plan.network)
-    plan.check_shape(secrets.shape, (ring.limbs, m, plan.dimension))
     inputs = ring.zeros(plan.entries, m)
-    inputs[:, :-1] = secrets.transpose(0, 2, 1)
+    inputs[:, :-1] = inputs_of(plan, secrets).transpose(0, 2, 1)
     inputs[0, -1] = 1
     masked = _obfuscate(plan, inputs, source(), binding)
     total = plan.scheme.total_of(masked, progress)

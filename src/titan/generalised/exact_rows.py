@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titan.generalised.families import FamilyName, cumulant, mean, variance
+from titan.generalised.families import FamilyName, cumulant, family_named, mean, variance
 from titan.generalised.rows import SHIFT, At, Layout, Totals
 from titan.leastsquares.balls import fraction_of
 from titan.moments.arithmetic import as_integers, multiply
@@ -45,7 +45,7 @@ class ExactRows:
             return self._totals(layout, at, scales, transform)
 
     def _totals(self, layout: Layout, at: At, scales: Sequence[int], T: Matrix) -> Totals:
-        family = layout.family
+        family = family_named(layout.family)
         eta = self._eta(at, scales, T)
         y = [int(value) for value in as_integers(self.response).fractions()]
         means = [mean(family, x) for x in eta]
@@ -55,7 +55,7 @@ class ExactRows:
             return Totals((0,) * layout.entries, (0.0,) * layout.entries, overflow=True)
         names = [str(j) for j in range(layout.columns)]
         # one unit of scale is a power of two: each column is divided by it where it is read
-        scaled = [_shifted(c, s) for c, s in zip(self.columns, scales, strict=True)]
+        scaled = [shifted(c, s) for c, s in zip(self.columns, scales, strict=True)]
         weights = Column(np.array(v, object), -Q)
         hessian = weighted(names, scaled, self._times(weights))
         score = self._times(Column(r, -Q))
@@ -92,19 +92,17 @@ class ExactRows:
         ]
         if self.offset is not None:
             parts.append((as_integers(self.offset), Fraction(1)))
-        return _linear(parts, len(self.response))
+        return linear(parts, len(self.response))
 
     def _null_eta(self, at: At) -> list[arb]:
         assert self.offset is not None  # noqa: S101 - as the layout says
         one = Column(np.ones(len(self.response), np.int64))
-        return _linear(
-            [(as_integers(self.offset), Fraction(1)), (one, at.null)], len(self.response)
-        )
+        return linear([(as_integers(self.offset), Fraction(1)), (one, at.null)], len(self.response))
 
     def _null(self, layout: Layout, at: At, y: list[int]) -> list[int]:
         if not layout.offset:
             return []
-        eta, family = self._null_eta(at), layout.family
+        eta, family = self._null_eta(at), family_named(layout.family)
         v, m = _cut([variance(family, x) for x in eta]), _cut([mean(family, x) for x in eta])
         assert v is not None  # noqa: S101 - the offset alone cannot be beyond
         assert m is not None  # noqa: S101
@@ -116,7 +114,7 @@ class ExactRows:
     def _statistics(
         self, layout: Layout, at: At, eta: list[arb], means: list[arb], y: list[int]
     ) -> list[arb]:
-        family = layout.family
+        family = family_named(layout.family)
         pearson = [(n - m) ** 2 / _spread(family, m) for n, m in zip(y, means, strict=True)]
         found: dict[str, list[Any]] = {
             "weight": [1] * len(y),
@@ -160,7 +158,7 @@ def _of_counts(function: Callable[[arb], arb], y: list[int]) -> list[arb]:
     return [known[n] for n in y]
 
 
-def _linear(parts: Sequence[tuple[Column, Fraction]], rows: int) -> list[arb]:
+def linear(parts: Sequence[tuple[Column, Fraction]], rows: int) -> list[arb]:
     """Σ column · factor, over one common denominator."""
     from flint import arb, fmpq
 
@@ -191,7 +189,7 @@ def arb_power() -> arb:
     return arb(1 << Q)
 
 
-def _shifted(column: Column, scale: int) -> Column:
+def shifted(column: Column, scale: int) -> Column:
     return Column(column.numbers, column.two - scale, column.five)
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 FamilyName = Literal["binomial", "poisson"]
 FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
+Likelihood = Literal["binomial", "poisson", "cox"]
+"""What is made as large as it can be: that of a family, or Cox's partial one."""
+LIKELIHOODS: tuple[Likelihood, ...] = get_args(Likelihood)
 LINKS = {"binomial": "logit", "poisson": "log"}
 _PRECISION = 128
 

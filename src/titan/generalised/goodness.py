@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from flint import arb
 
 _PRECISION = 192
+_TAIL_PRECISION = 320
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +64,7 @@ class Goodness:
     @cached_property
     def _kernel(self) -> Ball:
         """Σ w (y η − b(η)) at the estimate."""
-        told, c = self._told("likelihood"), self.certificate
-        if self.opened.problem.penalty is None:
-            gain = c.decrement * c.distance
-            return Ball(told.mid + gain / 2, told.rad + gain / 2)
-        layout = self.opened.problem.layout
-        score = c.inverse.length(self.opened.values[layout.score])
-        slope = (score + c.score_error * root_up(c.inverse.total)) * root_up(1 / (1 - c.theta))
-        moved = (slope + c.distance) * c.distance * (1 + c.growth)
-        return Ball(told.mid, told.rad + moved)
+        return told_at_estimate(self.opened, self.certificate, "likelihood")
 
     @cached_property
     def llf(self) -> Ball:
@@ -151,6 +144,17 @@ class Goodness:
         return compute(lambda f, n: 1 - ((n - f) * 2 / self.rows).exp(), self.llf, null)
 
 
+def told_at_estimate(opened: Opened, c: Certificate, name: str) -> Ball:
+    """A log-likelihood that was told at β, as it is at the estimate."""
+    told = Ball(opened.statistics[name], opened.statistics_error)
+    if opened.problem.penalty is None:
+        gain = c.decrement * c.distance
+        return Ball(told.mid + gain / 2, told.rad + gain / 2)
+    score = c.inverse.length(opened.values[opened.problem.layout.score])
+    slope = (score + c.score_error * root_up(c.inverse.total)) * root_up(1 / (1 - c.theta))
+    return Ball(told.mid, told.rad + (slope + c.distance) * c.distance * (1 + c.growth))
+
+
 def two_sided(z: Quantity) -> Quantity:
     """P(|Z| > |z|) of a normal Z."""
     if not isinstance(z, Ball):
@@ -161,6 +165,21 @@ def two_sided(z: Quantity) -> Quantity:
         low, high = max(abs(z.mid) - z.rad, Fraction(0)), abs(z.mid) + z.rad
         above, below = ((Ball(x).arb(_PRECISION) / arb(2).sqrt()).erfc() for x in (low, high))
         return of_arb(above.union(below))
+
+
+def chi_squared_tail(statistic: Quantity, freedom: int) -> Quantity:
+    """P(X > statistic) with so many degrees of freedom: it falls, so that its ends are enough."""
+    from flint import arb
+
+    if not isinstance(statistic, Ball):
+        return math.nan
+    with working_precision(_TAIL_PRECISION):
+        ends = max(statistic.lower, Fraction(0)), max(statistic.upper, Fraction(0))
+        half = arb(freedom) / 2
+        tails = [
+            (Ball(x).arb(_TAIL_PRECISION) / 2).gamma_upper(half, 1) if x else arb(1) for x in ends
+        ]
+        return of_arb(tails[0].union(tails[1]))
 
 
 def quantile(alpha: float) -> Ball:

@@ -2,12 +2,15 @@
 
 Everybody follows the same public rules and so holds the same bits:
 
-start     β = 0. With a constant in the model the first step goes to the best constant and one step
-          of Newton further: at that point all μ are known multiples of those at 0.
+start     β = 0. Of Cox's model the Hessian is opened there before the score, so that rows can be
+          looked at. With a constant in the model the first step goes to the best constant and one
+          step of Newton further: at that point all μ are known multiples of those at 0.
 step      β + H⁻¹g, rounded to a grid. Where Δη would be large on average it is cut; where the next
           score shows that it went far beyond the maximum, a quarter of it is taken.
-digits    entries are opened to 16 bits of their range; to 24 once λ ≤ 1/8; to all that was agreed
-          once λ² is so small that the next step may be the last. That step tells the statistics.
+digits    entries are opened to 16 bits of their range; to 24 once λ ≤ 1/8, or is no larger than
+          rounding can make it; to all that was agreed once λ² is so small that the next step may be
+          the last. That step tells the statistics. Where fewer than 24 are agreed, early steps have
+          two thirds of them.
 end       a proof (`certificate`) from a step with all digits. No proof after the last step, or a
           Hessian that may be singular: there is no answer.
 """
@@ -24,14 +27,15 @@ from fractions import Fraction
 from titan.errors import DataError
 from titan.generalised.certificate import Inverse, SingularError
 from titan.generalised.steps import (
-    EARLY,
     FINER,
     MIDDLE,
     Opened,
     Point,
     Problem,
     dot,
+    early_bits,
     log2,
+    root_of,
 )
 from titan.leastsquares.balls import fraction_of
 from titan.moments.precision import working_precision
@@ -39,7 +43,7 @@ from titan.moments.precision import working_precision
 MOST_STEPS = 22
 _STEPS_WITHOUT_PROOF = 12
 """After so many steps λM must be below 1."""
-_FAR = {"binomial": Fraction(4), "poisson": Fraction(2)}
+_FAR = {"binomial": Fraction(4), "poisson": Fraction(2), "cox": Fraction(4)}
 _NEAR, _NEARER = Fraction(1, 64), Fraction(1, 1 << 20)  # of λ²
 _PRECISION = 192
 
@@ -64,9 +68,8 @@ class Newton:
     tried: Tried | None = field(default=None, repr=False)
     fit: Opened | None = field(default=None, repr=False)
     """The step that gave a proof."""
-    inverse: Inverse | None = field(default=None, repr=False, compare=False)
-    """Of the Hessian at `looked_at`: for the leverage of own rows."""
-    looked_at: tuple[Fraction, ...] = field(default=(), repr=False)
+    seen: Opened | None = field(default=None, repr=False)
+    """The step that led here: its Hessian is known."""
 
     @classmethod
     def begin(cls, problem: Problem) -> Newton:
@@ -77,7 +80,9 @@ class Newton:
         problem, point = self.problem, self.point
         opened = Opened(problem, point, tuple(totals))
         after = replace(self, steps=self.steps + 1)
-        if opened.beyond or self._overshot(opened):
+        if point.bare:
+            return replace(after, point=replace(point, bare=False), seen=opened)
+        if self._overshot(opened):
             return after._shorter()
         try:
             R = Inverse.of(opened.hessian, point.bits + 64)
@@ -131,13 +136,12 @@ class Newton:
             square = Fraction(1)
         step = self._cut(step)
         slope = dot(step, opened.score)
-        point = self._digits(opened, square, times)
+        point = self._digits(opened, square, times, self._doubt(R))
         return replace(
             self,
             point=self._at(opened.beta, step, point),
             tried=Tried(opened.beta, step, slope) if slope > 0 else None,
-            inverse=R,
-            looked_at=opened.beta,
+            seen=opened,
         )
 
     def _cut(self, step: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
@@ -148,22 +152,31 @@ class Newton:
             step, square = tuple(x / 2 for x in step), square / 4
         return step
 
-    def _digits(self, opened: Opened, square: Fraction, times: Fraction) -> Point:
+    def _doubt(self, R: Inverse) -> Fraction:
+        """λ² of a score that is nothing but rounding."""
+        problem = self.problem
+        unit = Fraction(2) ** self.point.units(problem)[problem.layout.score.start]
+        off: Fraction = problem.parties * unit
+        return off * off * R.total
+
+    def _digits(self, opened: Opened, square: Fraction, times: Fraction, doubt: Fraction) -> Point:
         """How the next step is opened, from λ² of this one."""
         problem, point = self.problem, opened.point
-        bits = min(problem.bits, EARLY if square > _NEAR else MIDDLE)
+        near = point.near or square <= max(_NEAR, doubt)
+        bits = min(problem.bits, MIDDLE) if near else early_bits(problem.bits)
         if square <= _NEARER:
             bits = problem.bits
         last = square <= Fraction(1, 1 << (problem.bits // 2 + 2))
         if last:
             bits = problem.bits
         size, residual = point.size, point.residual
-        if problem.family == "poisson":
+        if problem.family != "binomial":
             average = max(row[j] for j, row in enumerate(opened.hessian)) * times
             size = max(-40, min(log2(average) + 1, 60))
-            residual = max(size, -(-size // 2))
+            residual = root_of(size) if problem.family == "cox" else max(size, root_of(size))
         null = self._null(opened, bits + FINER)
-        return Point((), null, bits + FINER, bits, last, size, residual)
+        near = near or last
+        return Point((), null, bits + FINER, bits, last, size, residual, near)
 
     def _null(self, opened: Opened, grid: int) -> int:
         """One step of the model of a constant alone, where it has steps."""
@@ -213,6 +226,13 @@ def no_events() -> DataError:
 
 
 def no_proof(problem: Problem) -> DataError:
+    if problem.family == "cox":
+        return DataError(
+            "the likelihood is monotone, or too ill-conditioned: it cannot be proven that a "
+            "maximum partial likelihood estimate exists",
+            hint="merge levels without events, leave out columns that tell who has the event next "
+            "or that are the same in all rows of a party, or add a ridge penalty: alpha=1",
+        )
     hint = "merge levels that have events or non-events only, leave such columns out, or add a "
     hint += "ridge penalty: alpha=1"
     return DataError(

@@ -18,15 +18,17 @@ off by d adds 2 d √(H Σ w v) + d² Σ w v, and d Σ w |r|.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from titan.generalised.elementary import LARGEST, RELATIVE, UNIT, Floats
 from titan.generalised.families import (
     FamilyName,
+    Likelihood,
+    family_named,
     goodness,
     log_factorial,
     rowwise,
@@ -48,7 +50,7 @@ class Layout:
     offset: bool = False
     """With an offset the model of a constant alone needs steps of its own: two entries more."""
     weighted: bool = False
-    family: FamilyName = "binomial"
+    family: Likelihood = "binomial"
 
     @property
     def hessian(self) -> slice:
@@ -70,6 +72,8 @@ class Layout:
     @property
     def statistics(self) -> tuple[str, ...]:
         """What is told once, in the last step."""
+        if self.family == "cox":
+            return "likelihood", "null_likelihood"
         names = ["weight"] * self.weighted + ["response", "likelihood", "pearson"]
         if self.family == "poisson":
             names += ["log_factorial", "saturated"]
@@ -139,7 +143,7 @@ class FloatRows:
         if not np.all(np.abs(table) < _MOST):
             nothing = (0,) * layout.entries
             return Totals(nothing, (0.0,) * layout.entries, overflow=True)
-        sums = tuple(_whole(math.fsum(column)) for column in table.T.tolist())
+        sums = tuple(whole(math.fsum(column)) for column in table.T.tolist())
         rounded = np.abs(table).sum(axis=0) * UNIT
         errors = np.sum([errors for _, errors in found], axis=0) + rounded
         return Totals(sums, tuple((errors * 1.01).tolist()))
@@ -160,7 +164,7 @@ class FloatRows:
         beta = np.array([float(x) for x in at.beta])
         eta, delta = self.eta(beta)
         w = self.weights
-        rows = rowwise(layout.family, eta, self.y, proven=at.proven)
+        rows = rowwise(family_named(layout.family), eta, self.y, proven=at.proven)
         relative = RELATIVE + 1.02 * delta + (len(self) + 16) * UNIT
         sums, errors = np.zeros(layout.entries), np.zeros(layout.entries)
         v = rows.variance if w is None else rows.variance * w
@@ -184,7 +188,7 @@ class FloatRows:
     def _null(self, layout: Layout, at: At, sums: Floats, errors: Floats) -> None:
         assert self.offset is not None  # noqa: S101 - as the layout says
         eta = self.offset + float(at.null)
-        rows = rowwise(layout.family, eta, self.y, proven=at.proven)
+        rows = rowwise(family_named(layout.family), eta, self.y, proven=at.proven)
         relative = RELATIVE + (len(self) + 16 + 12 * np.abs(eta).max(initial=0.0)) * UNIT
         sums[layout.null] = _dot(rows.variance, self.weights), _dot(rows.residual, self.weights)
         errors[layout.null] = [relative * _dot(x, self.weights) for x in (rows.variance, rows.size)]
@@ -194,7 +198,8 @@ class FloatRows:
     ) -> None:
         w, y = self.weights, self.y
         relative = RELATIVE + 2.04 * delta + (len(self) + 24) * UNIT
-        fit = goodness(layout.family, eta, y)
+        family = family_named(layout.family)
+        fit = goodness(family, eta, y)
         off = delta * _dot(y + 1, w)  # |d log-likelihood/dη| = |y − μ|; what μ does is in its size
         found = {
             "weight": (_dot(np.ones(len(self)), w), 0.0),
@@ -210,7 +215,7 @@ class FloatRows:
         if layout.offset:
             assert self.offset is not None  # noqa: S101 - as the layout says
             null = self.offset + float(at.null)
-            of_null = goodness(layout.family, null, y)
+            of_null = goodness(family, null, y)
             doubt = 12 * UNIT * float(np.abs(null).max(initial=0.0)) * _dot(y + 1, w)
             size = relative * _dot(of_null.likelihood_size, w) + doubt
             found["null_likelihood"] = _dot(of_null.likelihood, w), size
@@ -224,7 +229,7 @@ def _dot(x: Floats, weights: Floats | None) -> float:
     return float(x.sum() if weights is None else x @ weights)
 
 
-def _whole(x: float) -> int:
+def whole(x: float) -> int:
     """x · 2^SHIFT, what is below being cut off."""
     mantissa, exponent = math.frexp(x)
     places = exponent + SHIFT - 53
@@ -232,13 +237,11 @@ def _whole(x: float) -> int:
     return whole << places if places >= 0 else whole >> -places
 
 
-def leverages(rows: FloatRows, family: FamilyName, beta: Floats, root: Floats) -> Floats:
-    """w v aᵀ H⁻¹ a of every row, where rootᵀ root is H⁻¹."""
-    eta, _ = rows.eta(beta)
+def weights_of(rows: FloatRows, family: FamilyName, beta: Sequence[Fraction]) -> Floats:
+    """w v of every row, as near as NumPy's exp is: no claim rests on it."""
+    eta, _ = rows.eta(np.array([float(x) for x in beta]))
     v = rowwise(family, eta, rows.y, proven=False).variance
-    v = v if rows.weights is None else v * rows.weights
-    images: npt.NDArray[np.float64] = rows.a @ root.T
-    return np.asarray(v * (images**2).sum(axis=1))
+    return v if rows.weights is None else np.asarray(v * rows.weights)
 
 
 def transformed(

@@ -7,7 +7,7 @@ from typing import Any
 
 from titan import canonical
 from titan.canonical import exact_text, read_exact, read_integer
-from titan.generalised.families import FAMILIES, FamilyName
+from titan.generalised.families import LIKELIHOODS, Likelihood
 from titan.generalised.rows import Layout
 from titan.generalised.steps import Opened, Point, Problem
 
@@ -46,7 +46,7 @@ def from_state(state: object) -> Opened:
     """ValueError, in words, for anything else."""
     found = canonical.keys(state, _KEYS)
     n = len(canonical.listed(found["scales"]))
-    family: FamilyName | None = next((f for f in FAMILIES if f == found["family"]), None)
+    family: Likelihood | None = next((f for f in LIKELIHOODS if f == found["family"]), None)
     if family is None:
         raise ValueError("its family is not known")
     flags = canonical.flag(found["offset"]), canonical.flag(found["weighted"])
@@ -67,9 +67,10 @@ def from_state(state: object) -> Opened:
         read_integer(found["null"]),
         canonical.whole(found["grid"], 0, _MOST),
         canonical.whole(found["step_bits"], 1, _MOST),
-        True,
-        size,
-        residual,
+        last=True,
+        size=size,
+        residual=residual,
+        near=True,
     )
     totals = tuple(map(read_integer, canonical.listed(found["totals"], layout.entries)))
     return Opened(problem, point, totals)

@@ -3,8 +3,9 @@
 The range of an entry: columns are made orthonormal by a public matrix T, so that Σ w a² ≤ 1, and
 v ≤ 1/4 for logistic regression; so entries of H lie within 1/4 and those of the score within √Σw.
 Near the maximum (λ ≤ 1/8) the score is within its standard errors, √v ≤ 1/2. Poisson's μ has no
-such bound. There κ, a power of two above the average μ so far, takes the place of 1/4; sums far
-beyond are told as such.
+such bound. There κ, a power of two above the average μ so far, takes the place of 1/4. So it
+is with Cox's model, where κ begins with the share of rows that have
+the event, and the score is a sum over these alone.
 """
 
 # Rule 1: nothing here knows a row; a party hands in its totals, and what it enters comes out.
@@ -16,16 +17,26 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
+from titan.errors import DataError
 from titan.generalised.certificate import Certificate, certify
-from titan.generalised.families import FamilyName
+from titan.generalised.elementary import Floats
+from titan.generalised.families import Likelihood
 from titan.generalised.rows import SHIFT, At, Layout, Totals
 
 EARLY, MIDDLE = 16, 24
 EXACT = 96
 GUARD = 24
-"""An entry may be 2^GUARD times its range before it is told as being beyond it."""
+"""An entry may be 2^GUARD times its range; a party that has a larger one does not go on. (It cannot
+say so in its place: what the others have there would be told without it.)"""
 FINER = 14
 """The grid of estimates is so many bits finer than the digits of a step."""
+
+
+def early_bits(bits: int) -> int:
+    """Of steps far from the maximum, where the last has so many: 16 of 24."""
+    return min(EARLY, 2 * bits // 3)
 
 
 @dataclass(frozen=True)
@@ -42,16 +53,16 @@ class Problem:
     weight: Fraction
     """Σw at most."""
     box: tuple[tuple[Fraction, Fraction], ...] = field(repr=False)
-    """Where entries of scaled rows, before T, can lie."""
+    """Where entries of scaled rows, before T, can lie; of Cox's model, differences of two rows."""
     constant: tuple[Fraction, ...] | None = None
     """c with Ac = 1 but for rounding, for transformed columns: the start alone rests on it."""
     alphas: tuple[Fraction, ...] = ()
     """The penalty of each scaled column's coefficient, before T; none without one."""
     first: int = 0
-    """The power of two above |y − μ| and μ at β = 0."""
+    """The power of two above |y − μ| and μ at β = 0; of Cox's model above the share of events."""
 
     @property
-    def family(self) -> FamilyName:
+    def family(self) -> Likelihood:
         return self.layout.family
 
     @property
@@ -72,11 +83,13 @@ class Problem:
         return tuple(row[j] / scale for row in self.transform)
 
     def begin(self) -> Point:
-        binomial = self.family == "binomial"
-        size = -2 if binomial else self.first
-        bits = min(EARLY if binomial else MIDDLE, self.bits)
+        """At β = 0, where all μ are alike but for an offset: outcomes alone are told."""
+        size = -2 if self.family == "binomial" else self.first
+        bits = MIDDLE if self.family == "poisson" else EARLY
         # at β = 0 the outcome alone is within `first`, later it is near its mean
-        return Point((0,) * self.columns, 0, bits + FINER, bits, False, size, self.first)
+        cox = self.family == "cox"
+        residual = root_of(size) if cox else self.first
+        return Point((0,) * self.columns, 0, bits + FINER, bits, False, size, residual, bare=cox)
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,10 @@ class Point:
     """The power of two that v is taken to be within, on average."""
     residual: int
     """And |y − μ|."""
+    near: bool = False
+    """Whether the score is within its standard errors."""
+    bare: bool = False
+    """Whether the Hessian is opened without the score."""
 
     @property
     def at(self) -> At:
@@ -105,12 +122,9 @@ class Point:
     def units(self, problem: Problem) -> tuple[int, ...]:
         """For each entry the power of two that 1 stands for."""
         layout, weight = problem.layout, log2(problem.weight)
-        far = (weight + 1) // 2 + self.residual
-        near = (self.size + 1) // 2 + 1
+        far, near = root_of(weight) + self.residual, root_of(self.size) + 1
         found = [self.size - self.bits] * layout.hessian.stop
-        found += [
-            (near if self.bits >= MIDDLE and any(self.beta) else far) - self.bits
-        ] * layout.columns
+        found += [(near if self.near and any(self.beta) else far) - self.bits] * layout.columns
         if layout.offset:
             found += [weight + self.size - self.bits, weight + self.residual - self.bits]
         of_statistics = weight + max(self.size, 0) + 2 - self.bits
@@ -129,10 +143,12 @@ class Point:
         ]
         near = all(e <= 2.0 ** (u - 1) for e, u in zip(totals.errors, units, strict=True))
         if totals.overflow or any(abs(n) >= self.cap for n in numbers[: layout.of_step]):
-            beyond = [0] * layout.entries
-            for j in range(layout.columns):
-                beyond[j * (j + 3) // 2] = self.cap
-            return beyond, True
+            raise DataError(
+                "the sums of a step are beyond all range: some mean is far larger than the rest",
+                hint="leave out what makes it so, or state an offset of which none is far above",
+            )
+        if self.bare:
+            numbers[layout.score] = [0] * layout.columns
         return [max(-self.cap, min(n, self.cap)) for n in numbers], near
 
 
@@ -173,10 +189,12 @@ class Opened:
         return tuple(g - dot(row, self.beta) for g, row in zip(own, penalty, strict=True))
 
     @property
-    def beyond(self) -> bool:
-        """Whether some party's sums were beyond all range."""
-        diagonal = [self.totals[j * (j + 3) // 2] for j in range(self.problem.columns)]
-        return any(n >= self.point.cap for n in diagonal)
+    def floats(self) -> Floats:
+        """The rows' own Hessian, without the penalty, as doubles."""
+        n, values = self.problem.columns, [float(x) for x in self.values]
+        found = np.zeros((n, n))
+        found[np.tril_indices(n)] = values[: len(values[self.problem.layout.hessian])]
+        return np.asarray(np.tril(found) + np.tril(found, -1).T)
 
     @cached_property
     def certificate(self) -> Certificate | None:
@@ -202,6 +220,11 @@ class Opened:
 
 def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
+def root_of(power: int) -> int:
+    """The exponent of the least power of two that is not below the root of this one."""
+    return -(-power // 2)
 
 
 def log2(x: Fraction) -> int:

@@ -13,6 +13,9 @@ pooled_model  what regression, ridge and systems share; `checking` is what is lo
 regression    least squares with standard errors, robust ones too
 ridge         least squares with a penalty
 glm           logistic and Poisson regression, step by step; `glm_question` as a study asks it
+cox           proportional hazards, stratified by party, by the same steps: `cox_asked` is the
+              question in words, `cox_rows` one party's rows, `cox_steps` its sums, `cox_leverage`
+              what it looks at before them, `cox_question` as a study asks it
 system        the paper's own question: A x = b
 describe      counts, means, standard deviations, histograms: a Table 1; `description` is its answer
 on_grid       a column of numbers as a study knows it, and the bins of its histogram

@@ -80,7 +80,8 @@ def average(
     recovery  "topk" (the paper's, with `k` and `rounds` = T), "flood", "tree", or "auto"
     tau       refuse unless any τ curious parties together learn nothing but the total
     masks     "sent", a vector and a key per edge, or "seeded", the key of 32 bytes alone
-    engine    "local" drives real agents, "vectorised" whole-network arrays
+    engine    "local" drives real agents, "vectorised" whole-network arrays, "mpi" real agents on
+              the ranks of an MPI program, all of which make this call
     progress  called with (round reached, rounds in all)
     record    keep every message ("local" only), so that `view` can show who saw what
     """

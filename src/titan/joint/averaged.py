@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from titan import canonical
 from titan.canonical import exact_text, read_exact, read_integer
-from titan.listing import aligned
+from titan.listing import aligned, ruled
 from titan.results import Result
 from titan.results.result import Recorded
 from titan.ring.fixed_point import decode, error_bound
@@ -92,7 +92,7 @@ class Average(Result, kind="average"):
         rows = [("", "average", "proven within")[not self.names :]]
         for at, (x, error) in enumerate(zip(value[:_SHOWN], bound, strict=False)):
             rows.append((*self.names[at : at + 1], repr(x), f"{error:.1e}"))
-        lines = aligned(rows)
+        lines = ruled(aligned(rows))
         if len(value) > _SHOWN:
             lines.append(f"and {len(value) - _SHOWN} more entries (`value` and --json have all)")
         told, cost = f"{len(self.parties)} parties", self.cost

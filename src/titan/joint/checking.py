@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from titan.errors import DataError, ReleaseError, TitanError
 from titan.leastsquares import PooledMoments
@@ -26,9 +26,11 @@ from titan.release.budget import Budget, smallest_of
 from titan.release.cells import CellCounts, counted_numbers
 from titan.release.evidence import Check, checks_of
 from titan.release.joint_rows import JointRows
+from titan.release.kept_rows import KeptRows, check_others
 from titan.release.leverage import Counted, own_leverage, pooled_leverage
 from titan.release.orthonormal import orthonormal
 from titan.release.policy import Policy
+from titan.release.step_budget import StepBudget
 
 if TYPE_CHECKING:
     from titan.joint.equations import Opened
@@ -71,6 +73,8 @@ class ModelChecks:
                     # of very many columns floats decide, which may differ between machines
                     error.of_totals = not isinstance(error, ReleaseError)
                     raise
+                if isinstance(part.source, KeptRows) and isinstance(part.moments, Moments):
+                    check_others(regressors, part.moments)
                 pooled_leverage(self.rows, part.source, whitening, self.policy.rows_per_cell)
 
     # -- all ------------------------------------------------------------------------------------
@@ -183,3 +187,19 @@ def check_budget(budget: Budget, models: Sequence[tuple[PooledModel, Opened]]) -
         return min(known, default=None)
 
     budget.check(min(opened.counts[0] for _, opened in counted), least, numbers)
+
+
+def share_steps(
+    computations: Iterable[tuple[str, Any]], made: Callable[[], Budget]
+) -> Iterator[tuple[str, Any]]:
+    """Models with steps know of each other, and of what made columns of the study tell."""
+    asked = list(computations)
+    numbers = [c.told.numbers for _, c in asked if getattr(c, "told", None) is not None]
+    for name, computation in asked:
+        told: StepBudget | None = getattr(computation, "told", None)
+        if told is None:
+            yield name, computation
+        else:
+            sharing = sum(bool(each & told.numbers) for each in numbers)
+            own = replace(told, models=max(sharing, 1), made=made)
+            yield name, replace(computation, told=own)

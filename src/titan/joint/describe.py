@@ -338,13 +338,14 @@ def describe(
     columns: Sequence[str] | None = None,
     bins: BinsGiven | None = None,
     dictionary: Mapping[str, Column] | None = None,
+    csv: Any = None,
     allow_small: bool = False,
     **options: Unpack[SumOptions],
 ) -> Description:
     """A Table 1 of all parties' rows together: every party learns it, and nothing else.
 
-    `data` is as for `titan.fit`: one table per party, or one table where there is no network. A
-    float stands for the decimal that was written.
+    `data` and `csv` are as for `titan.fit`: one table per party, or one where there is no network.
+    A float stands for the decimal that was written.
 
     columns      those to describe; all, if none are named
     bins         histograms: {"age": "0:120:10"}, from 0 to 120 in cells 10 wide
@@ -359,7 +360,7 @@ def describe(
     policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        own = open_source(data, decimal=dictionary is None)
+        own = open_source(data, decimal=dictionary is None, csv=csv)
         computation = _computation([own], columns, bins, dictionary, NONE)
         return alone(computation, computation.prepare(own))
     net = network_for(network, data)
@@ -368,7 +369,7 @@ def describe(
             "describe does not take bits", hint="leave them out: the dictionary sets them"
         )
     settings = SumSettings.of(net, options)
-    tables = sources(data, net, decimal=dictionary is None)
+    tables = sources(data, net, dictionary is None, csv)
     computation = _computation(tables, columns, bins, dictionary, policy)
     pairs = zip(net.parties, map(computation.prepare, tables), strict=True)
     parts = [replace(part, owner=party) for party, part in pairs]

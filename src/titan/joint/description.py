@@ -16,7 +16,7 @@ from titan import canonical
 from titan.canonical import exact_text, read_exact
 from titan.decimals import decimal_text
 from titan.errors import NotThereError
-from titan.listing import aligned, listing
+from titan.listing import aligned, listing, ruled
 from titan.release.dictionary import KINDS
 from titan.results import Result
 from titan.results.result import Recorded
@@ -206,8 +206,7 @@ class Description(Result, Mapping[str, ColumnSummary], kind="description"):
         """The table, as papers print it first."""
         heading = ("", "count", "missing", "mean or share", "std")
         lines = aligned([heading, *(line for column in self.columns for line in column.lines())])
-        rule = "-" * max(map(len, lines))
-        return "\n".join([f"Table 1: {self.nobs:,} rows", rule, lines[0], rule, *lines[1:], rule])
+        return "\n".join([f"Table 1: {self.nobs:,} rows", *ruled(lines)])
 
     def to_dict(self) -> dict[str, Any]:
         return {"nobs": self.nobs, "columns": {c.name: c.to_dict() for c in self.columns}}

@@ -54,7 +54,8 @@ class CountExits(Reading[ExitsCounted, ExitsCounted]):
         happened = self.asked.happened.codes(readings) == 1
         early = happened & arithmetic.equals(readings.numbers[self.asked.time], Fraction(0))
         if early.any():
-            raise _at_start(readings.place(int(early.argmax())), self.asked)
+            step = self.asked.column.step or self.asked.grid
+            raise at_start(readings.place(int(early.argmax())), self.asked.time, step)
         events = exits.count(readings.take(np.flatnonzero(happened)))
         return ExitsCounted(cells.count(readings), events, count)
 
@@ -63,13 +64,13 @@ class CountExits(Reading[ExitsCounted, ExitsCounted]):
         return whole
 
 
-def _at_start(place: str, asked: TimesAsked) -> DataError:
-    step = f"the first step, {decimal_text(asked.column.step or asked.grid)}"
+def at_start(place: str, time: str, step: Fraction) -> DataError:
     wrong = DataError(
-        f'{place}, column "{asked.time}": the event at time 0, before anybody is at risk',
-        hint=f"if it came later than the start, write {step}; else leave the row out",
+        f'{place}, column "{time}": the event at time 0, before anybody is at risk',
+        hint=f"if it came later than the start, write the first step, {decimal_text(step)}; "
+        "else leave the row out",
     )
-    wrong.column = asked.time
+    wrong.column = time
     return wrong
 
 

@@ -5,10 +5,10 @@
     step 1, 2, … the score and the Hessian at the estimate so far: p(p+3)/2 numbers; in the last one
                  also the log-likelihood and what else a table of results has
 
-Before the first step a party looks at the leverage of its rows in AᵀA, before every later one at
-that in the Hessian which was opened last: near separation a few persons have all the weight. The
-estimate after each step follows from the totals alone (`titan.generalised.newton`), and so does the
-proof at the end.
+Before the first step a party looks at the leverage of its rows in AᵀA, and before every one at that
+in the Hessian which the step will open (`step_leverage`): near separation a few persons have all
+the weight. To how many bits steps are opened is known after the counts. The estimate after each
+step follows from the totals alone (`titan.generalised.newton`), and so does the proof at the end.
 """
 
 from __future__ import annotations
@@ -18,30 +18,28 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from titan.errors import DataError, NumberError, ReleaseError
 from titan.generalised.families import FamilyName
 from titan.generalised.newton import MOST_STEPS, Newton, no_events
 from titan.generalised.result import GLM
-from titan.generalised.rows import Layout
+from titan.generalised.rows import At, Layout, Totals
 from titan.generalised.steps import GUARD, Problem
 from titan.joint.computation import Sum
 from titan.joint.equations import Given
 from titan.joint.explanations import Explanation, Item
-from titan.joint.glm_problem import problem_of
+from titan.joint.glm_problem import in_coordinates, problem_of
 from titan.joint.glm_rows import (
+    Above,
     CollectRows,
     GLMPart,
     Held,
     PartialRows,
     Ranges,
-    StepLeverage,
     exact_totals,
-    step_leverage,
     step_totals,
 )
 from titan.joint.pooled_model import Known, PooledModel, RowsPart
+from titan.joint.step_leverage import Look
 from titan.leastsquares import PooledMoments
 from titan.leastsquares.dependence import refuse_singular
 from titan.listing import listing
@@ -49,11 +47,12 @@ from titan.moments import Collected, Source
 from titan.moments.reading import read
 from titan.moments.same_rows import SameRows
 from titan.protocol.masking import fresh_key
+from titan.release.budget import smallest_of
+from titan.release.cells import counted_numbers
+from titan.release.step_budget import StepBudget
 from titan.ring import Residues, Ring
 
 MOST_SUMS = 25
-_TOLERANCE = 2.0**-10
-"""A cell of exactly k rows is allowed, whatever the rounding."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +60,23 @@ class KnownSteps(Known):
     """What everybody knows: the pooled sums, and how far Newton's method is."""
 
     newton: Newton | None = None
+    bits: int | None = None
+    """Of the last step, where its tables allow fewer than were asked for, or as many."""
 
 
 @dataclass(frozen=True)
-class GeneralisedLinear(PooledModel):
-    """A generalised linear model with its canonical link."""
+class SteppedModel(PooledModel):
+    """What is fitted by Newton's method in private sums: a GLM, or Cox's proportional hazards."""
 
-    family: FamilyName = "binomial"
     bits: int = 24
     """To which the sums of the last step are rounded."""
     alpha: Fraction = Fraction(0)
     ranges: Ranges | None = field(default=None, repr=False)
     """Where rows can lie: by the dictionary, or as found where all rows lie in one place."""
+    told: StepBudget | None = field(default=None, compare=False, repr=False)
+    """What its steps may tell of tables of its numbers, where that is limited."""
+
+    rows_for = "every step"
 
     # -- the sums -----------------------------------------------------------------------------
 
@@ -82,11 +86,10 @@ class GeneralisedLinear(PooledModel):
         sums = self.equations.sums
         return sums[:2] if isinstance(self.equations, Given) else sums
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
-        assert self.model is not None  # noqa: S101 - rows are read by one
-        offset, weighted = self.model.offset is not None, self.model.weights is not None
-        return Layout(len(self.equations.names) - 1, offset, weighted, self.family)
+        """What each step opens."""
+        raise NotImplementedError
 
     @property
     def steps(self) -> int:
@@ -115,8 +118,7 @@ class GeneralisedLinear(PooledModel):
         said = (
             f"for each of at most {steps} steps {layout.of_step} numbers, p(p+3)/2 for p = {n} "
             f"columns{' and two of a constant' if layout.offset else ''}: how the likelihood "
-            "rises and bends at the estimate so far, weighted sums of the columns' products "
-            f"and of those with {self.model.names[-1]}; {self._digits}"
+            f"rises and bends at the estimate so far, {self.made_of}; {self._digits}"
         )
         told = f"in the last step: {listing(layout.statistics)}, to {self.bits} bits"
         fits = "by computing: the coefficients and standard errors of this model, and the estimate "
@@ -130,9 +132,17 @@ class GeneralisedLinear(PooledModel):
         return replace(whole, items=items)
 
     @property
+    def made_of(self) -> str:
+        """What the score and the Hessian are sums of, in words."""
+        assert self.model is not None  # noqa: S101 - rows are read by one
+        outcome = self.model.names[-1]
+        return f"weighted sums of the columns' products and of those with {outcome}"
+
+    @property
     def _digits(self) -> str:
         finest = "" if self.bits <= 24 else f", and in the end to {self.bits}"
-        return f"to 16 bits of their range, near the end to 24{finest}"
+        fewer = "; fewer if single values would be told" if self.told is not None else ""
+        return f"to 16 bits of their range, near the end to 24{finest}{fewer}"
 
     def opened_bits(self, rows: int) -> int:
         """At most: as if every possible step were made with all digits."""
@@ -145,16 +155,17 @@ class GeneralisedLinear(PooledModel):
 
     # -- one party ----------------------------------------------------------------------------
 
-    @property
-    def reading(self) -> Any:
-        return CollectRows(super().reading, self.family)
+    def totals(self, part: RowsPart, problem: Problem, at: At) -> Totals:
+        """A party's own sums at an estimate, by float64."""
+        raise NotImplementedError
 
-    def part(self, found: Any, source: Source) -> RowsPart:
-        collected: Collected
-        whole: PartialRows
-        collected, whole = found
-        own = super().part(collected, source)
-        return GLMPart(**vars(own), held=Held(whole.kept), ranges=whole.ranges)
+    def exact_totals(self, part: RowsPart, problem: Problem, at: At) -> Totals:
+        """The same with as many digits as anybody can want."""
+        raise NotImplementedError
+
+    def standing_out(self, part: RowsPart, known: KnownSteps, k: int) -> Above:
+        """Own rows that would have more than one of k parts in the Hessian to come."""
+        raise NotImplementedError
 
     def prepare(self, rows: Source) -> RowsPart:
         source = SameRows(rows, fresh_key()) if self.reads_again else rows
@@ -164,43 +175,33 @@ class GeneralisedLinear(PooledModel):
         if n < len(self.before):
             return super().secret(n, known, part)
         assert isinstance(known, KnownSteps)  # noqa: S101 - as `begin` makes it
-        assert isinstance(part, GLMPart)  # noqa: S101 - as `part` makes it
         newton = known.newton
         assert newton is not None  # noqa: S101 - it begins with the Gram matrix
-        if n == len(self.before):
-            if isinstance(self.equations, Given):
-                self.checks.before_outcomes(self.equations.regressors(known.opened), part)
-        else:
-            self._check_leverage(newton, part)
+        if n == len(self.before) and isinstance(self.equations, Given):
+            self.checks.before_outcomes(self.equations.regressors(known.opened), part)
+        self._check_leverage(known, part)
         return self.sums[n].ring.from_ints(self._numbers(newton, part))
 
-    def _numbers(self, newton: Newton, part: GLMPart) -> list[int]:
+    def _numbers(self, newton: Newton, part: RowsPart) -> list[int]:
         """What a party enters; where digits will be claimed, each within a unit of the truth."""
         point, problem = newton.point, newton.problem
-        numbers, near = point.encode(problem, step_totals(part, self.rows, problem, point.at))
+        numbers, near = point.encode(problem, self.totals(part, problem, point.at))
         if point.last and not near:
-            assert part.source is not None  # noqa: S101 - rows come from somewhere
-            totals = exact_totals(part.source, self.rows, problem, point.at)
-            numbers, near = point.encode(problem, totals)
+            numbers, near = point.encode(problem, self.exact_totals(part, problem, point.at))
             if not near:
                 raise NumberError("the sums of a step cannot be made with so many digits")
         return numbers
 
-    def _check_leverage(self, newton: Newton, part: GLMPart) -> None:
+    def _check_leverage(self, known: KnownSteps, part: RowsPart) -> None:
         k = self.policy.rows_per_cell
-        if not k or newton.inverse is None or part.source is None:
+        if not k or part.source is None:
             return
-        R = newton.inverse
-        inverse = np.array([[x / (1 << R.places) for x in row] for row in R.numbers], float)
-        root = np.linalg.cholesky(inverse).T
-        beta = np.array([float(b) for b in newton.looked_at])
-        most = (1 + _TOLERANCE) / k
-        look = StepLeverage(self.rows, newton.problem, beta, root, most)
-        count, places = step_leverage(part, look)
+        count, places = self.standing_out(part, known, k)
         if count:
             more = f" and {count - len(places)} more" if count > len(places) else ""
             raise ReleaseError(
-                f"these rows weigh more than one of {k} in the last step: {listing(places)}{more}",
+                f"these rows would weigh more than one of {k} in the next step: "
+                f"{listing(places)}{more}",
                 hint="leave such rows out, or agree on a model without what singles them out, "
                 f"or {self.policy.lower('leverage')}",
                 rule="leverage",
@@ -218,10 +219,21 @@ class GeneralisedLinear(PooledModel):
             return replace(known, newton=known.newton.learn(self.sums[n].ring.to_signed(total)))
         after = super().learn(n, known, total)
         assert isinstance(after, KnownSteps)  # noqa: S101 - replaced, not made anew
+        if n == (0 if isinstance(self.equations, Given) else len(self.before) - 1):
+            self.check_events(after)  # as soon as they are counted
+        if n == 0 and self.told is not None:
+            after = replace(after, bits=self._allowed_bits(self.told, after))
         if n + 1 < len(self.before):
             return after
-        self._check_events(after)
-        return replace(after, newton=Newton.begin(self._problem(after)))
+        if not self.alpha:
+            refuse_singular(self._moments(after))
+        return replace(after, newton=Newton.begin(self.problem(after)))
+
+    def _allowed_bits(self, told: StepBudget, known: Known) -> int:
+        """After the counts, before anything is opened but these."""
+        counts = known.opened.counts
+        least, counted = smallest_of(self.cells, counts), counted_numbers(self.cells)
+        return told.bits(self.bits, counts[0], least, counted)
 
     def _moments(self, known: Known) -> PooledMoments:
         if isinstance(self.equations, Given):
@@ -229,18 +241,71 @@ class GeneralisedLinear(PooledModel):
         assert known.opened.pooled is not None  # noqa: S101 - both its sums are known
         return known.opened.pooled
 
-    def _problem(self, known: Known) -> Problem:
+    def check_events(self, known: Known) -> None:
+        """DataError where outcomes do not vary at all."""
+        raise NotImplementedError
+
+    def problem(self, known: KnownSteps) -> Problem:
+        """What all know before the first step."""
+        raise NotImplementedError
+
+    @property
+    def needs_full_rank(self) -> bool:  # type: ignore[override]
+        return not self.alpha
+
+
+@dataclass(frozen=True)
+class GeneralisedLinear(SteppedModel):
+    """A generalised linear model with its canonical link."""
+
+    family: FamilyName = "binomial"
+
+    @cached_property
+    def layout(self) -> Layout:
+        assert self.model is not None  # noqa: S101 - rows are read by one
+        offset, weighted = self.model.offset is not None, self.model.weights is not None
+        return Layout(len(self.equations.names) - 1, offset, weighted, self.family)
+
+    # -- one party ----------------------------------------------------------------------------
+
+    @property
+    def reading(self) -> Any:
+        return CollectRows(super().reading, self.family)
+
+    def part(self, found: Any, source: Source) -> RowsPart:
+        collected: Collected
+        whole: PartialRows
+        collected, whole = found
+        own = super().part(collected, source)
+        return GLMPart(**vars(own), held=Held(whole.kept), ranges=whole.ranges)
+
+    def totals(self, part: RowsPart, problem: Problem, at: At) -> Totals:
+        assert isinstance(part, GLMPart)  # noqa: S101 - as `part` makes it
+        return step_totals(part, self.rows, problem, at)
+
+    def exact_totals(self, part: RowsPart, problem: Problem, at: At) -> Totals:
+        assert part.source is not None  # noqa: S101 - rows come from somewhere
+        return exact_totals(part.source, self.rows, problem, at)
+
+    def standing_out(self, part: RowsPart, known: KnownSteps, k: int) -> Above:
+        assert isinstance(part, GLMPart)  # noqa: S101 - as `part` makes it
+        assert known.newton is not None  # noqa: S101 - it begins with the Gram matrix
+        gram = in_coordinates(self._moments(known), known.newton.problem)
+        return Look(self.rows, known.newton, gram, k).above(part)
+
+    # -- all ----------------------------------------------------------------------------------
+
+    def problem(self, known: KnownSteps) -> Problem:
         moments = self._moments(known)
-        if not self.alpha:
-            refuse_singular(moments)
         assert self.ranges is not None  # noqa: S101 - known before the first sum
         assert self.model is not None  # noqa: S101 - as above
         return problem_of(
             moments, self.layout, self.ranges, self.model,
-            parties=self.parties, bits=self.bits, alpha=self.alpha, rows=known.opened.rows or 0,
+            parties=self.parties, bits=known.bits or self.bits, alpha=self.alpha,
+            rows=known.opened.rows or 0,
         )  # fmt: skip
 
-    def _check_events(self, known: Known) -> None:
+    def check_events(self, known: Known) -> None:
         """DataError where outcomes do not vary at all, as far as counts or Aᵀb tell."""
         assert self.model is not None  # noqa: S101 - as above
         if isinstance(self.equations, Given):
@@ -271,7 +336,3 @@ class GeneralisedLinear(PooledModel):
             names[:-1], names[-1], newton.fit, known.opened.rows or 0, newton.steps, model.formula,
             model.weights, model.offset, self.alpha, tuple(model.constant or ()),
         )  # fmt: skip
-
-    @property
-    def needs_full_rank(self) -> bool:  # type: ignore[override]
-        return not self.alpha

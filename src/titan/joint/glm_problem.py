@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from titan.errors import TitanError
+from titan.generalised.elementary import Floats
 from titan.generalised.rows import Layout
 from titan.generalised.steps import Problem
 from titan.joint.glm_rows import Ranges
@@ -59,20 +62,40 @@ def problem_of(
     )
 
 
+def in_coordinates(moments: PooledMoments, problem: Problem) -> Floats:
+    """AᵀA of the columns as a problem has them, as doubles."""
+    one = moments.denominator
+    gram = np.array([[float(Fraction(int(x), one)) for x in row] for row in moments.gram])
+    T = np.array([[float(x) for x in row] for row in problem.transform])
+    return np.asarray(T @ gram @ T.T)
+
+
 def _transform(moments: PooledMoments) -> Matrix:
-    """The inverse Cholesky factor of AᵀA, as doubles; the identity where that is not to be had."""
+    """As `coordinates`, where that is certain to leave no column longer than 1."""
+    found = coordinates(moments)
+    return found if _within(found, moments) else _identity(len(moments.names))
+
+
+def coordinates(moments: PooledMoments, *, after: int = 0) -> Matrix:
+    """The inverse Cholesky factor of AᵀA, as doubles; the identity where that cannot be had.
+
+    Of the columns after the first so many it makes what these leave of them orthonormal: after the
+    constant, the columns less their means.
+    """
     n = len(moments.names)
-    identity = tuple(tuple(_SHRINK * (j == k) for k in range(n)) for j in range(n))
     if n > MOST_EXACT:
-        return identity
+        return _identity(n - after)
     try:
         W = whiten(moments)
     except TitanError:
-        return identity  # with a penalty columns may depend on each other
-    one = 1 << W.digits
-    rows = [[Fraction(nearest(Fraction(int(x), one) * _SHRINK)) for x in row] for row in W.matrix]
-    found = tuple(map(tuple, rows))
-    return found if _within(found, moments) else identity
+        return _identity(n - after)  # with a penalty columns may depend on each other
+    one, chosen = 1 << W.digits, W.matrix[after:, after:]
+    rows = [[Fraction(nearest(Fraction(int(x), one) * _SHRINK)) for x in row] for row in chosen]
+    return tuple(map(tuple, rows))
+
+
+def _identity(n: int) -> Matrix:
+    return tuple(tuple(_SHRINK * (j == k) for k in range(n)) for j in range(n))
 
 
 def _within(transform: Matrix, moments: PooledMoments) -> bool:

@@ -18,6 +18,7 @@ from titan.release import Dictionary
 from titan.release.made import MadeColumns
 from titan.release.model_cells import cells_of
 from titan.release.sizes import INDICATOR, Size, expression_size, size_of, sizes
+from titan.release.step_budget import StepBudget
 
 PRECISIONS = MIDDLE, 40
 """Bits that may be asked for, from … to; or "exact"."""
@@ -57,7 +58,7 @@ def _model(asked: Asked, columns: Dictionary) -> Model:
     return columns.model(str(asked["formula"]), weights=texts.get("weights"), offset=offset)
 
 
-def _bits(asked: Asked) -> int:
+def precision_asked(asked: Asked) -> int:
     """A study does not open sums exactly: full precision would tell more than the answer needs."""
     text, (least, most) = str(asked.get("precision", MIDDLE)), PRECISIONS
     if not text.isdecimal() or not least <= int(text[:9]) <= most:
@@ -65,7 +66,7 @@ def _bits(asked: Asked) -> int:
     return int(text)
 
 
-def _alpha(asked: Asked) -> Fraction:
+def alpha_asked(asked: Asked) -> Fraction:
     text = str(asked.get("alpha", "0"))
     try:
         found = decimal(text, most_exponent=300)
@@ -88,7 +89,10 @@ def _settle(asked: Asked, columns: Dictionary) -> Asked:
     settled.pop("exposure", None)
     if model.offset is not None:
         settled["offset"] = model.offset
-    settled["alpha"], settled["precision"] = decimal_text(_alpha(asked)), str(_bits(asked))
+    settled["alpha"], settled["precision"] = (
+        decimal_text(alpha_asked(asked)),
+        str(precision_asked(asked)),
+    )
     usual = {"alpha": "0", "precision": str(MIDDLE)}
     return {name: value for name, value in settled.items() if usual.get(name) != value}
 
@@ -122,7 +126,7 @@ def glm(asked: Asked, setting: Setting) -> GeneralisedLinear:
     made = MadeColumns.of(model, known, policy.precision)
     weights = size_of(model.weights, known) if model.weights else INDICATOR
     assert weights is not None  # noqa: S101 - described, as all that the model reads
-    cells = cells_of(model, known, squared=True, events=family == "poisson")
+    cells = cells_of(model, known, squared=True, events=family == "poisson", steps=True)
     return GeneralisedLinear(
         Given(model.names, made.sizes, "solution", weights, cells, parties),
         parties,
@@ -133,13 +137,14 @@ def glm(asked: Asked, setting: Setting) -> GeneralisedLinear:
         made.rounding,
         setting.tau,
         family=family,
-        bits=_bits(asked),
-        alpha=_alpha(asked),
-        ranges=_ranges(model, made.sizes, weights, known),
+        bits=precision_asked(asked),
+        alpha=alpha_asked(asked),
+        ranges=ranges_of(model, made.sizes, weights, known),
+        told=StepBudget(model, made.rounding, known, family) if policy.rows_per_cell else None,
     )
 
 
-def _ranges(model: Model, found: tuple[Size, ...], weights: Size, known: Dictionary) -> Ranges:
+def ranges_of(model: Model, found: tuple[Size, ...], weights: Size, known: Dictionary) -> Ranges:
     *columns, response = (_ends(size) for size in found)
     offset = (Fraction(0), Fraction(0))
     if model.offset_factor is not None:

@@ -8,10 +8,12 @@ that would take more than a quarter of a gigabyte are not kept but read again in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from functools import reduce
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +22,7 @@ from titan.errors import DataError
 from titan.generalised.elementary import Floats
 from titan.generalised.exact_rows import ExactRows
 from titan.generalised.families import FamilyName
-from titan.generalised.rows import At, FloatRows, Totals, leverages, transformed
+from titan.generalised.rows import At, FloatRows, Layout, Totals, transformed
 from titan.generalised.steps import Problem
 from titan.joint.pooled_model import RowsPart
 from titan.moments import Source, arithmetic
@@ -33,6 +35,8 @@ from titan.moments.sources import Block
 
 MOST_KEPT = 1 << 25
 """Numbers, of 8 bytes each."""
+TOLERANCE = 2.0**-10
+"""A cell of exactly k rows is allowed, whatever the rounding."""
 Ends = tuple[Fraction, Fraction]
 Above = tuple[int, tuple[str, ...]]
 """How many rows, and where the first of them are."""
@@ -93,12 +97,14 @@ class PartialRows:
         return PartialRows(self.moments + other.moments, ranges, kept)
 
 
+Partial = TypeVar("Partial", bound=PartialRows)
+
+
 @dataclass(frozen=True)
-class CollectRows(Reading[PartialRows, tuple[Collected, PartialRows]]):
+class Collect(Reading[Partial, tuple[Collected, Partial]]):
     """The one pass over the rows."""
 
     moments: CollectMoments
-    family: FamilyName
 
     @property
     def columns(self) -> Sequence[str]:
@@ -107,6 +113,16 @@ class CollectRows(Reading[PartialRows, tuple[Collected, PartialRows]]):
     @property
     def size(self) -> int:
         return self.moments.size
+
+    def finish(self, whole: Partial, label: str) -> tuple[Collected, Partial]:
+        return self.moments.finish(whole.moments, label), whole
+
+
+@dataclass(frozen=True)
+class CollectRows(Collect[PartialRows]):
+    """That of a generalised linear model."""
+
+    family: FamilyName
 
     def block(self, rows: Block) -> PartialRows:
         batch, count = self.moments.rows.batch(rows)
@@ -122,9 +138,6 @@ class CollectRows(Reading[PartialRows, tuple[Collected, PartialRows]]):
         )  # fmt: skip
         kept = raw_rows(batch, offset)
         return PartialRows(self.moments.of_batch(batch, count), ranges, (kept,))
-
-    def finish(self, whole: PartialRows, label: str) -> tuple[Collected, PartialRows]:
-        return self.moments.finish(whole.moments, label), whole
 
 
 def raw_rows(batch: Batch, offset: Column | None) -> RawRows:
@@ -176,22 +189,20 @@ class Held:
 
     def __init__(self, kept: tuple[RawRows, ...] | None) -> None:
         self._raw = kept
-        self._scaled: tuple[Problem, list[FloatRows]] | None = None
+        self._scaled: tuple[Problem, list[tuple[RawRows, FloatRows]]] | None = None
 
     @property
     def there(self) -> bool:
         return self._raw is not None
 
-    def rows(self, problem: Problem) -> list[FloatRows]:
+    def rows(self, problem: Problem) -> list[tuple[RawRows, FloatRows]]:
+        """As they were read, and scaled."""
         if self._scaled is None or self._scaled[0] != problem:
             assert self._raw is not None  # noqa: S101 - asked before
             transform = floats_of(problem)
-            found = [raw.scaled(problem, transform) for raw in self._raw]
+            found = [(raw, raw.scaled(problem, transform)) for raw in self._raw]
             self._scaled = problem, found
         return self._scaled[1]
-
-    def places(self) -> Iterator[tuple[RawRows, int]]:
-        return ((raw, len(raw.y)) for raw in self._raw or ())
 
 
 def floats_of(problem: Problem) -> Floats:
@@ -208,11 +219,11 @@ class GLMPart(RowsPart):
 
 
 @dataclass(frozen=True)
-class _OfSteps(Reading[Part, Part]):
-    """What is read of the rows for one step."""
+class OverRows(Reading[Part | None, Part | None]):
+    """What is made of all rows for one step, where they are not kept."""
 
     rows: ModelRows
-    problem: Problem
+    make: Callable[[Batch, Column | None], Part]
 
     @property
     def columns(self) -> Sequence[str]:
@@ -222,87 +233,73 @@ class _OfSteps(Reading[Part, Part]):
     def size(self) -> int:
         return self.rows.size
 
-    def read(self, block: Block) -> tuple[Batch, Column | None] | None:
+    def block(self, block: Block) -> Part | None:
         batch, _ = self.rows.batch(block)
         if batch is None or not batch.rows:
             return None
-        return batch, self.rows.model.evaluate_offset(batch.readings)
+        return self.make(batch, self.rows.model.evaluate_offset(batch.readings))
+
+    def merge(self, one: Part | None, other: Part | None) -> Part | None:
+        if one is None or other is None:
+            return other if one is None else one
+        return super().merge(one, other)
 
 
 @dataclass(frozen=True)
-class StepTotals(_OfSteps[Totals]):
-    """The sums at an estimate, of rows that are not kept, or exactly."""
+class _Transformed(Generic[Part]):
+    """Rows as they are read, in the coordinates of a problem."""
 
+    problem: Problem
+    make: Callable[[RawRows, FloatRows], Part]
+
+    def __call__(self, batch: Batch, offset: Column | None) -> Part:
+        raw = raw_rows(batch, offset)
+        return self.make(raw, raw.scaled(self.problem, floats_of(self.problem)))
+
+
+def over_rows(
+    part: GLMPart, rows: ModelRows, problem: Problem, make: Callable[[RawRows, FloatRows], Part]
+) -> Part | None:
+    """What is made of all rows, added up; None where there are none."""
+    if not part.held.there:
+        assert part.source is not None  # noqa: S101 - rows come from somewhere
+        return read(part.source, OverRows(rows, _Transformed(problem, make)))
+    found = [make(*each) for each in part.held.rows(problem)]
+    return reduce(operator.add, found) if found else None
+
+
+@dataclass(frozen=True)
+class _FloatTotals:
+    layout: Layout
     at: At
-    exactly: bool = False
 
-    def block(self, block: Block) -> Totals:
-        found, layout = self.read(block), self.problem.layout
-        if found is None:
-            return Totals((0,) * layout.entries, (0.0,) * layout.entries)
-        batch, offset = found
-        if self.exactly:
-            *columns, response = batch.columns
-            exact = ExactRows(columns, response, batch.weights, offset)
-            return exact.totals(layout, self.at, self.problem.scales, self.problem.transform)
-        rows = raw_rows(batch, offset).scaled(self.problem, floats_of(self.problem))
-        return rows.totals(layout, self.at)
+    def __call__(self, raw: RawRows, rows: FloatRows) -> Totals:
+        return rows.totals(self.layout, self.at)
+
+
+@dataclass(frozen=True)
+class _ExactTotals:
+    problem: Problem
+    at: At
+
+    def __call__(self, batch: Batch, offset: Column | None) -> Totals:
+        *columns, response = batch.columns
+        exact = ExactRows(columns, response, batch.weights, offset)
+        problem = self.problem
+        return exact.totals(problem.layout, self.at, problem.scales, problem.transform)
 
 
 def step_totals(part: GLMPart, rows: ModelRows, problem: Problem, at: At) -> Totals:
     """A party's own sums, by float64."""
-    if part.held.there:
-        blocks = part.held.rows(problem)
-        return _added([block.totals(problem.layout, at) for block in blocks])
-    assert part.source is not None  # noqa: S101 - rows come from somewhere
-    return read(part.source, StepTotals(rows, problem, at))
+    found = over_rows(part, rows, problem, _FloatTotals(problem.layout, at))
+    return found or _nothing(problem.layout)
 
 
 def exact_totals(source: Source, rows: ModelRows, problem: Problem, at: At) -> Totals:
     """The same with as many digits as anybody can want."""
-    return read(source, StepTotals(rows, problem, at, exactly=True))
+    found: Totals | None = read(source, OverRows(rows, _ExactTotals(problem, at)))
+    return found or _nothing(problem.layout)
 
 
-def _added(totals: list[Totals]) -> Totals:
-    whole = totals[0]
-    for each in totals[1:]:
-        whole = whole + each
-    return whole
-
-
-@dataclass(frozen=True)
-class StepLeverage(_OfSteps[Above]):
-    """Where the leverage of own rows is above the limit, of rows that are not kept."""
-
-    beta: Any
-    root: Any
-    most: float
-
-    def block(self, block: Block) -> Above:
-        found = self.read(block)
-        if found is None:
-            return 0, ()
-        raw = raw_rows(*found)
-        return above(raw, raw.scaled(self.problem, floats_of(self.problem)), self)
-
-    def merge(self, one: Above, other: Above) -> Above:
-        return one[0] + other[0], (*one[1], *other[1])[:5]
-
-
-def above(raw: RawRows, rows: FloatRows, look: StepLeverage) -> Above:
-    found = leverages(rows, look.problem.family, look.beta, look.root)
-    at = np.flatnonzero(~(found <= look.most))
-    return len(at), tuple(raw.place(int(row)) for row in at[:5])
-
-
-def step_leverage(part: GLMPart, look: StepLeverage) -> Above:
-    """How many own rows stand out in the step that was opened last, and where the first are."""
-    if not part.held.there:
-        assert part.source is not None  # noqa: S101 - rows come from somewhere
-        return read(part.source, look)
-    count, places = 0, tuple[str, ...]()
-    pairs = zip(part.held.places(), part.held.rows(look.problem), strict=True)
-    for (raw, _), rows in pairs:
-        more, where = above(raw, rows, look)
-        count, places = count + more, (*places, *where)[:5]
-    return count, places
+def _nothing(layout: Layout) -> Totals:
+    return Totals((0,) * layout.entries, (0.0,) * layout.entries)

@@ -111,19 +111,6 @@ def normal_quantile(alpha: float) -> Ball:
         return of_arb(flint.arb(2).sqrt() * (1 - flint.arb(alpha)).erfinv())
 
 
-def chi_squared_tail(statistic: Quantity, freedom: int) -> Quantity:
-    """P(X > statistic) with so many degrees of freedom."""
-    import flint
-
-    if not isinstance(statistic, Ball):
-        return math.nan
-    with working_precision(PRECISION):
-        x = statistic.arb(PRECISION) / 2
-        if not x > 0:
-            return Ball(Fraction(1, 2), Fraction(1, 2)) if statistic.mid else ONE
-        return of_arb(x.gamma_upper(flint.arb(freedom) / 2, 1))
-
-
 @dataclass(frozen=True)
 class Comparison:
     """How the events of groups differ from those of one curve."""

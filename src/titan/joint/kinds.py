@@ -58,6 +58,8 @@ class Kind:
     build: Build
     settle: Callable[[Asked, Dictionary], Asked]
     """The same question in its one form: equal questions give equal digests."""
+    spoken: Callable[[Asked], Mapping[str, Value]] = dict
+    """The same with every option by itself, where several can be put into one text."""
 
 
 KINDS: dict[str, Kind] = {}
@@ -71,11 +73,12 @@ def kind(
     second: str = "",
     required: tuple[str, ...] = (),
     settle: Callable[[Asked, Dictionary], Asked] = lambda asked, columns: asked,
+    spoken: Callable[[Asked], Mapping[str, Value]] = dict,
 ) -> Callable[[Build], Build]:
     """Register the function that makes a question's computation."""
 
     def register(build: Build) -> Build:
-        KINDS[name] = Kind(name, options, first, second, required, build, settle)
+        KINDS[name] = Kind(name, options, first, second, required, build, settle, spoken)
         return build
 
     return register
@@ -84,6 +87,7 @@ def kind(
 def kind_named(name: str) -> Kind:
     from titan.joint import (  # noqa: F401 - they register
         average_question,
+        cox_question,
         describe,
         glm_question,
         questions,
@@ -110,6 +114,7 @@ class Question:
     def of(cls, kind: str, name: str, asked: Asked, columns: Dictionary) -> Question:
         """In its one form; InputError where the kind or an option is not known."""
         found = kind_named(kind)
+        asked = found.spoken(asked)
         for option, value in asked.items():
             shape = found.options.get(option)
             if shape is None:

@@ -275,7 +275,7 @@ def stages_of(computation: Computation[Any, Any, Any]) -> tuple[int, ...]:
 def _checked(source: Source, computations: Sequence[Any]) -> Source:
     """Where rows will be read again, every pass proves that they are the same."""
     again = [c.rows for c in computations if getattr(c, "reads_again", False)]
-    if not again:
+    if not again or isinstance(source, SameRows):
         return source
     return SameRows(source, fresh_key(), [rows.model.columns_needed for rows in again])
 

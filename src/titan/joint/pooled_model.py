@@ -6,20 +6,27 @@ of `equations`; before each a party looks at what has been opened and at its own
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import reduce
+from operator import add
+from typing import Any, Self
 
 from titan import leastsquares
 from titan.joint.checking import ModelChecks
 from titan.joint.computation import Sum, bits_of
 from titan.joint.equations import Equations, Given, Opened, SecretMoments
 from titan.joint.explanations import Explanation, Item, explain_model
+from titan.joint.resolution import refuse_noise
+from titan.leastsquares import PooledMoments
 from titan.leastsquares.dependence import refuse_singular
+from titan.leastsquares.pooled import exact
+from titan.leastsquares.recombined import centres_of, recombined
 from titan.leastsquares.robust import Agreed
 from titan.moments import Collected, Model, Source
+from titan.moments.centring import Centres
 from titan.moments.collecting import CollectMoments
-from titan.moments.grain import Grain
+from titan.moments.grain import Grain, together
 from titan.moments.reading import read
 from titan.moments.rows import Check, Missing, ModelRows
 from titan.moments.same_rows import SameRows
@@ -73,6 +80,10 @@ class PooledModel:
     check: Check | None = field(default=None, repr=False)
     rounding: Rounding | None = None
     tau: int = 0
+    grains: tuple[Grain, ...] = field(default=(), kw_only=True)
+    """Where all rows lie in one place: of what the columns of [A b] are multiples."""
+    centres: Centres | None = field(default=None, kw_only=True)
+    """The same: the means of what is centred. Else they are found in the pooled moments."""
 
     @property
     def sums(self) -> tuple[Sum, ...]:
@@ -159,12 +170,51 @@ class PooledModel:
         """Between the sums all parties look at what was opened, before the rest leaves them."""
         before, opened = known.opened, self.equations.learn(n, known.opened, total)
         self.checks.pooled(before, opened)
-        if n == 1 and isinstance(self.equations, Given) and self.needs_full_rank:
-            refuse_singular(self.equations.regressors(opened))
+        if n == 1 and isinstance(self.equations, Given):
+            regressors = self.equations.regressors(opened)
+            if self.needs_full_rank:
+                refuse_singular(regressors)
+            self.refuse_noise(regressors)
+        if self.model is None and opened.pooled is not None:
+            self.refuse_noise(opened.pooled)
         if self.model is not None and not opened.counts and opened.diagonal and not before.diagonal:
             levels = self.model.level_counts(opened.diagonal, opened.rows or 0)
             self.policy.check_cells(levels)
         return replace(known, opened=opened)
+
+    def refuse_noise(self, regressors: PooledMoments) -> None:
+        """RankError where columns depend on each other within the rounding of the data.
+
+        All see that in AᵀA, before anything with the response in it leaves.
+        """
+        if self.needs_full_rank:
+            refuse_noise(self, regressors)
+
+    def in_one_place(self, parts: Sequence[RowsPart]) -> Self:
+        """With what whoever holds all rows knows, who refuses noise before any sum is made.
+
+        Of matrices and files of moments it is refused when they are pooled.
+        """
+        known = replace(self, grains=reduce(together, (part.grains for part in parts)))
+        if self.model is None:
+            return known
+        pooled = exact(reduce(add, (part.moments for part in parts)))
+        known.refuse_noise(pooled)
+        return replace(known, centres=known.centres_in(pooled))
+
+    def centres_in(self, pooled: PooledMoments) -> Centres:
+        """The means that center(…) takes, as the moments tell them."""
+        if self.centres is not None:
+            return self.centres
+        centring = None if self.model is None else self.model.centring
+        return {} if centring is None else centres_of(centring, pooled)
+
+    def in_columns_asked(self, pooled: PooledMoments) -> PooledMoments:
+        """The moments of the formula's own columns, of which some may be centred."""
+        centring = None if self.model is None else self.model.centring
+        if centring is None:
+            return pooled
+        return recombined(pooled, centring.names, centring.matrix(self.centres_in(pooled)))
 
     def opened_bits(self, rows: int) -> int:
         """Of all numbers that its sums open: ⌈log₂ of the possible values⌉ of each."""
@@ -180,6 +230,8 @@ class PooledModel:
         return known.opened.pooled
 
     needs_full_rank = True
+    rows_for = ""
+    """What a later sum is made of the rows themselves for; empty where looks at them are all."""
 
     @property
     def reads_again(self) -> bool:

@@ -26,7 +26,7 @@ _MOST_EXPONENT = 300  # penalties are doubles in the end
 def _model(asked: Asked, columns: Dictionary) -> Model:
     weights = asked.get("weights")
     assert weights is None or isinstance(weights, str)  # noqa: S101 - its shape was checked
-    model = columns.model(str(asked["formula"]), weights=weights)
+    model = columns.model(str(asked["formula"]), weights=weights, pooled=True)
     if all(size_of(name, columns) for name in model.number_columns):
         sizes(model, columns)  # every function has a value, wherever a row may lie
     return model

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
+from typing import Self
 
 from titan import leastsquares
 from titan.joint.computation import Sum
 from titan.joint.pooled_model import Known, PooledModel, RowsPart
-from titan.joint.resolution import constant_of, resolutions_of
+from titan.joint.resolution import constant_of
 from titan.joint.robust_errors import bits_of_meat, own_meat, sum_of_meat
+from titan.leastsquares.centred import centred
 from titan.leastsquares.pooled import Exact, symmetric
 from titan.leastsquares.robust import OF_ROWS, Agreed, CovType, Robust
-from titan.leastsquares.within_rounding import refuse_within_rounding
-from titan.moments.grain import Grain, together
 from titan.ring import Residues
 
 
@@ -37,12 +37,14 @@ class Regression(PooledModel):
     constant: Mapping[str, Exact] | None = None
     """Where there is no model to say it: the columns that add up to the constant."""
     weighted: bool = False
-    grains: tuple[Grain, ...] | None = None
-    """Where all rows lie in one place: of what the columns of [A b] are multiples."""
 
     @property
     def reads_again(self) -> bool:
         return self.cov_type in OF_ROWS or super().reads_again
+
+    @property
+    def rows_for(self) -> str:  # type: ignore[override]
+        return f"{self.cov_type} errors" if self.cov_type in OF_ROWS else ""
 
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
@@ -85,7 +87,9 @@ class Regression(PooledModel):
             return None
         fit = known.fit or self._fit(known)
         wanted = self.cov_type == "nonrobust" or fit.exact_fit or fit.robust is not None
-        return fit if wanted else None
+        if not wanted or self.model is None or self.model.centring is None:
+            return fit if wanted else None
+        return centred(fit, self.model.centring, self.centres_in(fit.moments))
 
     def fitted(self, known: Known) -> Known:
         """With the fit itself, once the equations are pooled; an exact one has no residuals."""
@@ -94,27 +98,22 @@ class Regression(PooledModel):
         agreed = Agreed.of(fit.moments, self.meat_bits, self.cov_type) if wanted else None
         return replace(known, fit=fit, agreed=agreed)
 
+    def in_one_place(self, parts: Sequence[RowsPart]) -> Self:
+        """And whether Σ log w is to be had: no weight is zero."""
+        logs = all(part.log_weights is not None for part in parts)
+        known = super().in_one_place(parts)
+        return replace(known, equations=replace(known.equations, log_weights=logs))
+
     def _fit(self, known: Known) -> leastsquares.Regression:
         pooled = known.opened.pooled
         assert pooled is not None  # noqa: S101 - asked for once it is
         weighted = self.weighted if self.model is None else self.model.weights is not None
-        constant = self.constant if self.model is None else constant_of(self, pooled, self.grains)
+        constant = self.constant if self.model is None else constant_of(self, pooled)
         fit = leastsquares.fit_pooled(pooled, constant=constant, weighted=weighted)
-        refuse_within_rounding(
-            fit.certificate, resolutions_of(self, pooled, self.grains), fit.weight
-        )
         return replace(
             fit,
             cov_type=self.cov_type,
             formula=None if self.model is None else self.model.formula,
             log_weights=known.opened.log_weights,
+            weights=None if self.model is None else self.model.weights,
         )
-
-
-def in_one_place(regression: Regression, parts: Sequence[RowsPart]) -> Regression:
-    """With what whoever holds all rows knows: what they are multiples of, and of their weights."""
-    grains = reduce(together, (part.grains for part in parts))
-    logs = all(part.log_weights is not None for part in parts)
-    return replace(
-        regression, grains=grains, equations=replace(regression.equations, log_weights=logs)
-    )

@@ -288,14 +288,15 @@ def survival(
     grid: Any = None,
     until: Any = None,
     dictionary: Mapping[str, Column] | None = None,
+    csv: Any = None,
     missing: Missing = "refuse",
     allow_small: bool = False,
     **options: Unpack[SumOptions],
 ) -> Survival:
     """Kaplan and Meier's curves of all parties' rows: every party learns them, and nothing else.
 
-    `data` is as for `titan.fit`: one table per party, or one table where there is no network. A
-    float stands for the decimal that was written.
+    `data` and `csv` are as for `titan.fit`: one table per party, or one where there is no network.
+    A float stands for the decimal that was written.
 
     time         a column of times from 0 on, event a column of 1 (it happened then) and 0 (it had
                  not when the row ends)
@@ -315,7 +316,7 @@ def survival(
     asked = {key: value for key, value in asked.items() if value is not None}
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        own = open_source(data, decimal=dictionary is None)
+        own = open_source(data, decimal=dictionary is None, csv=csv)
         found = _asked(asked, [own], dictionary)
         computation = CountingExits(found, 1, NONE, missing)
         return alone(computation, computation.prepare(own))
@@ -325,7 +326,7 @@ def survival(
             "survival does not take bits", hint="leave them out: counts need no more than theirs"
         )
     settings = SumSettings.of(net, options)
-    tables = sources(data, net, decimal=dictionary is None)
+    tables = sources(data, net, dictionary is None, csv)
     found = _asked(asked, tables, dictionary)
     computation = CountingExits(found, len(tables), policy, missing, settings.tau or 0)
     pairs = zip(net.parties, map(computation.prepare, tables), strict=True)

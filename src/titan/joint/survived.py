@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING, Any
 from titan import canonical
 from titan.canonical import exact_text, read_exact
 from titan.errors import InputError, NotThereError
-from titan.joint.kaplan_meier import (
-    WEIGHTS,
-    Weights,
-    chi_squared_tail,
-    log_rank,
-)
+from titan.generalised.goodness import chi_squared_tail
+from titan.joint.kaplan_meier import WEIGHTS, Weights, log_rank
 from titan.joint.survival_curve import ALPHA, Curve
 from titan.leastsquares.balls import nearest
 from titan.leastsquares.named import error_of
-from titan.listing import aligned, listing
+from titan.listing import aligned, listing, ruled
 from titan.results import Result
 from titan.results.result import Recorded
 
@@ -171,11 +167,11 @@ class Survival(Result, Mapping[str, Curve], kind="survival"):
             ends = (curve.median, *curve.quantile_ci(0.5))
             told = ("-" if math.isinf(x) else f"{x:g}" for x in ends)
             groups.append((curve.name, f"{curve.nobs:,}", f"{sum(curve.happened):,}", *told))
-        lines = [head, *_ruled(aligned(groups))]
+        lines = [head, *ruled(aligned(groups))]
         if len(self.curves) > 1:
             lines.append(str(self.logrank()))
         for curve in self.curves:
-            lines += ["", curve.name, *_ruled(_cut_short(curve))]
+            lines += ["", curve.name, *ruled(_cut_short(curve))]
         lines.append("Greenwood's standard errors; limits at 95 % on the log-log scale.")
         return "\n".join(lines)
 
@@ -269,8 +265,3 @@ def _cut_short(curve: Curve) -> list[str]:
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more intervals (the curve and --json have all)")
     return lines
-
-
-def _ruled(lines: list[str]) -> list[str]:
-    rule = "-" * max(map(len, lines))
-    return [rule, lines[0], rule, *lines[1:], rule]

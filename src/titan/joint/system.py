@@ -13,4 +13,5 @@ class LinearSystem(PooledModel):
     """The least squares solution."""
 
     def answer(self, known: Known) -> Solution | None:
-        return None if known.opened.pooled is None else solve_pooled(known.opened.pooled)
+        pooled = known.opened.pooled
+        return None if pooled is None else solve_pooled(self.in_columns_asked(pooled))

@@ -62,13 +62,13 @@ class IntervalCut(Cut):
 
     def codes(self, readings: Readings) -> Codes:
         column = as_integers(readings.numbers[self.column])
-        found = np.clip(_rounded_up(column, self.grid) - 1, 0, self.intervals - 1)
+        found = np.clip(rounded_up(column, self.grid) - 1, 0, self.intervals - 1)
         if self.until is not None:
-            found = np.where(_rounded_up(column, self.until) > 1, self.intervals, found)
+            found = np.where(rounded_up(column, self.until) > 1, self.intervals, found)
         return np.asarray(found, np.int64)
 
 
-def _rounded_up(column: Numbers, unit: Fraction) -> Codes:
+def rounded_up(column: Numbers, unit: Fraction) -> Codes:
     """To so many units."""
     times, numbers = column.unit / unit, column.numbers
     if len(numbers) and int(abs(numbers).max()) * times.numerator >= _LIMIT:
@@ -105,19 +105,8 @@ class TimesAsked:
         """InputError where a column cannot be what it is asked to be."""
         time, event, by = str(asked["time"]), str(asked["event"]), tuple(asked.get("by", ()))
         named = (time, event, *by)
-        for name in named:
-            if named.count(name) > 1:
-                raise InputError(f"{name!r} stands twice", hint="time, event and groups differ")
-        for name in named:
-            if name not in columns:
-                raise InputError(f"the data dictionary does not say what {name!r} is", hint=_HOW)
-        column = _time(time, columns[time])
-        if not isinstance(columns[event], Flag):
-            raise InputError(
-                f"{event!r} is a {columns[event].kind} in the dictionary, and an event is a flag",
-                hint=f"--flag {event}: 1 where it happened, 0 where it had not when the row ends",
-            )
-        grid = _multiple("grid", asked.get("grid"), column.step)
+        check_named(named, columns)
+        column, grid = time_asked(asked, columns)
         until = _multiple("until", asked["until"], grid) if "until" in asked else None
         if until is not None and until >= column.high:
             until = None  # nobody leaves later
@@ -206,6 +195,28 @@ class TimesAsked:
         tables = tuple(Table((*self.group_cuts, cut)) for cut in cuts)
         told = [(cut.column, len(cut.labels)) for cut in (*self.group_cuts, self.left)]
         return CellCounts(tables, held=tables, told=tuple(told))
+
+
+def check_named(named: Sequence[str], columns: Mapping[str, Column]) -> None:
+    """InputError where a column is named twice, or is not described."""
+    for name in named:
+        if named.count(name) > 1:
+            raise InputError(f"{name!r} stands twice", hint="time, event and groups differ")
+    for name in named:
+        if name not in columns:
+            raise InputError(f"the data dictionary does not say what {name!r} is", hint=_HOW)
+
+
+def time_asked(asked: Mapping[str, Any], columns: Mapping[str, Column]) -> tuple[Number, Fraction]:
+    """The column of times, and the grid; InputError where it, or the event, cannot be that."""
+    time, event = str(asked["time"]), str(asked["event"])
+    column = _time(time, columns[time])
+    if not isinstance(columns[event], Flag):
+        raise InputError(
+            f"{event!r} is a {columns[event].kind} in the dictionary, and an event is a flag",
+            hint=f"--flag {event}: 1 where it happened, 0 where it had not when the row ends",
+        )
+    return column, _multiple("grid", asked.get("grid"), column.step)
 
 
 def _labels(cut: Cut) -> Sequence[str]:

@@ -10,8 +10,10 @@ from typing import Any, Generic
 
 import numpy as np
 
-from titan.engines import engine_named
+from titan.engines import Secrets, engine_named
+from titan.engines.local import inputs_of
 from titan.errors import VetoError
+from titan.inputs import one_per_party
 from titan.joint.computation import Answer, Computation, Fold, Part, Words
 from titan.joint.settings import SumSettings
 from titan.privacy.view import PlannedSum, Record, RecordedSum, check_recordable
@@ -39,6 +41,7 @@ def together(
     Whatever a party refuses of its own, it refuses before the first sum.
     """
     fold, run, noise = Fold(computation), engine_named(settings.engine), SystemMasks().words
+    one_per_party(len(parts), settings.network)
     plans = [settings.plan(sum_) for sum_ in computation.sums]
     if settings.record:
         for plan in plans:
@@ -49,13 +52,15 @@ def together(
     while not fold.over:
         sum_, plan = computation.sums[fold.number], plans[fold.number]
         secrets = _secrets(fold, parts, noise)
+        if settings.record:
+            secrets = inputs_of(plan, secrets)  # made once: a veto is random
         outcome = run(
             plan, secrets, binding=binding, progress=settings.progress, record=settings.record
         )
         costs.append(outcome.cost)
         if settings.record:
             planned = PlannedSum(sum_.name, plan, sum_.unit, binding)
-            kept.append(RecordedSum(planned, secrets, outcome.envelopes))
+            kept.append(RecordedSum(planned, inputs_of(plan, secrets), outcome.envelopes))
         binding = binding.after(plan.ring, outcome.total)
         try:
             fold.learn(outcome.total)
@@ -86,8 +91,8 @@ class SideBySide(Sequence[Residues]):
         return self.residues[:, party]
 
 
-def _secrets(fold: Fold[Part, Any, Any], parts: Sequence[Part], noise: Words) -> Residues:
-    """Every party's secret, (limbs, m, entries)."""
+def _secrets(fold: Fold[Part, Any, Any], parts: Sequence[Part], noise: Words) -> Secrets:
+    """Every party's secret, (limbs, m, entries), made where its agent is."""
     if isinstance(parts, SideBySide):
         return parts.residues
-    return np.stack([fold.secret(part, noise) for part in parts], axis=1)
+    return lambda parties: np.stack([fold.secret(parts[i], noise) for i in parties], axis=1)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from titan.leastsquares import anova as variance
 from titan.leastsquares import prediction, tested
 from titan.leastsquares.anova import Anova, FComparison
-from titan.leastsquares.named import Named, NamedTable
+from titan.leastsquares.goodness import SQUARES, sums_of_squares
+from titan.leastsquares.named import Named, NamedTable, Quantity
 from titan.leastsquares.new_rows import new_rows
 from titan.leastsquares.other_errors import standard_errors, with_errors
 from titan.leastsquares.prediction import Prediction, labels_of
@@ -28,12 +29,30 @@ def _standard_errors(cov_type: CovType) -> Named:
     return property(lambda fit: standard_errors(fit, cov_type))  # type: ignore[return-value]
 
 
+def _square(name: str) -> float:
+    return property(lambda fit: float(fit.sums_of_squares[name]))  # type: ignore[return-value]
+
+
 class AfterFit:
     """Mixed into `Regression`."""
 
     @property
     def _fit(self) -> Regression:
         return cast("Regression", self)
+
+    # -- sums of squares ----------------------------------------------------------------------
+
+    @property
+    def sums_of_squares(self) -> dict[str, Quantity]:
+        """As enclosures, by statsmodels' names; each is an attribute too."""
+        return sums_of_squares(self._fit)
+
+    ess, centered_tss, uncentered_tss, mse_model, mse_resid, mse_total = map(_square, SQUARES)
+
+    @property
+    def use_t(self) -> bool:
+        """Whether tests are by Student's t and F, or by the normal distribution and χ²."""
+        return self._fit.robust is None
 
     # -- hypotheses ---------------------------------------------------------------------------
 
@@ -59,7 +78,7 @@ class AfterFit:
 
     # -- other standard errors ----------------------------------------------------------------
 
-    def get_robustcov_results(self, cov_type: CovType) -> Regression:
+    def get_robustcov_results(self, cov_type: CovType = "HC1") -> Regression:
         """The same fit with other standard errors, where these follow from what was opened."""
         return with_errors(self._fit, cov_type)
 
@@ -67,8 +86,8 @@ class AfterFit:
 
     # -- new rows -----------------------------------------------------------------------------
 
-    def get_prediction(self, rows: Any) -> Prediction:
-        """The mean at new rows, given as to `predict`, with intervals for it and for one more."""
+    def get_prediction(self, rows: Any = None) -> Prediction:
+        """The mean at rows, given as to `predict`, with intervals for it and for one more."""
         fit = self._fit
         matrix = new_rows(rows, fit)
         return prediction.predict(fit, matrix, labels_of(rows, matrix))

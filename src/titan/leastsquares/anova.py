@@ -27,8 +27,7 @@ from titan.leastsquares.certified import certify
 from titan.leastsquares.inference import compute, upper_tail
 from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.tested import data_frame
-from titan.listing import aligned
-from titan.moments.model import Model
+from titan.listing import aligned, ruled
 from titan.moments.terms import Category, Factor, Term, blocks, name_of
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ class Anova:
             texts = ("" if str(v) == "nan" else significant(v, 6) for v in values)
             cells.append((name, str(df), *texts))
         title = f"Analysis of variance, type {'I' * self.typ}"
-        return "\n".join([title, *aligned(cells)])
+        return "\n".join([title, *ruled(aligned(cells))])
 
     def __str__(self) -> str:
         return self.summary()
@@ -188,12 +187,12 @@ def anova(fit: Regression, typ: int = 1) -> Anova:
 
 def _terms(fit: Regression) -> dict[Term, list[str]]:
     """Each term of the formula, and its columns."""
-    if fit.formula is None:
+    if fit.model is None:
         raise InputError(
             "which columns belong to which term is not known: the fit has no formula",
             hint='fit rows by a formula, or test columns by f_test("a = 0, b = 0")',
         )
-    terms = Model(fit.formula).terms
+    terms = fit.model.terms
     found = dict(zip(terms, blocks(terms), strict=True))
     columns = [name_of(column) for each in found.values() for column in each]
     if tuple(columns) != fit.names:

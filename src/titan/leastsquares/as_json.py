@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from titan import canonical
-from titan.leastsquares.balls import Ball
+from titan.leastsquares.balls import Ball, nearest
 from titan.leastsquares.named import Quantity
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def as_dict(fit: Regression) -> dict[str, Any]:
         "method": fit.certificate.approximation.method,
         "response": fit.moments.response,
         "dropped": None if fit.dropped is None else sum(fit.dropped.values()),
+        "centres": {text: nearest(mean) for text, mean in fit.centres.items()},
     }
     return dict(canonical.finite(whole))
 

@@ -18,13 +18,14 @@ import numpy as np
 from titan import canonical
 from titan.errors import DataError, RankError
 from titan.leastsquares.approximation import Approximation
-from titan.leastsquares.balls import Ball
+from titan.leastsquares.balls import Ball, at_most
 from titan.leastsquares.bounds import Contraction, Floats, Perturbation, contract, raised, settled
 from titan.leastsquares.dependence import MANY, rank_error, small_response, suspects
 from titan.leastsquares.fast import solve_fast
 from titan.leastsquares.named import Named
 from titan.leastsquares.pooled import PooledMoments
 from titan.leastsquares.precise import HIGH_PRECISION, solve_precisely
+from titan.listing import aligned, ruled
 from titan.results.result import Recorded, Result
 
 _USELESS = 2.0**-20
@@ -79,10 +80,13 @@ class Solution(Result, kind="solution"):
 
     def summary(self) -> str:
         """Every coefficient with how far it may be off."""
-        width = max(map(len, self.names))
-        pairs = zip(self.names, self.x.tolist(), self.error_bound.tolist(), strict=True)
-        lines = [f"{name.ljust(width)}  {x!r} within {bound:.1e}" for name, x, bound in pairs]
-        return "\n".join([*lines, f"{self.rows} rows"])
+        cells = [("", "x", "proven within", "digits")]
+        numbers = zip(self.x.tolist(), self.error_bound.tolist(), self.digits, strict=True)
+        for name, (x, bound, digits) in zip(self.names, numbers, strict=True):
+            within = at_most(Fraction(bound)) if math.isfinite(bound) else "?"
+            cells.append((name, repr(x), within, str(digits)))
+        rows = f"{self.rows} rows, condition of the scaled AᵀA about {self.condition:.2g}"
+        return "\n".join([*ruled(aligned(cells)), rows])
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -30,6 +30,7 @@ from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball, of_arb
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Quantity
+from titan.leastsquares.recombined import Matrix, rational
 from titan.leastsquares.whitening import whiten
 from titan.moments.precision import working_precision
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
     from titan.leastsquares.robust import Robust
 
-Matrix = Sequence[Sequence[Fraction]]
 _DIGITS = 1024
 """Of S̃⁻¹: for columns that depend on each other to 300 decimal digits."""
 
@@ -100,7 +100,7 @@ class Contrasts:
     def _robust(self, away: Sequence[Ball], robust: Robust) -> Quantity:
         from flint import fmpz_mat
 
-        left, one = robust.agreed.whitening.images(self.rows)
+        left, one = robust.images(self.rows)
         meat = left * fmpz_mat(robust.meat.tolist()) * left.transpose()
         unit = robust.agreed.unit
         form = _quadratic(meat, left * left.transpose(), robust.spread / unit, away)
@@ -142,10 +142,7 @@ def check_independent(rows: Matrix) -> None:
 
 
 def _rank(rows: Matrix) -> int:
-    from flint import fmpq, fmpq_mat
-
-    entries = [fmpq(value.numerator, value.denominator) for row in rows for value in row]
-    return int(fmpq_mat(len(rows), len(rows[0]), entries).rank())
+    return int(rational(rows).rank())
 
 
 def _dot(row: Sequence[Fraction], balls: Sequence[Ball]) -> Ball:

@@ -32,6 +32,28 @@ def r_squared(fit: Regression) -> dict[str, Quantity]:
     return {"rsquared": r2, "rsquared_adj": adjusted if fit.df_resid else math.nan}
 
 
+SQUARES = ("ess", "centered_tss", "uncentered_tss", "mse_model", "mse_resid", "mse_total")
+
+
+def sums_of_squares(fit: Regression) -> dict[str, Quantity]:
+    """By statsmodels' names; without a constant the mean of the response is not known."""
+    whole = Ball(fit.moments.bb or Fraction(0), fit.moments.bb_error)
+    residual = Ball(Fraction(0)) if fit.exact_fit else fit.residual_sum
+    explained = compute(lambda t, r: t - r, fit.total_sum, residual)
+    return {
+        "ess": explained,
+        "centered_tss": math.nan if fit.constant is None else fit.total_sum,
+        "uncentered_tss": whole,
+        "mse_model": _mean(explained, fit.df_model),
+        "mse_resid": fit.scale_ball,
+        "mse_total": _mean(fit.total_sum, fit.df_resid + fit.df_model),
+    }
+
+
+def _mean(square: Ball, freedom: int) -> Quantity:
+    return compute(lambda s: s / freedom, square) if freedom else math.nan
+
+
 def f_test(fit: Regression) -> dict[str, Quantity]:
     if fit.robust is not None:
         return _wald_test(fit)

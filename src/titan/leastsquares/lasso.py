@@ -86,9 +86,7 @@ class LassoPath(Result, kind="lasso path"):
     @classmethod
     def from_state(cls, state: object, cost: Any = None) -> LassoPath:
         found = canonical.mapping(state)
-        if not _LATER.keys() & found.keys():
-            found = _LATER | found
-        found = canonical.keys(found, ("alphas", "names", "coefs", "violation", *_LATER))
+        found = canonical.keys(found, ("alphas", "names", "coefs", "violation"), _LATER)
         names, alphas = canonical.names(found["names"]), canonical.listed(found["alphas"])
         coefs = [
             [canonical.read_float(x) for x in canonical.listed(row, len(names))]

@@ -6,12 +6,12 @@ else needs a sum of its own, over the rows: then the error says which question t
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from titan.errors import InputError
 from titan.leastsquares.named import Named
+from titan.leastsquares.origins import ask
 from titan.leastsquares.robust import CovType
 
 if TYPE_CHECKING:
@@ -31,19 +31,12 @@ def with_errors(fit: Regression, cov_type: CovType) -> Regression:
         return replace(fit, cov_type=cov_type, robust=None)
     if fit.robust is not None and fit.cov_type in _SAME_SUM and cov_type in _SAME_SUM:
         return replace(fit, cov_type=cov_type, robust=replace(fit.robust, cov_type=cov_type))
+    line = ask(fit, fit.moments.response, cov_type=cov_type)
     raise InputError(
         f"{cov_type} errors need a sum of their own, over the rows, which was not opened",
-        hint=f"ask for them: {ask(fit, cov_type=cov_type)}",
+        hint=f'ask for them: cov_type="{cov_type}" in titan.fit; of a study {line}',
     )
 
 
 def standard_errors(fit: Regression, cov_type: CovType) -> Named:
     return with_errors(fit, cov_type).bse
-
-
-def ask(fit: Regression, **options: Any) -> str:
-    """The --ask line of the same model with other options."""
-    formula = fit.formula or f"{fit.moments.response} ~ …"
-    weights = ["weights=…"] if fit.weighted else []
-    said = [f"regression: {formula}", *weights, *(f"{key}={v}" for key, v in options.items())]
-    return f"--ask {shlex.quote('; '.join(said))}"

@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
 from titan import canonical
 from titan.errors import InputError
+from titan.leastsquares import origins
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.bounds import Floats
 from titan.leastsquares.certified import certify
@@ -26,9 +28,12 @@ from titan.leastsquares.criteria import (
 )
 from titan.leastsquares.lasso import centred
 from titan.leastsquares.named import Named, Quantity, error_of
+from titan.leastsquares.new_rows import new_rows
 from titan.leastsquares.pooled import Exact, PooledMoments
 from titan.leastsquares.summary import significant
-from titan.listing import aligned
+from titan.listing import aligned, ruled
+from titan.moments.centring import Centres
+from titan.moments.model import Model
 from titan.results.result import Recorded, Result
 from titan.ring.whole import real_number
 
@@ -52,6 +57,9 @@ class Ridge(Result, kind="ridge"):
     """‖b − Ax‖²; None where bᵀb was not released."""
     errors: tuple[Quantity, ...] = field(default=(), repr=False)
     """Standard errors as enclosures; none where bᵀb was not released."""
+    formula: str | None = None
+    centres: Centres = field(default_factory=dict)
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         bounds = Named(self.names, list(map(error_of, self.params.enclosures)))
@@ -83,8 +91,8 @@ class Ridge(Result, kind="ridge"):
         if not self.errors:
             raise InputError(
                 "standard errors of a ridge need bᵀb, which was not released",
-                hint="ask a regression of the same model, and take its fit.ridge(alpha): "
-                "--ask 'regression: …'",
+                hint="fit the same model, and take fit.ridge(alpha); of a study, "
+                f"{origins.ask(self)} has such a fit",
             )
         return Named(self.names, self.errors)
 
@@ -101,6 +109,20 @@ class Ridge(Result, kind="ridge"):
         rss = math.nan if self.rss is None else self.rss
         return criterion(checked(which), rss, self.df, self.rows)
 
+    @cached_property
+    def model(self) -> Model | None:
+        return origins.model_of(self)
+
+    @property
+    def intercept(self) -> str | None:
+        """The column that is the constant by itself, as far as the model says so."""
+        return None if self.model is None else self.model.constant_column
+
+    def predict(self, rows: Any) -> Floats:
+        """The fitted values of new rows, given as to `Regression.predict`."""
+        fitted: Floats = new_rows(rows, self) @ np.asarray(self.params)
+        return fitted
+
     def summary(self) -> str:
         """Every coefficient with how far it may be off."""
         cells: list[tuple[str, ...]] = [("", f"ridge, alpha {self.alpha:g}", "proven within")]
@@ -108,7 +130,7 @@ class Ridge(Result, kind="ridge"):
         if self.errors:
             texts = ["std err", *(significant(each, 4) for each in self.errors)]
             cells = [(*row, text) for row, text in zip(cells, texts, strict=True)]
-        lines = aligned(cells)
+        lines = ruled(aligned(cells))
         if isinstance(self.df, Ball):
             lines.append(f"effective degrees of freedom {significant(self.df, 6)}")
         return "\n".join(lines)
@@ -140,14 +162,15 @@ class Ridge(Result, kind="ridge"):
             "df": _state(self.df),
             "rss": None if self.rss is None else self.rss.to_state(),
             "errors": list(map(_state, self.errors)),
+            **({} if self.formula is None else {"formula": self.formula}),
+            **origins.to_state(self),
         }
 
     @classmethod
     def from_state(cls, state: object, cost: Any = None) -> Ridge:
-        found = canonical.mapping(state)
-        if not _LATER.keys() & found.keys():
-            found = _LATER | found
-        found = canonical.keys(found, ("alpha", "names", "enclosures", "rows", *_LATER))
+        found = dict(canonical.mapping(state))
+        made, formula = origins.taken_from(found), found.pop("formula", None)
+        found = canonical.keys(found, ("alpha", "names", "enclosures", "rows"), _LATER)
         names = canonical.names(found["names"])
         balls = list(map(Ball.from_state, canonical.listed(found["enclosures"], len(names))))
         errors = tuple(map(_of_state, canonical.listed(found["errors"])))
@@ -161,6 +184,8 @@ class Ridge(Result, kind="ridge"):
             df=_of_state(found["df"]),
             rss=None if found["rss"] is None else Ball.from_state(found["rss"]),
             errors=errors,
+            formula=origins.read_formula(formula, made.get("centres", {}), names),
+            **made,
         )
 
 
@@ -241,20 +266,23 @@ class RidgePath(Result, Sequence[Ridge], kind="ridge path"):
         return cls([Ridge.from_state(each) for each in states], cost)
 
 
-def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> Ridge:
-    """(AᵀA + alpha·P) x = Aᵀb, P the identity but for the intercept; exact in alpha."""
+def penalised(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> PooledMoments:
+    """AᵀA + alpha·P, P the identity but for the intercept; exact in alpha."""
     if not 0 <= real_number("alpha", alpha) < math.inf:
         raise InputError(f"alpha is {alpha!r}", hint="a number that is not negative")
-    exact = Fraction(alpha)
-    penalised = [j for j, name in enumerate(moments.names) if name != intercept]
-    penalties = [exact if j in penalised else Fraction(0) for j in range(len(moments.names))]
-    certificate = certify(moments.penalised(penalties))
-    balls, df = certificate.enclosures, effective_df(certificate, exact, penalised)
+    return moments.penalised([Fraction(alpha) * (name != intercept) for name in moments.names])
+
+
+def ridge(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> Ridge:
+    """(AᵀA + alpha·P) x = Aᵀb."""
+    certificate = certify(penalised(moments, alpha, intercept))
+    exact, shrunk = Fraction(alpha), [j for j, n in enumerate(moments.names) if n != intercept]
+    balls, df = certificate.enclosures, effective_df(certificate, exact, shrunk)
     rss = residual_sum(moments, balls)
     errors: list[Quantity] = []
     if rss is not None:
         scale = ridge_scale(rss, df, moments.rows)
-        errors = ridge_errors(certificate, exact, penalised, scale)
+        errors = ridge_errors(certificate, exact, shrunk, scale)
     more: Any = {"df": df, "rss": rss, "errors": tuple(errors)}
     return Ridge(float(alpha), Named(moments.names, balls), moments.rows, **more)
 

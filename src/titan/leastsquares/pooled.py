@@ -306,6 +306,12 @@ def integers(numbers: Sequence[Any]) -> Integers:
     return array
 
 
+def over_common(numbers: Sequence[Fraction]) -> tuple[Integers, int]:
+    """The same as whole numbers over one denominator."""
+    common = math.lcm(*(number.denominator for number in numbers))
+    return integers([n.numerator * (common // n.denominator) for n in numbers]), common
+
+
 def bit_length(numbers: Integers) -> int:
     """Bits of the largest magnitude."""
     return int(max(numbers.max(), -numbers.min())).bit_length()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titan.errors import DataError, InputError
-from titan.leastsquares import inference, regression_state
+from titan.leastsquares import inference, origins, regression_state
 from titan.leastsquares.after import AfterFit
 from titan.leastsquares.as_json import STATISTICS, as_dict
 from titan.leastsquares.balls import Ball
@@ -34,6 +34,8 @@ from titan.leastsquares.pooled import Exact, PooledMoments, as_vector
 from titan.leastsquares.robust import CovType, Robust
 from titan.leastsquares.submodels import chosen_columns, shortened
 from titan.leastsquares.tails import normal_two_sided
+from titan.moments.centring import Centres
+from titan.moments.model import Model
 from titan.results.result import Recorded, Result
 
 if TYPE_CHECKING:
@@ -93,7 +95,10 @@ def _statistic(name: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Regression(AfterFit, Result, kind="regression"):
-    """A fitted linear model; see `fit_pooled`."""
+    """A fitted linear model, with the names that statsmodels gives to things.
+
+    All of it follows from the pooled sums, so nothing here sends a message.
+    """
 
     certificate: Certificate = field(repr=False)
     constant: Mapping[str, Exact] | None = None
@@ -109,6 +114,10 @@ class Regression(AfterFit, Result, kind="regression"):
     """In canonical form, with the levels of categories; None where columns came as they are."""
     log_weights: Ball | None = field(default=None, repr=False)
     """Σ log w over all rows; None without weights, or where it was not pooled."""
+    centres: Centres = field(default_factory=dict)
+    """The means over all rows that center(…) took away, by what is centred."""
+    weights: str | None = None
+    """The column of weights, where there is one and it is known."""
 
     # -- counts -------------------------------------------------------------------------------
 
@@ -131,6 +140,11 @@ class Regression(AfterFit, Result, kind="regression"):
     @property
     def df_resid(self) -> int:
         return self.nobs - len(self.names)
+
+    @cached_property
+    def model(self) -> Model | None:
+        """What makes its columns of raw rows; None where columns came as they are."""
+        return origins.model_of(self)
 
     # -- coefficients -------------------------------------------------------------------------
 
@@ -263,20 +277,24 @@ class Regression(AfterFit, Result, kind="regression"):
         leaves it out (y ~ 0 + age), or intercept=False. Errors are nonrobust: robust ones would
         need a sum of the smaller model's residuals.
         """
-        known = self.names, self.moments.response, self.intercept, self.formula
+        known = self.names, self.moments.response, self.intercept, self.model
         chosen = chosen_columns(names, *known, intercept)
         constant = None if as_vector(self.constant, chosen) is None else self.constant
         fit = fit_pooled(self.moments.subset(chosen), constant=constant, weighted=self.weighted)
         return replace(
             fit,
             dropped=self.dropped,
-            formula=shortened(self.formula, chosen),
+            formula=shortened(self.model, chosen),
             log_weights=self.log_weights,
+            centres=self.centres,
+            weights=self.weights,
         )
 
     def ridge(self, alpha: float | Exact) -> Ridge:
         """‖b − Ax‖² + alpha‖x‖², the intercept unpenalised: scikit-learn's `Ridge`."""
-        return ridge(self.moments, alpha, self.intercept)
+        found = ridge(self.moments, alpha, self.intercept)
+        made: Any = {key: getattr(self, key) for key in ("formula", "centres", "weights")}
+        return replace(found, **made)
 
     def ridge_path(
         self, alphas: Sequence[float | Exact] | None = None, count: int = 50
@@ -318,8 +336,8 @@ class Regression(AfterFit, Result, kind="regression"):
 
     # -- use ----------------------------------------------------------------------------------
 
-    def predict(self, rows: Any) -> Floats:
-        """The fitted values of new rows.
+    def predict(self, rows: Any = None) -> Floats:
+        """The fitted values of rows, which a fit does not keep.
 
         A table, mapping or file with the columns of the data: the formula is evaluated on it, and
         a row with a gap gives NaN. Or the model's own columns by name, or a matrix in the order of

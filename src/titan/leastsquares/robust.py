@@ -35,12 +35,11 @@ HC2 and HC3: a residual is multiplied by m = (1−h)^-½ or (1−h)^-1, found to
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -53,10 +52,14 @@ from titan.leastsquares.pooled import (
     Integers,
     PooledMoments,
     column_scales,
-    integers,
+    over_common,
     symmetric,
 )
+from titan.leastsquares.recombined import applied
 from titan.leastsquares.whitening import Whitening, whiten
+
+if TYPE_CHECKING:
+    from flint import fmpz_mat
 
 CovType = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
 OF_ROWS: tuple[CovType, ...] = ("HC0", "HC1", "HC2", "HC3")
@@ -117,8 +120,7 @@ class Agreed:
 
 def _residual(moments: PooledMoments, scaled: list[Fraction]) -> Fraction:
     """bᵀb − 2x̂ᵀg + x̂ᵀGx̂, exactly."""
-    common = math.lcm(*(value.denominator for value in scaled))
-    whole = integers([value.numerator * (common // value.denominator) for value in scaled])
+    whole, common = over_common(scaled)
     square = Fraction(int(whole.dot(moments.gram).dot(whole)), common**2 * moments.denominator)
     along = sum((x * g for x, g in zip(scaled, moments.rhs, strict=True)), Fraction(0))
     return (moments.bb or 0) - 2 * along + square
@@ -149,6 +151,8 @@ class Robust:
     clusters: int | None = None
     """G, where the parties are clusters."""
     cov_type: CovType = "HC0"
+    change: Sequence[Sequence[Fraction]] | None = field(default=None, repr=False)
+    """T⁻¹, where the coefficients are T⁻¹x: those of centred columns (`recombined`)."""
 
     def to_state(self) -> dict[str, Any]:
         meat = canonical.triangle_text(self.meat.tolist())
@@ -179,16 +183,27 @@ class Robust:
             return Fraction(rows, rows - k) if self.cov_type == "HC1" else Fraction(1)
         return Fraction(groups, groups - 1) * Fraction(rows - 1, rows - k)
 
+    def images(self, rows: Sequence[Sequence[Fraction]]) -> tuple[fmpz_mat, Fraction]:
+        """R Wᵀ as whole numbers times a unit, for rows R in the units of the coefficients."""
+        if self.change is not None:
+            columns = list(zip(*self.change, strict=True))
+            rows = [applied(columns, row) for row in rows]
+        return self.agreed.whitening.images(rows)
+
     @cached_property
-    def scaled(self) -> list[list[Fraction]]:
-        """WᵀM'W · c: V in units of the scaled columns."""
+    def bread(self) -> tuple[fmpz_mat, Fraction]:
+        """Those of the coefficients themselves."""
+        k = range(len(self.meat))
+        return self.images([[Fraction(i == j) for j in k] for i in k])
+
+    @cached_property
+    def scaled(self) -> tuple[fmpz_mat, Fraction]:
+        """V as whole numbers times a unit."""
         from flint import fmpz_mat
 
-        left = self.agreed.whitening.flint()
-        product = left.transpose() * fmpz_mat(self.meat.tolist()) * left
-        unit = self.correction * self.agreed.unit / (1 << 2 * self.agreed.whitening.digits)
-        k = range(len(self.meat))
-        return [[int(product[i, j]) * unit for j in k] for i in k]
+        left, one = self.bread
+        product = left * fmpz_mat(self.meat.tolist()) * left.transpose()
+        return product, self.correction * self.agreed.unit * one * one
 
     @cached_property
     def spread(self) -> Fraction:
@@ -220,17 +235,16 @@ class Robust:
 
     def standard_error(self, j: int) -> Ball:
         """√V_jj in the column's unit."""
-        column = self.agreed.whitening.matrix[:, j]
-        length = Fraction(int((column * column).sum()), 1 << 2 * self.agreed.whitening.digits)
-        unit = Fraction(4) ** -self.certificate.moments.scales[j]
+        (product, unit), (left, one) = self.scaled, self.bread
+        length = sum(int(left[j, k]) ** 2 for k in range(len(self.meat))) * one * one
         radius = length * self.spread * self.correction
-        return inference.root(Ball(self.scaled[j][j] * unit, radius * unit))
+        return inference.root(Ball(int(product[j, j]) * unit, radius))
 
     def variances(self, rows: Sequence[Sequence[Fraction]]) -> list[Ball]:
         """r V rᵀ of rows in the units of the columns, off by at most c · spread · ‖W r‖²."""
         from flint import fmpz_mat
 
-        left, one = self.agreed.whitening.images(rows)
+        left, one = self.images(rows)
         meat = left * fmpz_mat(self.meat.tolist())
         bread, product = left.tolist(), meat.tolist()
         unit, off = (self.correction * one * one * by for by in (self.agreed.unit, self.spread))
@@ -244,6 +258,5 @@ class Robust:
 
     def covariance(self) -> Floats:
         """V in the units of the columns."""
-        units = integers([Fraction(2) ** -s for s in self.certificate.moments.scales])
-        whole = integers(self.scaled) * np.multiply.outer(units, units)
-        return np.array([[nearest(v) for v in row] for row in whole])
+        product, unit = self.scaled
+        return np.array([[nearest(int(v) * unit) for v in row] for row in product.tolist()])

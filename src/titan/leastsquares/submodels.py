@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from titan.errors import FormulaError, InputError
 from titan.moments.model import Model
 from titan.moments.terms import Term, name_of
-
-MOST_FORMULA = 1_000_000
-"""Characters of a formula in a file."""
 
 
 def chosen_columns(
@@ -17,18 +14,19 @@ def chosen_columns(
     names: Sequence[str],
     response: str,
     intercept: str | None,
-    formula: str | None,
+    whole: Model | None,
     keep: bool | None,
 ) -> tuple[str, ...]:
     """The columns of a formula, one column, or a list of them.
 
-    `keep` says of the intercept whether it stays; None keeps it unless a formula leaves it out.
+    `whole` is the fitted model. `keep` says of the intercept whether it stays; None keeps it unless
+    a formula leaves it out.
     """
     if isinstance(asked, str) and "~" in asked:
         if keep is not None:
             raise InputError("intercept= beside a formula", hint='write "y ~ 0 + x" or "y ~ x"')
-        return _of_formula(asked, names, response, intercept, formula)
-    found = (asked,) if isinstance(asked, str) else tuple(asked)
+        return _of_formula(asked, names, response, intercept, whole)
+    found = (asked,) if isinstance(asked, str) or not isinstance(asked, Iterable) else tuple(asked)
     for name in found:
         if not isinstance(name, str):
             raise InputError(
@@ -39,15 +37,14 @@ def chosen_columns(
     return found if intercept in found else (intercept, *found)
 
 
-def shortened(formula: str | None, chosen: Sequence[str]) -> str | None:
+def shortened(whole: Model | None, chosen: Sequence[str]) -> str | None:
     """The formula of the chosen columns; None where only a part of a term is among them."""
-    if formula is None:
+    if whole is None:
         return None
-    whole = Model(formula)
     kept = [term for term in whole.terms if all(n in chosen for n in _columns_of(whole, term))]
     sides = ["1" if () in kept else "0", *(":".join(map(str, term)) for term in kept if term)]
     try:
-        smaller = Model(f"{whole.response} ~ {' + '.join(sides)}")
+        smaller = Model(f"{whole.response} ~ {' + '.join(sides)}", centres=whole.centres)
     except FormulaError:
         return None
     return smaller.formula if set(smaller.names[:-1]) == set(chosen) else None
@@ -62,24 +59,14 @@ def _columns_of(model: Model, term: Term) -> list[str]:
     ]
 
 
-def check_formula(formula: str, names: Sequence[str]) -> None:
-    """ValueError, of a file, where this is not the formula of these columns."""
-    try:
-        found = Model(formula).names[:-1]
-    except FormulaError:
-        raise ValueError("its formula cannot be read") from None
-    if sorted(found) != sorted(names):
-        raise ValueError("its formula is not that of its columns")
-
-
 def _of_formula(
-    asked: str, names: Sequence[str], response: str, intercept: str | None, formula: str | None
+    asked: str, names: Sequence[str], response: str, intercept: str | None, whole: Model | None
 ) -> tuple[str, ...]:
-    """Levels that it does not state are those of the fitted formula."""
-    whole = None if formula is None else Model(formula)
+    """Levels and means that it does not state are those of the fitted formula."""
     categories = () if whole is None else whole.categories
     levels = {c.column: [level.text for level in c.levels] for c in categories if c.bare}
-    smaller = Model(_with_levels(asked, whole), levels=levels)
+    centres = None if whole is None else whole.centres
+    smaller = Model(_with_levels(asked, whole), levels=levels, centres=centres)
     *columns, asked_response = smaller.names
     if asked_response != response:
         raise InputError(

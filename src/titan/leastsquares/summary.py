@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from titan.leastsquares.balls import Ball, at_most
 from titan.leastsquares.named import Named, Quantity
+from titan.listing import listing
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
@@ -60,7 +61,7 @@ def framed(
     label = max(_WIDTH - 6 * _CELL, *map(len, fit.names))  # as wide as the names need
     width = label + 6 * _CELL
     heavy, light = "=" * width, "-" * width
-    heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in _labels(test, alpha))
+    heading = " " * label + "".join(f"{cell:>{_CELL}}" for cell in labels(test, alpha))
     half = width // 2
     header = [
         _pair(*one, half - 1) + "  " + _pair(*other, width - half - 1)
@@ -79,10 +80,10 @@ def title(fit: Regression) -> str:
 
 def headings(fit: Regression, alpha: float) -> tuple[str, ...]:
     """Of the columns of `coefficient_cells`."""
-    return _labels(_test(fit), alpha)
+    return labels(_test(fit), alpha)
 
 
-def _labels(test: str, alpha: float) -> tuple[str, ...]:
+def labels(test: str, alpha: float) -> tuple[str, ...]:
     limits = f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"
     return "coef", "std err", test, f"P>|{test}|", *limits
 
@@ -180,6 +181,9 @@ def notes(fit: Regression) -> list[str]:
     )
     if fit.certificate.fell_back:
         found.append("Solved in high precision: the columns are too ill-conditioned for float64.")
+    if fit.centres:
+        means = (f"{text} {significant(Ball(mean), 6)}" for text, mean in fit.centres.items())
+        found.append(f"Centred at the means over all rows: {listing(means)}.")
     if fit.dropped and any(fit.dropped.values()):
         found.append(f"{sum(fit.dropped.values())} rows were left out as incomplete.")
     if fit.exact_fit:

@@ -20,7 +20,7 @@ from titan.leastsquares.goodness import limits
 from titan.leastsquares.hypotheses import Hypotheses, read_hypotheses
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity, error_of
 from titan.leastsquares.tails import chi2_tail, normal_two_sided
-from titan.listing import aligned
+from titan.listing import aligned, ruled
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,7 +79,7 @@ class TTest:
             self.hypotheses, *columns, self.intervals(alpha), strict=True
         ):
             cells.append((text, *(shown(each, 4) for each in (*numbers, *both))))
-        return "\n".join(aligned(cells))
+        return "\n".join(ruled(aligned(cells)))
 
     def __str__(self) -> str:
         return self.summary()

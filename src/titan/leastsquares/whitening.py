@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from titan.leastsquares.dependence import no_rows, rank_error
-from titan.leastsquares.pooled import Integers, PooledMoments, bit_length, integers
+from titan.leastsquares.pooled import (
+    Integers,
+    PooledMoments,
+    bit_length,
+    integers,
+    over_common,
+)
 from titan.leastsquares.precise import rank_of
 
 if TYPE_CHECKING:
@@ -74,14 +80,12 @@ class Whitening:
 
     def image(self, vector: list[Fraction]) -> list[Fraction]:
         """W v."""
-        common = math.lcm(*(value.denominator for value in vector))
-        whole = integers([value.numerator * (common // value.denominator) for value in vector])
+        whole, common = over_common(vector)
         return [Fraction(int(x), common << self.digits) for x in self.matrix.dot(whole)]
 
     def transposed(self, vector: list[Fraction]) -> list[Fraction]:
         """Wᵀ v."""
-        common = math.lcm(*(value.denominator for value in vector))
-        whole = integers([value.numerator * (common // value.denominator) for value in vector])
+        whole, common = over_common(vector)
         return [Fraction(int(x), common << self.digits) for x in whole.dot(self.matrix)]
 
     def of_moments(self, moments: Moments, unit: Fraction) -> list[int]:

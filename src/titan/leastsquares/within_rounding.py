@@ -15,6 +15,7 @@ question is whether some signs have q ≥ 1; q ≤ Σ|DRD| answers it at once fo
 """
 
 # Rule 1: everything here is known to all: AᵀA, and what columns are multiples of.
+# Rule 2: AᵀA alone is looked at, so that it is found before anything with the response leaves.
 
 from __future__ import annotations
 
@@ -25,9 +26,10 @@ from fractions import Fraction
 import numpy as np
 
 from titan.errors import RankError
-from titan.leastsquares.bounds import Floats
-from titan.leastsquares.certified import Certificate
+from titan.leastsquares.bounds import Floats, settled
+from titan.leastsquares.certified import certify
 from titan.leastsquares.dependence import named_columns
+from titan.leastsquares.pooled import PooledMoments
 from titan.moments.grain import Grain
 
 _DOUBLES = Fraction(1, 2**51)
@@ -35,6 +37,8 @@ _DOUBLES = Fraction(1, 2**51)
 _MOST_DIGITS = 10**15
 """Decimals with more digits than these are doubles that were printed."""
 _SMALL = 2.0**-20
+_TRUSTED = 2.0**-36
+"""Of the largest eigenvalue: those above, and R with them, float64 has to 2^-14 for each column."""
 _STEPS = 50
 
 
@@ -67,27 +71,25 @@ def of_grid(unit: Fraction, rounded: bool) -> Resolution:
 
 
 def refuse_within_rounding(
-    certificate: Certificate, resolutions: Sequence[Resolution], weight: Fraction | None
+    moments: PooledMoments, resolutions: Sequence[Resolution], weight: Fraction | None
 ) -> None:
     """RankError where some of the columns depend on each other within their resolutions.
 
     `weight` is the number of rows, or the sum of their weights; None where that is not known.
+    Nothing of the response is looked at: it may not be known yet.
     """
-    spread = _spread(certificate, resolutions, weight)
-    if not spread.any():
+    spread = _spread(moments, resolutions, weight)
+    if not spread.any() or _clearly_apart(moments, spread):
         return
-    inverse = certificate.approximation.best.floats()
-    scaled = spread[:, None] * inverse * spread
-    if np.abs(scaled).sum() < 1:
-        return
-    signs, found = _best_signs(scaled)
+    inverse = certify(moments).approximation.best.floats()
+    signs, found = _best_signs(spread[:, None] * inverse * spread)
     if found < 1:
         return
     along = inverse @ (spread * signs)
-    diagonal = np.diagonal(certificate.moments.gram) / certificate.moments.denominator
+    diagonal = np.diagonal(moments.gram) / moments.denominator
     sizes = np.abs(along) * np.sqrt(diagonal.astype(float))
-    names = certificate.moments.names
-    used = [n for n, size in zip(names, sizes, strict=True) if size > _SMALL * sizes.max()]
+    named = zip(moments.names, sizes, strict=True)
+    used = [name for name, size in named if size > _SMALL * sizes.max()]
     are = "is zero" if len(used) == 1 else "depend on each other"
     raise RankError(
         f"{named_columns(used)} {are} within the rounding of the data: what is left of them are "
@@ -97,11 +99,23 @@ def refuse_within_rounding(
     )
 
 
+def _clearly_apart(moments: PooledMoments, spread: Floats) -> bool:
+    """Whether q is below ¼ for all signs, by float64: as ‖Σ s_j ε_j R^½e_j‖² it is at most
+    (Σ ε_j √R_jj)². So nearly all matrices need not be solved here, once more than for the answer.
+    """
+    gram = (moments.gram / moments.denominator).astype(np.float64)
+    size = np.sqrt(np.diagonal(gram))
+    with np.errstate(all="ignore"):
+        values, vectors = np.linalg.eigh(gram / np.multiply.outer(size, size))
+        half = vectors * (spread / size)[:, None] / np.sqrt(values)
+    sure = values[0] > _TRUSTED * values[-1]
+    return bool(sure and np.linalg.norm(half, axis=1).sum() < 0.5)
+
+
 def _spread(
-    certificate: Certificate, resolutions: Sequence[Resolution], weight: Fraction | None
+    moments: PooledMoments, resolutions: Sequence[Resolution], weight: Fraction | None
 ) -> Floats:
     """ε of the scaled columns."""
-    moments = certificate.moments
     squares = []
     for j, resolution in enumerate(resolutions):
         length = Fraction(int(moments.gram[j, j]), moments.denominator)
@@ -112,7 +126,10 @@ def _spread(
 
 
 def _best_signs(matrix: Floats) -> tuple[Floats, float]:
-    """Signs with a large sᵀMs, M positive semidefinite: s ← sign(Ms) never lowers it."""
+    """Signs with a large sᵀMs, M positive semidefinite: s ← sign(Ms) never lowers it.
+
+    And that number in few bits, so that all machines find the same.
+    """
     best, most = np.ones(len(matrix)), -np.inf
     leading = np.linalg.eigh((matrix + matrix.T) / 2)[1][:, -1]
     for start in (leading, *matrix[np.argsort(-np.diagonal(matrix))[:8]]):
@@ -124,4 +141,4 @@ def _best_signs(matrix: Floats) -> tuple[Floats, float]:
             signs = following
         if (found := float(signs @ matrix @ signs)) > most:
             best, most = signs, found
-    return best, most
+    return best, float(settled(np.array([most]))[0])

@@ -137,7 +137,10 @@ class ArrowCells(Cells):
             return _from_integers(array), missing
         if kinds.is_decimal(kind):
             return _from_decimals(array), missing
-        raise DataError(f'column "{self.name}" holds {kind}, where numbers were expected')
+        raise DataError(
+            f'column "{self.name}" holds {kind}, where numbers were expected',
+            hint="make it a number in the data, such as the days since the first",
+        )
 
     def text(self, hint: str = "") -> Any:
         array = self.array
@@ -175,8 +178,9 @@ class ArrowCells(Cells):
         hints = {
             decimal_text.TEXT: f"if {self.name} is a category, write C({self.name}, "
             'levels=["…", "…"]) in the formula; otherwise correct this cell',
-            decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234; where all "
-            "numbers have commas, say decimal_comma",
+            decimal_text.COMMA: "write 1.5 instead of 1,5, and 1234 instead of 1,234; "
+            'csv={"delimiter": ";", "decimal_comma": True} for a CSV with semicolons whose numbers '
+            "all have commas",
         }
         if self.decimal_comma and found == decimal_text.TEXT:
             hints[found] += "; with decimal commas 1.5 is not a number, nor is 1.234,5"

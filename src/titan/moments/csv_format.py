@@ -64,7 +64,8 @@ class CsvFormat:
             raise InputError("decimal_comma is not True or False", hint=_HINT)
         if self.decimal_comma and self.delimiter in (None, ","):
             raise InputError(
-                "commas in numbers need another delimiter between cells", hint="such as ;"
+                "commas in numbers need another delimiter between cells",
+                hint='csv={"delimiter": ";", "decimal_comma": True}',
             )
         object.__setattr__(self, "encoding", _checked(self.encoding))
 

@@ -20,11 +20,12 @@ UTF8 = ("utf-8", "utf-8-sig")
 _BUFFER_BYTES = 1 << 20
 _RAGGED = "every line needs as many cells as the header; put a cell that holds a comma into quotes"
 _EUROPE = (
-    'if Excel wrote it in Europe, say csv="europe" (semicolons, decimal commas, cp1252); else '
-    "say delimiter, decimal_comma and encoding by themselves"
+    'csv="europe" if Excel wrote it in Europe (semicolons, decimal commas, cp1252); '
+    'csv={"delimiter": ";"} if only the semicolons are such; or save it with commas between cells '
+    "and points in numbers, in UTF-8"
 )
-_TABS = "say delimiter='tab', or let the file's name end in .tsv"
-_NOT_TEXT = 'save it as UTF-8, or say which it is: encoding="cp1252" of many an Excel'
+_TABS = 'csv={"delimiter": "tab"}; or let the file\'s name end in .tsv'
+_NOT_TEXT = 'save it as UTF-8; csv={"encoding": "cp1252"} if it is of many an Excel'
 _WRONG = (csv.Error, OSError, UnicodeError)
 
 
@@ -71,7 +72,7 @@ class CsvText:
                 raise self._error(line, found, hint=hint)
         if len(header) == 1 and self.delimiter == ";" and "," in header[0]:
             found = "cells between commas, where semicolons were expected"
-            raise self._error(line, found, hint="leave out what says that it has semicolons")
+            raise self._error(line, found, hint="it needs no word on how it is written")
         if _not_text(header):
             raise self._not_text(line)
         return header

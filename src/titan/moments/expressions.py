@@ -1,9 +1,11 @@
 """Arithmetic of one number per row, as a formula may write it: a small tree, evaluated exactly.
 
     Name(x)  Number(0.5)  Negate(e)  Binary("+" | "-" | "*" | "/" | "&" | "|", e, e)  Power(e, 3)
-    Compare(">", e, e)  Not(e)  Apply("log", e)
+    Compare(">", e, e)  Not(e)  Apply("log", e)  Centred(e)
 
-There is nothing else, so there is nothing else a formula could do. Comparisons are of exact
+There is nothing else, so there is nothing else a formula could do. Centred(e) is e less its mean
+over all rows, which some rows do not know: it is never evaluated, only put into other words
+(`centring`). Comparisons are of exact
 numbers, and are 1 where true and 0 where not. Sums, products, powers and abs are exact. Functions
 and quotients are rounded once, to the nearest double; but a quotient by a constant with no prime
 but 2 and 5 is exact: x / 4 is 0.25 * x.
@@ -122,7 +124,17 @@ class Apply:
         return self.function.removeprefix(NUMPY)
 
 
-Expression = Name | Number | Negate | Not | Binary | Compare | Power | Apply
+@dataclass(frozen=True)
+class Centred:
+    """What it is in a row, less its mean over all rows."""
+
+    argument: Expression
+
+    def __str__(self) -> str:
+        return f"center({self.argument})"
+
+
+Expression = Name | Number | Negate | Not | Binary | Compare | Power | Apply | Centred
 
 
 def is_function(name: str) -> bool:
@@ -159,6 +171,8 @@ def evaluate(expression: Expression, columns: Mapping[str, Column], rows: int) -
             if expression.plain == "abs":
                 return arithmetic.absolute(value)
             return functions.apply(expression.plain, value)
+        case Centred():
+            raise AssertionError("what is centred is put into other words before")
 
 
 def _as_read(side: Expression, values: Column, beside: Column) -> Column:
@@ -184,7 +198,7 @@ def parts(expression: Expression) -> Iterator[Expression]:
 
 def _operands(expression: Expression) -> tuple[Expression, ...]:
     match expression:
-        case Negate(argument) | Not(argument) | Apply(_, argument):
+        case Negate(argument) | Not(argument) | Apply(_, argument) | Centred(argument):
             return (argument,)
         case Binary(_, left, right) | Compare(_, left, right):
             return (left, right)
@@ -263,7 +277,7 @@ def _is_constant(expression: Expression) -> bool:
     match expression:
         case Number():
             return True
-        case Binary("/", _, _) | Name() | Apply() | Compare() | Not():
+        case Binary("/", _, _) | Name() | Apply() | Compare() | Not() | Centred():
             return False
     return all(map(_is_constant, _operands(expression)))
 
@@ -279,7 +293,7 @@ def degree(expression: Expression) -> int:
     match expression:
         case Name() | Number() | Apply():
             return 1
-        case Negate(argument) | Not(argument):
+        case Negate(argument) | Not(argument) | Centred(argument):
             return degree(argument)
         case Binary("*" | "&" | "|", left, right):
             return degree(left) + degree(right)
@@ -313,7 +327,7 @@ def _digits(expression: Expression) -> tuple[int, int]:
             whole, _, fraction = mantissa.partition(".")
             shift = int(exponent or 0)
             return max(len(whole) + shift, 0), max(len(fraction) - shift, 0)
-        case Negate(argument):
+        case Negate(argument) | Centred(argument):
             return _digits(argument)
         case Power(base, exponent):
             before, after = _digits(base)

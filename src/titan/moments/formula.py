@@ -109,14 +109,23 @@ class _Parser(FactorParser):
         if not isinstance(response, Numeric):
             hint = "I(1 * (y > 5)) is 1 or 0" if isinstance(response, Condition) else ""
             raise self.error("the response must be one number per row", hint=hint, token=token)
-        self.expect("~")
+        self.not_centred(0, "in the response", inside=False)
+        if self.next.text != "~":
+            hint = "one response stands before ~, as in y ~ a + b; arithmetic goes inside I(…)"
+            raise self.error('"~" was expected', hint=hint)
+        self.advance()
         terms = self.sum({frozenset(): ()})
         if self.next.kind != "end":
-            hint = "interactions are a:b and a*b; arithmetic goes inside I(…)"
-            if self.next.text == "|":
-                hint = "groups and random effects are not supported; C(group) has fixed effects"
-            raise self.error("the end was expected", hint=hint)
+            raise self.error("the end was expected", hint=self.beyond())
         return _checked(Formula(response, tuple(sorted(terms, key=lambda term: term != ()))))
+
+    def beyond(self) -> str:
+        """What may have been meant by a word after which a sum has ended."""
+        if self.next.text == "|":
+            return "groups and random effects are not supported; C(group) has fixed effects"
+        if self.next.kind in ("name", "number"):
+            return "terms are joined by +; a name with a blank in it goes in backquotes: `a b`"
+        return "interactions are a:b and a*b; arithmetic goes inside I(…)"
 
     def sum(self, terms: _Terms) -> list[Term]:
         """On top, where the intercept is there to begin with, 0 and 1 speak of it."""
@@ -215,7 +224,8 @@ class _Parser(FactorParser):
         if not self.take("("):
             return [(self.factor(),)]
         terms = self.deeper(lambda: self.sum({}))
-        self.expect(")")
+        if not self.take(")"):
+            raise self.error('")" was expected', hint=self.beyond())
         return terms
 
 

@@ -7,13 +7,14 @@
     product  := signed {("*" | "/") signed}
     signed   := {"-" | "+" | "~"} raised
     raised   := operand ["**" whole number]
-    operand  := "(" e ")" | number | name | function "(" e ")"
+    operand  := "(" e ")" | number | name | function "(" e ")" | center "(" e ")"
     function := [np.] log | log2 | log10 | log1p | exp | expm1 | sqrt | abs
     name     := identifier | `any text` | Q("any text")
 
 Operations bind as in Python. A comparison is true or false; & | ~ are for these alone, and so is
 their product. In all other arithmetic it counts as 1 or 0. + and - of two comparisons are refused:
-to NumPy the one is "or", and the other an error.
+to NumPy the one is "or", and the other an error. center(e) is multiplied out once its mean is known
+(`centring`): it stands in sums, products, powers and over constants, and nowhere else.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from titan.moments import expressions
 from titan.moments.expressions import (
     Apply,
     Binary,
+    Centred,
     Compare,
     Expression,
     Name,
@@ -35,7 +37,7 @@ from titan.moments.expressions import (
     Number,
     Power,
 )
-from titan.moments.formula_words import COMPARISONS, NUMPY, Token, hint_for
+from titan.moments.formula_words import COMPARISONS, NUMPY, Token, center_hint, hint_for
 
 MOST_DEPTH = 40
 MOST_PARTS = 200
@@ -44,7 +46,8 @@ MOST_DIGITS = 2000
 """That the constants of one term may add to a number: see `expressions.digits`."""
 _MOST_NUMBER = 40  # characters of a number in a formula
 _MOST_EXPONENT = 308
-WORDS = ("C", "I", "Q", "poly", *expressions.FUNCTIONS)
+CENTER = "center"
+WORDS = ("C", "I", "Q", "poly", CENTER, *expressions.FUNCTIONS)
 
 _T = TypeVar("_T")
 
@@ -56,6 +59,7 @@ class ArithmeticParser:
         self.tokens = tokens
         self.position = 0
         self.depth = 0
+        self.centred: list[Centred] = []
 
     @property
     def next(self) -> Token:
@@ -145,6 +149,7 @@ class ArithmeticParser:
         return expression
 
     def compared(self) -> Expression:
+        before = len(self.centred)
         left = self.chain("|", lambda: self.chain("&", self.arithmetic))
         if self.next.text not in COMPARISONS or self.next.kind != "sign":
             if self.next.text == "=":
@@ -159,6 +164,7 @@ class ArithmeticParser:
         right = self.chain("|", lambda: self.chain("&", self.arithmetic))
         if self.next.text in COMPARISONS:
             raise self.error("but comparisons do not form a chain", hint="write (a > 1) & (a < 5)")
+        self.not_centred(before, "inside a comparison")
         return Compare(operation, left, right)
 
     def chain(self, sign: str, operand: Callable[[], Expression]) -> Expression:
@@ -191,9 +197,14 @@ class ArithmeticParser:
         return left
 
     def multiplied(self) -> Expression:
+        before = len(self.centred)
         left, start = self.signed(), self.position
         while self.next.kind == "sign" and self.next.text in ("*", "/"):
-            left = Binary(self.advance().text, left, self.signed())
+            operation, above = self.advance().text, len(self.centred)
+            left = Binary(operation, left, self.signed())
+            if operation == "/":
+                whole = expressions.exact_inverse(left.right) is not None
+                self.not_centred(above if whole else before, "in a quotient")
             self.bounded(start)
         if self.next.text == "//":
             raise self.error("which is not there", hint="make this column in the data")
@@ -242,14 +253,37 @@ class ArithmeticParser:
         if self.next.kind == "name" and expressions.is_function(self.next.text):
             if not self.is_called() and not self.next.text.startswith(NUMPY):
                 return Name(self.advance().text)  # a column may be called log
-            function = self.advance().text
+            function, before = self.advance().text, len(self.centred)
             self.expect("(")
             argument = self.expression()
+            self.not_centred(before, f"inside {function}(…)")
             if self.next.text == ",":
                 raise self.error("but there is one argument only", hint="log2(x) and log10(x)")
             self.expect(")")
             return Apply(function, argument)
+        if self.next.text == CENTER and self.is_called():
+            return self.center()
         return Name(self.column())
+
+    def center(self) -> Centred:
+        token, before = self.advance(), len(self.centred)
+        self.expect("(")
+        argument = self.expression()
+        self.expect(")")
+        self.not_centred(before, f"inside {CENTER}(…)")
+        if expressions.is_truth(argument) or next(expressions.names(argument), None) is None:
+            hint = f"a comparison counts as a number in {CENTER}(1 * (x > 5))"
+            raise self.error("which centres what is made of columns", hint=hint, token=token)
+        self.centred.append(Centred(argument))
+        return self.centred[-1]
+
+    def not_centred(self, before: int, where: str, *, inside: bool = True) -> None:
+        """Refuse what was centred since, here."""
+        for part in self.centred[before:]:
+            raise self.error(
+                f"after {part} {where}: it stands in sums, products and powers only",
+                hint=center_hint(part.argument, inside=inside),
+            )
 
     def column(self) -> str:
         token = self.advance()

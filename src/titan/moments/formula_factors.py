@@ -161,7 +161,8 @@ class FactorParser(ArithmeticParser):
             raise self.error(
                 f"but the levels of {name!a} are not stated, and parties that guess them from "
                 "their own rows would not agree",
-                hint='write C(site, levels=["a", "b"]); the first level is the base',
+                hint=f'write C({expressions.quoted(name)}, levels=["a", "b"]); '
+                "the first level is the base",
             )
         if len(self.levels[name]) < 2:
             raise FormulaError(
@@ -182,7 +183,8 @@ class FactorParser(ArithmeticParser):
         self.expect("]")
         if len({level.value for level in levels}) < len(levels) or len(levels) < 2:
             few = "before which at least two different levels were expected"
-            raise self.error(few, token=closing)
+            hint = f"{name} by itself is the column; {name}[…] states the levels of a category"
+            raise self.error(few, hint=hint, token=closing)
         if len({type(level.value) for level in levels}) > 1:
             mixed = "before which levels are partly text and partly numbers"
             raise self.error(mixed, token=closing)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from titan.moments.columns import Column, WideColumn
+from titan.moments.moments import Moments
 
 _DOUBLE = -1074
 """Every double is a whole multiple of 2^-1074; which power of two more it is means nothing."""
@@ -52,3 +53,10 @@ def together(one: Sequence[Grain], other: Sequence[Grain]) -> tuple[Grain, ...]:
     if not one or not other:
         return tuple(one or other)
     return tuple(a & b for a, b in zip(one, other, strict=True))
+
+
+def grains_of(moments: object) -> tuple[Grain, ...]:
+    """As far as moments tell: none of fractions, which are what they are, nor of weighted rows."""
+    if not isinstance(moments, Moments) or moments.weights is not None:
+        return ()
+    return tuple(Grain(two, five, indicator=False) for two, five in moments.units)

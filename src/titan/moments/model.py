@@ -19,6 +19,7 @@ import numpy.typing as npt
 from titan.errors import DataError, FormulaError
 from titan.moments import arithmetic, constants, expressions, formula, functions, terms
 from titan.moments.cells import place_among
+from titan.moments.centring import Centres, Centring, at_centres, uncentred
 from titan.moments.columns import Column
 from titan.moments.expressions import Expression
 from titan.moments.formula import NO_LEVELS
@@ -58,7 +59,10 @@ class Readings:
         try:
             return expressions.evaluate(expression, self.numbers, self.rows)
         except functions.DomainError as error:
-            raise DataError(f"{self.place(error.row)}, in {of}: {error.found}") from None
+            raise DataError(
+                f"{self.place(error.row)}, in {of}: {error.found}",
+                hint="correct this row or leave it out, or change the formula",
+            ) from None
 
     def take(self, rows: npt.NDArray[np.intp]) -> Readings:
         return Readings(
@@ -82,6 +86,9 @@ class Model:
     weights: str | None
     offset: str | None
     """What is added to aᵀβ without a coefficient, as an expression in canonical form."""
+    time: str | None
+    """A column of numbers that is read beside, and of which no column is made: when the response
+    came."""
     names: tuple[str, ...] = field(compare=False, repr=False)
     """The columns that `evaluate` makes, in order, the response last."""
 
@@ -91,13 +98,20 @@ class Model:
         *,
         weights: str | None = None,
         offset: str | None = None,
+        time: str | None = None,
         levels: Mapping[str, Sequence[str]] = NO_LEVELS,
+        centres: Centres | None = None,
     ) -> None:
-        """`levels` are those of columns that are categories even without C(…)."""
+        """`levels` are those of columns that are categories even without C(…).
+
+        `centres` are the means that center(…) takes, once they are known; see `pooled`.
+        """
         parsed = formula.parse(formula_text, levels)
         added = None if offset is None else formula.parse(f"{offset} ~ 1", levels).response
         if weights in levels:
             raise FormulaError(f"the weights are {weights!r}, which is a category, not a number")
+        if time in levels:
+            raise FormulaError(f"the time is {time!r}, which is a category, not a number")
         blocks = terms.blocks(parsed.terms)
         columns = [column for block in blocks for column in block]
         names = [*map(terms.name_of, columns), *parsed.response.labels()]
@@ -110,14 +124,24 @@ class Model:
             "weights": weights,
             "offset": None if added is None else str(added),
             "offset_factor": added,
+            "time": time,
             "names": tuple(names),
             "response": parsed.response,
             "design": columns,
             "terms": tuple(parsed.terms),
             "term_sizes": tuple(map(len, blocks)),
+            "centring": None,
+            "centres": centres or {},
             "_factors": factors,
+            "_evaluated": at_centres(parsed.terms, centres),
         }.items():
             object.__setattr__(self, name, value)
+        used = [f for term in (*parsed.terms, (parsed.response,)) for f in term]
+        if time is not None and any(time in factor.columns_needed() for factor in used):
+            raise FormulaError(
+                f"the time {time!r} stands in the formula, too",
+                hint="it says when the event came, and cannot explain it",
+            )
         read = set(self.columns_needed)
         for condition in self.conditions:
             if condition.column in read:
@@ -134,7 +158,31 @@ class Model:
     """What the columns of A are made of, the intercept being a term without factors."""
     term_sizes: tuple[int, ...] = field(compare=False, repr=False)
     """How many columns of A each term has; they stand one term after the other."""
+    centring: Centring | None = field(compare=False, repr=False)
+    """How the columns of `formula` follow from those here, where some are centred."""
+    centres: Centres = field(compare=False, repr=False)
+    """The means that center(…) takes, where they are known."""
     _factors: list[Factor] = field(compare=False, repr=False)
+    _evaluated: dict[Factor, Factor] = field(compare=False, repr=False)
+
+    @classmethod
+    def pooled(
+        cls,
+        formula_text: str,
+        *,
+        weights: str | None = None,
+        levels: Mapping[str, Sequence[str]] = NO_LEVELS,
+    ) -> Model:
+        """The model whose columns are summed: without center(…), which follows from its sums.
+
+        For those who make an answer of `centring`; all others refuse such a formula.
+        """
+        summed, centring = uncentred(formula_text, levels, weighted=weights is not None)
+        model = cls(summed, weights=weights, levels=levels)
+        if centring is not None:
+            object.__setattr__(model, "formula", centring.formula)
+            object.__setattr__(model, "centring", centring)
+        return model
 
     @classmethod
     def from_columns(
@@ -157,7 +205,8 @@ class Model:
 
     def __str__(self) -> str:
         weighted = f" weighted by {self.weights}" if self.weights else ""
-        return self.formula + weighted + (f" with offset {self.offset}" if self.offset else "")
+        offset = f" with offset {self.offset}" if self.offset else ""
+        return self.formula + weighted + offset + (f" after {self.time}" if self.time else "")
 
     @property
     def columns_by_term(self) -> dict[str, tuple[str, ...]]:
@@ -184,7 +233,7 @@ class Model:
         numeric = [f for f in self._factors if not isinstance(f, Category) or f in self.conditions]
         numeric += [self.response, *([self.offset_factor] if self.offset_factor else [])]
         needed = [name for f in numeric for name in f.columns_needed()]
-        return tuple(dict.fromkeys([*needed, *([self.weights] if self.weights else [])]))
+        return tuple(dict.fromkeys([*needed, *filter(None, (self.weights, self.time))]))
 
     @property
     def categories(self) -> tuple[Category, ...]:
@@ -232,7 +281,8 @@ class Model:
 
     def evaluate_design(self, readings: Readings) -> list[Column]:
         """The columns of A alone: rows to predict need not have a response."""
-        numbers = {f: _numbers(f, readings) for f in self._factors if not isinstance(f, Category)}
+        factors = ((f, self._evaluated[f]) for f in self._factors)
+        numbers = {f: _numbers(e, readings) for f, e in factors if not isinstance(e, Category)}
 
         def piece(piece: Piece) -> Column:
             if isinstance(piece.factor, Category):
@@ -261,7 +311,10 @@ class Model:
         negative = np.asarray(column.numbers < 0, bool)
         if negative.any():
             place = readings.place(int(negative.argmax()))
-            raise DataError(f'{place}, column "{self.weights}": a negative weight')
+            raise DataError(
+                f'{place}, column "{self.weights}": a negative weight',
+                hint="a weight is 0 or more: correct it, or leave the row out",
+            )
         return column
 
 

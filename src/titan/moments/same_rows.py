@@ -8,7 +8,7 @@ does not depend on the order of the rows, nor on how they come in blocks: see `c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -19,8 +19,8 @@ from titan.moments.cell_digests import CellDigests
 from titan.moments.sources import BATCH_ROWS, Block, Source
 
 P = TypeVar("P")
-_Columns = frozenset[str]
-_Sum = tuple[int, int]  # of the rows' digests, each word modulo 2^64
+Columns = frozenset[str]
+Sum = tuple[int, int]  # of the rows' digests, each word modulo 2^64
 _WORDS = 1 << 64
 
 
@@ -32,12 +32,32 @@ class SameRows(Source):
     over more, are better named at once.
     """
 
-    def __init__(self, source: Source, key: bytes, again: Sequence[Collection[str]] = ()) -> None:
+    def __init__(
+        self,
+        source: Source,
+        key: bytes,
+        again: Sequence[Collection[str]] = (),
+        *,
+        known: Mapping[Columns, Sum] | None = None,
+        since: str = "it was first read",
+    ) -> None:
+        """With sums that are `known` already, under the same key, `since` says of when they are."""
         self.source, self.label = source, source.label
         self.column_names = source.column_names
         self._digests = CellDigests(key)
         self._again = {frozenset(columns) for columns in again}
-        self._known: dict[_Columns, _Sum] = {}
+        self._known: dict[Columns, Sum] = dict(known or {})
+        self._since = since
+
+    @property
+    def key(self) -> bytes:
+        """Which is secret, and never printed."""
+        return self._digests.key
+
+    @property
+    def known(self) -> Mapping[Columns, Sum]:
+        """What was found so far, for who looks at the same rows another time."""
+        return dict(self._known)
 
     def batches(self, columns: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Block]:
         raise TypeError("rows that must be the same are read by map_blocks")
@@ -62,7 +82,7 @@ class SameRows(Source):
         seen = dict(zip(both.sets, sums, strict=True))
         if any(self._known[each] != seen[each] for each in seen if each in self._known):
             raise DataError(
-                f"{self.label} changed since it was first read: its rows are not the same when "
+                f"{self.label} changed since {self._since}: its rows are not the same when "
                 "read again",
                 hint="leave the data alone until all is done",
             )
@@ -77,9 +97,9 @@ class _WithDigests(Generic[P]):
     f: Callable[[Block], P]
     merging: Callable[[P, P], P]
     digests: CellDigests
-    sets: tuple[_Columns, ...] = field(repr=False)
+    sets: tuple[Columns, ...] = field(repr=False)
 
-    def block(self, rows: Block) -> tuple[P, list[_Sum]]:
+    def block(self, rows: Block) -> tuple[P, list[Sum]]:
         part = self.f(rows)
         cells: dict[str, Any] = {
             name: self.digests.unchanged(rows.cells[name]) for name in frozenset().union(*self.sets)
@@ -90,7 +110,7 @@ class _WithDigests(Generic[P]):
         ]
         return part, [(int(np.sum(x)), int(np.sum(y))) for x, y in found]
 
-    def merge(self, one: tuple[P, list[_Sum]], other: tuple[P, list[_Sum]]) -> tuple[P, list[_Sum]]:
+    def merge(self, one: tuple[P, list[Sum]], other: tuple[P, list[Sum]]) -> tuple[P, list[Sum]]:
         sums = [
             ((a + c) % _WORDS, (b + d) % _WORDS)
             for (a, b), (c, d) in zip(one[1], other[1], strict=True)

@@ -135,7 +135,8 @@ def _array_columns(data: np.ndarray[Any, Any], names: Sequence[str] | None) -> d
         raise DataError(
             f"an array of {data.ndim} dimensions"
             + (" whose columns have no names" if names is None else ""),
-            hint="give a two-dimensional array and names=[…], or a structured array",
+            hint='give a data frame, a mapping of columns such as {"y": y, "x": A[:, 0]}, or a '
+            "structured array",
         )
     if len(names) != data.shape[1]:
         raise DataError(f"{len(names)} names for {data.shape[1]} columns")

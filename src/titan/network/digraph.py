@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from titan.errors import InputError, NetworkError
 from titan.files import attempt
-from titan.network import connectivity, design, edge_list, families, paths, refusals
+from titan.network import circle, connectivity, design, edge_list, families, paths, refusals
 from titan.network.links import Distances, Indices, Links
 from titan.network.names import Names, Party
 
@@ -235,6 +235,17 @@ class Network:
         if tau not in self._cuts:
             self._cuts[tau] = connectivity.cut_below(self._links, tau + 1)
         return self._cuts[tau]
+
+    @cached_property
+    def smallest_cut(self) -> tuple[str, ...]:
+        """κ parties without whom the others' links fall apart; none where everybody is linked."""
+        kappa = self.weak_connectivity
+        cut = self._cut(kappa) if kappa < len(self) - 1 else None
+        return tuple(self._names[i] for i in cut or ())
+
+    def circle_order(self) -> tuple[str, ...]:
+        """The parties clockwise, for a picture with short links: a ring is drawn as a ring."""
+        return tuple(self._names[i] for i in circle.circle_order(self._links))
 
     def honest_components(self, coalition: Iterable[Party]) -> list[tuple[str, ...]]:
         """The parties outside the coalition, grouped by whether undirected links join them.

@@ -23,7 +23,7 @@ from titan.party.wire import MOST_CHUNK, Role
 
 _MOMENT = 0.1  # seconds
 _BREATH = 1.0  # seconds of work after which it is said that it goes on
-_MOST_UNCONFIRMED = MOST_CHUNK  # bytes
+_MOST_UNCONFIRMED = 8 * MOST_CHUNK  # bytes
 
 
 class ArrivalQueue:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
@@ -96,13 +96,15 @@ class Attendance:
         )
 
     def named(self, progress: RunProgress) -> RunProgress:
-        """While the parties come, for whom it waits is who is not there."""
-        if progress.phase != CONNECTING:
-            return progress
+        """Who is there; and while the parties come, for whom it waits is who is not."""
         up = {link.peer for link in self.links.values() if link.up}
         gone = {link.peer for link in self.links.values()} - up
+        came = (self._came | set(self.begun())) - gone
+        progress = replace(progress, here=tuple(name for name in self._names if name in came))
+        if progress.phase != CONNECTING:
+            return progress
         missing = [n for n in progress.waiting if n in gone or n not in self._came]
-        return RunProgress(CONNECTING, missing or progress.waiting)
+        return replace(progress, waiting=missing or progress.waiting)
 
 
 def absence(study: Study, identity: Identity, run: int, reason: str) -> Absence:

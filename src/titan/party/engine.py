@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections, Handshake
 from titan.party.durable_session import DurableSession
+from titan.party.freed_memory import keep_freed_memory
 from titan.party.lost_journals import LostJournals
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import RunProgress
@@ -71,6 +73,7 @@ class Engine:
     # -- life ---------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Engine:
+        keep_freed_memory()
         await self._connections.listen(self._listen)
         self._spawn(self._queue.run())
         self._spawn(self._queue.confirm_in_turn())
@@ -134,7 +137,8 @@ class Engine:
         return sum(link.bytes_written for link in self._links)
 
     def _progress(self) -> RunProgress:
-        return self._attendance.named(self._session.progress)
+        named = self._attendance.named(self._session.progress)
+        return replace(named, bytes_written=self.bytes_written)
 
     def _waited_in_vain(self, wait: float) -> WaitError:
         progress = self._progress()

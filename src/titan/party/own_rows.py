@@ -189,6 +189,9 @@ def _notes(study: Study, parts: Parts) -> Iterator[str]:
                 f"all your rows have {cell}: if no other party has that level, the counts tell "
                 f"how many rows you have{few if column in held and least > 1 else ''}"
             )
+    for name, computation in computations:
+        if hasattr(computation, "own_notes"):
+            yield from computation.own_notes(parts[name])
     rare: dict[str, int] = {}
     for name, computation in computations:
         rare |= _rare(computation, parts[name])

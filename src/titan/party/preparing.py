@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -32,6 +32,10 @@ from titan.study.differencing import Entry
 from titan.study.manifest import Study
 from titan.study.row_digests import DigestRows, OwnRows, RowKey
 
+Rows = Source | Mapping[str, Source]
+Prepare = Callable[[Study, int, Rows, RowKey, Sequence[str]], tuple[Parts, list[Entry]]]
+"""Makes parts and entries of the rows, as `prepare` does."""
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -50,14 +54,15 @@ class Prepared:
         cls,
         study: Study,
         run: int,
-        rows: Source | Mapping[str, Source],
+        rows: Rows,
         key: RowKey,
         asked: Sequence[str],
+        make: Prepare | None = None,
     ) -> Prepared:
         """What is wrong with the own rows is found out now; what is not a rule's is raised."""
         parts, entries = None, list[Entry]()
         try:
-            parts, entries = prepare(study, run, rows, key, asked)
+            parts, entries = (make or prepare)(study, run, rows, key, asked)
             Task(study.meeting, study.plans, parts).check()
         except ReleaseError as refusal:
             return cls(key, asked, parts, entries, refusal)
@@ -72,7 +77,7 @@ class Prepared:
 def prepare(
     study: Study,
     run: int,
-    rows: Source | Mapping[str, Source],
+    rows: Rows,
     key: RowKey,
     asked: Sequence[str] = (),
 ) -> tuple[Parts, list[Entry]]:
@@ -86,12 +91,12 @@ def prepare(
 
     parts, found = study.meeting.prepare_beside(rows, digests)
     own = {name: rows for rows in found.values() for name in rows.used}
-    entries = [_entry(study, run, each.name, own[each.name]) for each in study.questions]
+    entries = [entry_of(study, run, each.name, own[each.name]) for each in study.questions]
     models = earlier_models(asked, {entry.model for entry in entries}, key)
-    return {name: _with_earlier(study, part, models) for name, part in parts.items()}, entries
+    return {name: with_earlier(study, part, models) for name, part in parts.items()}, entries
 
 
-def _with_earlier(study: Study, part: Any, models: Sequence[Model]) -> Any:
+def with_earlier(study: Study, part: Any, models: Sequence[Model]) -> Any:
     """What earlier studies asked of the same rows, as far as it can be asked of them today."""
     if not isinstance(part, RowsPart) or part.source is None:
         return part
@@ -127,7 +132,7 @@ def hints_in_study(error: TitanError, study: Study) -> list[str]:
 def asked_columns(study: Study) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Every question by name: its words, and the columns that it reads."""
     words = {question.name: str(question) for question in study.questions}
-    return {name: (said, _columns(study, name) or (said,)) for name, said in words.items()}
+    return {name: (said, columns_of(study, name) or (said,)) for name, said in words.items()}
 
 
 def rounding_notes(study: Study, parts: Parts) -> list[str]:
@@ -140,7 +145,7 @@ def rounding_notes(study: Study, parts: Parts) -> list[str]:
 
 def _digests(study: Study, names: Sequence[str], source: Source, key: RowKey) -> Reading[Any, Any]:
     """Of the cells that these questions read, and of columns that earlier ones read."""
-    used = [column for name in names for column in _columns(study, name) or source.column_names]
+    used = [column for name in names for column in columns_of(study, name) or source.column_names]
     known = {c: key.columns[c] for c in source.column_names if c in key.columns}
     models = {name: getattr(study.meeting.computation(name), "rows", None) for name in names}
     dictionary = study.columns.content()
@@ -148,14 +153,14 @@ def _digests(study: Study, names: Sequence[str], source: Source, key: RowKey) ->
     return DigestRows(models, {**known, **stated}, key)
 
 
-def _columns(study: Study, name: str) -> tuple[str, ...]:
+def columns_of(study: Study, name: str) -> tuple[str, ...]:
     return explained(study.meeting.computation(name)).columns or ()
 
 
-def _entry(study: Study, run: int, name: str, own: OwnRows) -> Entry:
+def entry_of(study: Study, run: int, name: str, own: OwnRows) -> Entry:
     """One question as the ledger of the party with these rows sees it."""
     dictionary = study.columns.content()
-    columns = [c for c in _columns(study, name) or own.cells if c in own.cells]
+    columns = [c for c in columns_of(study, name) or own.cells if c in own.cells]
     return Entry(
         study=study.digest,
         title=study.title,
@@ -224,4 +229,4 @@ def check_columns(study: Study, rows: Source | Mapping[str, Source]) -> None:
     """Refuse a file that lacks a column, before any row is read."""
     for question in study.questions:
         source = rows[question.name] if isinstance(rows, Mapping) else rows
-        source.check(_columns(study, question.name))
+        source.check(columns_of(study, question.name))

@@ -280,7 +280,7 @@ class PrivateSums:
     def _check_planned(self, plan: Plan, envelope: Envelope) -> None:
         """Whether the plan has this sender send something of this kind here in this round."""
         kind, sender, receiver, round_, _ = envelope
-        if receiver != self._run.party or round_ > plan.scheme.most_rounds:
+        if receiver != self._run.party or round_ > plan.last_round:
             raise MessageError(f"{envelope!r} is for somebody else or for no round")
         if (sender, kind) not in plan.senders(self._run.party, round_):
             raise MessageError(f"{envelope!r} is not planned")

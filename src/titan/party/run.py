@@ -66,7 +66,7 @@ class Run:
         planned = Counter(
             self.network.parties[sender]
             for plan in plans
-            for round_ in range(plan.scheme.most_rounds + 1)
+            for round_ in range(plan.last_round + 1)
             for sender, _ in plan.senders(self.party, round_)
         )
         told = 2 * len(self.network) + 2
@@ -93,6 +93,10 @@ class RunProgress:
     sum: int = 0
     """Which of `sums` it is, from 1; none of them, if these are 0."""
     sums: int = 0
+    here: Sequence[str] = ()
+    """Who has come, this party among them, and has not gone since, as far as is known here."""
+    bytes_written: int = 0
+    """To all links so far."""
 
     @classmethod
     def in_sum(cls, number: int, sums: int, step: str, waiting: Sequence[str]) -> RunProgress:

@@ -282,7 +282,7 @@ class Session:
             hint=f"ask them why, then agree on run {self.run.number + 1}",
         )
 
-    def _summed(self, enclosed: Iterable[Enclosed]) -> Ready:
+    def _summed(self, enclosed: list[Enclosed]) -> Ready:
         """What the sums have to say needs no sync: from other sums so far follow other masks.
 
         But for the first of it, which must be on the disk: without it there a journal proves that
@@ -290,7 +290,9 @@ class Session:
         itself to it must never say differently.
         """
         frames, binds = [], not self._summing
-        for each in enclosed:
+        enclosed.reverse()
+        while enclosed:  # each is let go when it is encoded: a vector is not there twice
+            each = enclosed.pop()
             kind, _, receiver, round_, _ = each.envelope
             binds = binds or self.plans[each.number].scheme.binds(kind, round_)
             frames.append(self._frame(receiver, kind.name, each.encode(), each.number, round_))

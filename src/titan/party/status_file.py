@@ -51,8 +51,8 @@ class StatusFile:
         pid, now = os.getpid(), _now()
         self._told: dict[str, Any] = {
             "format": FORMAT, "study": study, "run": run, "party": party, "state": "running",
-            "since": now, "phase": "preparing", "waiting": [], "sum": None, "sums": None,
-            "started": now, "progressed": None, "exit_status": None,
+            "since": now, "phase": "preparing", "waiting": [], "here": [], "sum": None,
+            "sums": None, "started": now, "progressed": None, "exit_status": None,
             "pid": pid, "process": process_start(pid), "host": socket.gethostname(),
             "version": titan.__version__,
         }  # fmt: skip
@@ -88,6 +88,7 @@ class StatusFile:
     def _progress(self, progress: RunProgress) -> None:
         sums = (progress.sum, progress.sums) if progress.sums else (None, None)
         self._told |= {"phase": progress.phase, "waiting": list(progress.waiting)}
+        self._told["here"] = list(progress.here)
         self._told |= dict(zip(("sum", "sums"), sums, strict=True)) | {"progressed": _now()}
         self._note(None)
 

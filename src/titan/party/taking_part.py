@@ -32,7 +32,9 @@ from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
 from titan.party.notices import Notice
 from titan.party.own_rows import OwnRows, look
+from titan.party.part_using import UsedPart
 from titan.party.preparing import (
+    Prepare,
     Prepared,
     are_there,
     asked_columns,
@@ -50,7 +52,7 @@ from titan.protocol.masking import fresh_key
 from titan.release.evidence import refusal_in
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
-from titan.study.audit import JOURNAL, TRANSCRIPT
+from titan.study.audit import JOURNAL, STUDY, TRANSCRIPT
 from titan.study.journal import Journal, RunState
 from titan.study.key_use import note_use
 from titan.study.ledger import Ledger
@@ -87,6 +89,8 @@ class Party:
     watch: Watch = field(default_factory=Watch)
     key: Path | None = None
     """Where its key lies, if in a file: that it was used is noted beside it."""
+    part: UsedPart | None = field(default=None, repr=False)
+    """What was made of the rows before, where they lie; `rows` are then of its making."""
     prepared: Prepared | None = field(default=None, repr=False)
     """What `look` has made of the rows."""
 
@@ -263,17 +267,21 @@ class Party:
         before, asked = self.prepared, list[str]()
         if before is not None and not self.ledger.exists():
             return before
-        key = Ledger.key_for(self.ledger)
+        key = (self.part or Ledger).key_for(self.ledger)
         if self.ledger.exists() and not self.choices.allow_differencing:
             with Ledger.open(self.ledger, key) as ledger:
                 asked = ledger.asked(self.study.digest, self.choices.run)
         if before is not None and (before.key, before.asked) == (key, asked):
             return before
         try:
-            return Prepared.of(self.study, self.choices.run, self.rows, key, asked)
+            return Prepared.of(self.study, self.choices.run, self.rows, key, asked, self._make)
         except (DataError, FileError) as error:
             mend(error, self.study)
             raise
+
+    @property
+    def _make(self) -> Prepare:
+        return prepare if self.part is None else self.part.prepare
 
     # -- the network --------------------------------------------------------------------------
 
@@ -354,7 +362,7 @@ class Party:
         study, run = self.study, self.choices.run
         refused = ledger.refused(study.digest, run)
         try:
-            _, entries = prepare(study, run, self.rows, ledger.row_key)
+            _, entries = self._make(study, run, self.rows, ledger.row_key, ())
         except ReleaseError:
             return refused
         except DataError:
@@ -363,8 +371,10 @@ class Party:
         return False if refused else None if None in found else all(found)
 
     def write_files(self, state: RunState) -> None:
-        """What was learned and what was signed, as the journal has them."""
-        for name, content in ((RESULT, state.result), (TRANSCRIPT, state.transcript)):
+        """What was learned and what was signed, as the journal has them, and what was asked."""
+        asked = self.study.to_toml().encode()
+        kept = ((RESULT, state.result), (TRANSCRIPT, state.transcript), (STUDY, asked))
+        for name, content in kept:
             path = self.folder / name
             if content and not (path.exists() and path.read_bytes() == content):
                 files.write(path, content, mode=0o600, force=True)

@@ -279,8 +279,9 @@ def sum_of_inputs(plan: Plan, group: Collection[str], messages: Iterable[Message
     shown = [message.shown for message in messages]
     total = plan.scheme.sum_over(members, (one for one in shown if one.kind is not Kind.MASK))
     for one in shown:
+        part = total[:, one.entries.start : one.entries.stop]
         if one.kind is Kind.MASK and one.receiver in members:
-            plan.ring.subtract_into(total, one.residues)
+            plan.ring.subtract_into(part, one.residues)
         elif one.kind is Kind.MASK and one.sender in members:
-            plan.ring.add_into(total, one.residues)
+            plan.ring.add_into(part, one.residues)
     return total

@@ -1,6 +1,7 @@
 """One party in one sum, as a state machine: envelopes in, envelopes out.
 
-    round 0        obfuscation: send a mask to every out-neighbour, add those that arrive
+    round 0        obfuscation: send a mask to every out-neighbour, add those that arrive; long ones
+                   in pieces, whose numbers stand where other envelopes have their rounds
     rounds 1..R    recovery: whatever the plan's recovery sends and awaits
 
 An agent enters a round, says what it has to say, and stays until everything it awaits in that
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -57,7 +59,8 @@ class Agent:
         self._seals = seals
         self._recovery: Recovery | None = None
         self._senders = frozenset(plan.network.in_neighbours(party))
-        self._last_round = plan.scheme.most_rounds
+        pieces = range(len(plan.mask_pieces))
+        self._masks_due = {(sender, piece) for sender in self._senders for piece in pieces}
         self._missing: set[Key] = set()
         self._inbox: defaultdict[int, dict[Key, Any]] = defaultdict(dict)
 
@@ -66,9 +69,12 @@ class Agent:
         if self.round >= 0:
             raise RuntimeError("an agent starts once")
         self.round = 0
-        self._missing = set(self.plan.senders(self.party, 0)) - self._inbox[0].keys()
-        receivers = self.plan.network.out_neighbours(self.party)
-        return self._advance([self._mask_for(receiver) for receiver in receivers])
+        ways = product(
+            range(len(self.plan.mask_pieces)), self.plan.network.out_neighbours(self.party)
+        )
+        return self._recover_if_masked(
+            [self._mask_for(receiver, piece) for piece, receiver in ways]
+        )
 
     def receive(self, envelope: Envelope) -> list[Envelope]:
         """Take one envelope; return those that are due because of it."""
@@ -86,11 +92,11 @@ class Agent:
         out = self._open() if kind is Kind.OPENED else []
         if self.done or (self._recovery is not None and self._recovery.needs_no_more):
             return []
+        if kind is Kind.MASK:
+            return self._take_mask(envelope, content)
         awaited = round_ == self.round and key in self._missing
         if not awaited and not self._comes_early(key, round_):
-            raise MessageError(
-                f"{envelope!r} was not expected in round {self.round}, or came twice"
-            )
+            raise self._unexpected(envelope)
         self._inbox[round_][key] = content
         if not awaited:
             return out
@@ -135,7 +141,7 @@ class Agent:
     @property
     def awaited(self) -> frozenset[int]:
         """Whose envelopes it needs before it can leave this round."""
-        return frozenset(sender for sender, _ in self._missing)
+        return frozenset(sender for sender, _ in self._missing or self._masks_due)
 
     @property
     def unheard(self) -> frozenset[int]:
@@ -149,6 +155,26 @@ class Agent:
 
     # -- rounds -------------------------------------------------------------------------------
 
+    def _take_mask(self, envelope: Envelope, sent: SentMask) -> list[Envelope]:
+        """Added as it comes; it need not be kept."""
+        _, sender, receiver, piece, _ = envelope
+        if (sender, piece) not in self._masks_due:
+            raise self._unexpected(envelope)
+        self._masks_due.remove((sender, piece))
+        for block, made in self._made(sent, (sender, receiver), piece):
+            mask(self.plan.ring, self._hidden[:, block], received=[made], sent=())
+        return self._recover_if_masked([])
+
+    def _recover_if_masked(self, out: list[Envelope]) -> list[Envelope]:
+        """The first round of recovery, once all masks were sent and have come."""
+        if self._masks_due or self.round < 0:
+            return out
+        masked, self._hidden = self._hidden, self.plan.ring.zeros(0)  # it is the recovery's now
+        means = Means(self._masks.seed, self._binding.context, self._seals)
+        self._recovery = self.plan.scheme.begin(self.party, masked, means)
+        self._enter(1, self._recovery, out)
+        return self._advance(out)
+
     def _advance(self, out: list[Envelope]) -> list[Envelope]:
         """Go through rounds as long as nothing is missing; collect what is to be sent."""
         while not self._missing and not self.done:
@@ -158,15 +184,7 @@ class Agent:
 
     def _take_in(self, arrived: dict[Key, Any]) -> Recovery:
         """All that was awaited in this round; if it contradicts itself, the sum is lost."""
-        if self._recovery is None:
-            for (sender, _), sent in arrived.items():
-                for block, made in self._made(sent, sender, self.party):
-                    mask(self.plan.ring, self._hidden[:, block], received=[made], sent=())
-            masked = self._hidden
-            self._hidden = self.plan.ring.zeros(0)  # it is the recovery's from now on
-            means = Means(self._masks.seed, self._binding.context, self._seals)
-            self._recovery = self.plan.scheme.begin(self.party, masked, means)
-            return self._recovery
+        assert self._recovery is not None  # noqa: S101 - its first round has begun
         try:
             for sender, kind in sorted(arrived):
                 self._recovery.absorb(self.round, sender, kind, arrived[sender, kind])
@@ -176,7 +194,7 @@ class Agent:
         return self._recovery
 
     def _enter(self, round_: int, recovery: Recovery, out: list[Envelope]) -> None:
-        if round_ > self._last_round or recovery.finished:
+        if round_ > self.plan.scheme.most_rounds or recovery.finished:
             self.done = True
             self._inbox.clear()
             return
@@ -185,15 +203,19 @@ class Agent:
             out.append(Envelope(kind, self.party, receiver, round_, payload))
         self._missing = set(recovery.awaits(round_)) - self._inbox[round_].keys()
 
-    def _mask_for(self, receiver: int) -> Envelope:
-        sent = self.plan.draw(self._masks)
-        for block, made in self._made(sent, self.party, receiver):
+    def _mask_for(self, receiver: int, piece: int) -> Envelope:
+        sent = self.plan.draw(self._masks, piece)
+        for block, made in self._made(sent, (self.party, receiver), piece):
             mask(self.plan.ring, self._hidden[:, block], received=(), sent=[made])
-        return Envelope(Kind.MASK, self.party, receiver, 0, self.plan.write(sent))
+        return Envelope(Kind.MASK, self.party, receiver, piece, self.plan.write(sent))
 
-    def _made(self, sent: SentMask, sender: int, receiver: int) -> Iterator[tuple[slice, Residues]]:
-        edge, plan = (sender, receiver), self.plan
-        return self._binding.mask_blocks(sent, edge, plan.ring, plan.entries)
+    def _made(
+        self, sent: SentMask, edge: tuple[int, int], piece: int
+    ) -> Iterator[tuple[slice, Residues]]:
+        """Which entries are to be hidden with what."""
+        part, ring = self.plan.mask_pieces[piece], self.plan.ring
+        for block, made in self._binding.mask_blocks(sent, edge, ring, part.stop - part.start):
+            yield slice(part.start + block.start, part.start + block.stop), made
 
     # -- refusals -----------------------------------------------------------------------------
 
@@ -204,10 +226,13 @@ class Agent:
             raise MessageError(f"{envelope!r} reached {self!r}, not its receiver")
         if sender not in self._senders:
             raise MessageError(f"{envelope!r} came along a link that does not exist")
-        if round_ > self._last_round:
+        if round_ > self.plan.last_round:
             raise MessageError(f"{envelope!r} is for a round that will not come")
         self.plan.scheme.check_addressed(envelope)
         return self.plan.read(kind, sender, round_, payload)
+
+    def _unexpected(self, envelope: Envelope) -> MessageError:
+        return MessageError(f"{envelope!r} was not expected in round {self.round}, or came twice")
 
     def _comes_early(self, key: Key, round_: int) -> bool:
         """Whether it is for a later round, in which the plan has it sent, and not here yet."""

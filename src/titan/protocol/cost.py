@@ -6,7 +6,7 @@ equal it to the last byte, and tests hold them to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,10 +103,11 @@ def _combine(how: np.ufunc, a: PerParty, b: PerParty) -> PerParty:
     return PerParty(a._network, how(a.array, b.array))
 
 
-def predict(network: Network, scheme: Scheme, mask_bytes: int, mask_numbers: int) -> Cost:
-    """One mask per edge, then the recovery's traffic."""
+def predict(network: Network, scheme: Scheme, masks: Sequence[int], mask_numbers: int) -> Cost:
+    """One mask per edge, in pieces of so many bytes, then the recovery's traffic."""
     traffic = scheme.traffic()
-    bytes_ = traffic.envelopes * HEADER_BYTES + traffic.payload_bytes + HEADER_BYTES + mask_bytes
+    envelopes = traffic.envelopes + len(masks)
+    bytes_ = envelopes * HEADER_BYTES + traffic.payload_bytes + sum(masks)
 
     def gather(ends: Counts, per_edge: Counts) -> PerParty:
         sums = np.zeros(len(network), np.int64)
@@ -116,7 +117,7 @@ def predict(network: Network, scheme: Scheme, mask_bytes: int, mask_numbers: int
     return Cost(
         rounds=traffic.rounds + 1,
         recovery_rounds=traffic.rounds,
-        messages=int(traffic.envelopes.sum()) + len(network.senders),
+        messages=int(envelopes.sum()),
         bytes_sent=gather(network.senders, bytes_),
         bytes_received=gather(network.receivers, bytes_),
         numbers_sent=gather(network.senders, traffic.numbers + mask_numbers),

@@ -20,6 +20,8 @@ _MAGIC = b"TE"
 _VERSION = 1
 HEADER_BYTES = _HEADER.size
 MOST_ROUNDS = 2**32 - 1
+MOST_PIECE_BYTES = 1_000_000
+"""Of a vector that travels in pieces: with its heads a piece is one chunk of a stream."""
 
 Payload = bytes | memoryview
 
@@ -27,7 +29,7 @@ Payload = bytes | memoryview
 class Kind(IntEnum):
     """What a payload is."""
 
-    MASK = 1  # round 0: a key and, unless masks are seeded, a uniform vector
+    MASK = 1  # before recovery: a key and, unless masks are seeded, uniform entries
     LIST = 2  # topk: k values and k ids for every entry
     MASKED = 3  # flood: masked vectors with their origins
     PARTIAL = 4  # tree, towards the root: a chunk of a partial sum

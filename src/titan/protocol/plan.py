@@ -17,9 +17,9 @@ from titan.protocol.checked import Checked
 from titan.protocol.cost import Cost, predict
 from titan.protocol.lines import NANOSECONDS, Lines
 from titan.protocol.masking import SEED_BYTES, MaskSource
-from titan.protocol.messages import MOST_ROUNDS, Envelope, Kind, Payload
+from titan.protocol.messages import MOST_PIECE_BYTES, MOST_ROUNDS, Envelope, Kind, Payload
 from titan.protocol.recovery import RECOVERIES, RecoveryName, recovery_names
-from titan.protocol.recovery.interface import NO_ORIGINS, Choices, Scheme, Shown
+from titan.protocol.recovery.interface import NO_ORIGINS, Choices, Scheme, Shown, pieces_of
 from titan.protocol.recovery.tree import BYTES_PER_ROUND
 from titan.ring import Residues, Ring
 from titan.ring.whole import whole_number
@@ -100,14 +100,31 @@ class Plan:
     @cached_property
     def cost(self) -> Cost:
         """What the run will cost, exactly: nothing that is sent depends on values."""
-        return predict(self.network, self.scheme, self.mask_bytes, self.mask_numbers)
+        sizes = [self._mask_size(piece) for piece in self.mask_pieces]
+        return predict(self.network, self.scheme, sizes, self.mask_numbers)
 
     # -- masks --------------------------------------------------------------------------------
 
+    @cached_property
+    def mask_pieces(self) -> list[slice]:
+        """A mask travels in these, each with a key of its own: piece c as that of round c."""
+        size = 0 if self.masks == "seeded" else self.ring.width * self.entries
+        return pieces_of(self.entries, max(1, -(-size // MOST_PIECE_BYTES)))
+
+    def _mask_size(self, piece: slice) -> int:
+        """A key and, unless masks are seeded, so many entries."""
+        entries = 0 if self.masks == "seeded" else piece.stop - piece.start
+        return SEED_BYTES + self.ring.width * entries
+
     @property
     def mask_bytes(self) -> int:
-        """A key and, unless masks are seeded, a vector."""
-        return SEED_BYTES + (0 if self.masks == "seeded" else self.ring.width * self.entries)
+        """Of all its pieces."""
+        return sum(map(self._mask_size, self.mask_pieces))
+
+    @property
+    def last_round(self) -> int:
+        """No envelope has a later one."""
+        return max(self.scheme.most_rounds, len(self.mask_pieces) - 1)
 
     @property
     def mask_numbers(self) -> int:
@@ -116,26 +133,31 @@ class Plan:
         key_numbers = -(-8 * SEED_BYTES // self.ring.bits)
         return key_numbers if self.masks == "seeded" else self.entries
 
-    def draw(self, source: MaskSource) -> SentMask:
+    def draw(self, source: MaskSource, piece: int = 0) -> SentMask:
         """What one edge is sent, fresh."""
-        key, words = source.seed(), source.words
-        return SentMask(
-            key, None if self.masks == "seeded" else self.ring.uniform(self.entries, words)
-        )
+        key, words, part = source.seed(), source.words, self.mask_pieces[piece]
+        entries = part.stop - part.start
+        return SentMask(key, None if self.masks == "seeded" else self.ring.uniform(entries, words))
 
     def write(self, sent: SentMask) -> bytes:
         return b"".join(
             [sent.key] if sent.drawn is None else [sent.key, *self.ring.to_buffers(sent.drawn)]
         )
 
-    def _read_mask(self, payload: Payload) -> SentMask:
-        if len(payload) != self.mask_bytes:
+    def _read_mask(self, piece: slice, payload: Payload) -> SentMask:
+        if len(payload) != self._mask_size(piece):
             raise MessageError(
-                f"a MASK payload of {len(payload)} bytes where {self.mask_bytes} were expected"
+                f"a MASK payload of {len(payload)} bytes where {self._mask_size(piece)} were "
+                "expected"
             )
-        key, rest = bytes(payload[:SEED_BYTES]), payload[SEED_BYTES:]
-        drawn = None if self.masks == "seeded" else self.ring.from_bytes(rest, self.entries)
-        return SentMask(key, drawn)
+        key, rest, entries = (
+            bytes(payload[:SEED_BYTES]),
+            payload[SEED_BYTES:],
+            piece.stop - piece.start,
+        )
+        return SentMask(
+            key, None if self.masks == "seeded" else self.ring.from_bytes(rest, entries)
+        )
 
     @staticmethod
     def check_shape(found: tuple[int, ...], planned: tuple[int, ...]) -> None:
@@ -155,33 +177,39 @@ class Plan:
     # -- what may arrive ----------------------------------------------------------------------
 
     def senders(self, party: int, round_: int) -> frozenset[tuple[int, Kind]]:
-        """Who may send what to this party in this round."""
-        if round_:
-            return self.scheme.senders(party, round_)
-        return frozenset((sender, Kind.MASK) for sender in self.network.in_neighbours(party))
+        """Who may send what to this party in this round, masks and all."""
+        found = self.scheme.senders(party, round_) if round_ else frozenset()
+        if round_ < len(self.mask_pieces):
+            found |= {(sender, Kind.MASK) for sender in self.network.in_neighbours(party)}
+        return found
 
     def read(self, kind: Kind, sender: int, round_: int, payload: Payload) -> Any:
         """What a payload says; MessageError if no party following this plan would send it."""
         if round_ and kind is not Kind.MASK:
             return self.scheme.read(kind, sender, round_, payload)
-        if round_ or kind is not Kind.MASK:
+        if kind is not Kind.MASK or round_ >= len(self.mask_pieces):
             raise MessageError(f"an envelope of kind {kind.name} in round {round_}")
-        return self._read_mask(payload)
+        return self._read_mask(self.mask_pieces[round_], payload)
 
     def show(self, envelope: Envelope, binding: Binding) -> Shown:
         """What an envelope of this sum shows whoever sees it: of a MASK, the mask it stands for."""
         kind, sender, receiver, round_, payload = envelope
         content = self.read(kind, sender, round_, payload)
         if kind is Kind.MASK:
-            made = binding.mask(content, (sender, receiver), self.ring, self.entries)
-            return Shown(kind, sender, receiver, range(self.entries), made, NO_ORIGINS)
+            part = self.mask_pieces[round_]
+            entries = range(part.start, part.stop)
+            made = binding.mask(content, (sender, receiver), self.ring, len(entries))
+            return Shown(kind, sender, receiver, entries, made, NO_ORIGINS)
         entries = self.scheme.entries_of(kind, sender, round_)
         numbers, told = self.scheme.numbers_of(content), self.scheme.told_in(content)
         return Shown(kind, sender, receiver, entries, *numbers, told)
 
     def numbers_in(self, envelope: Envelope) -> int:
         """What a payload counts in the paper's units."""
-        return self.mask_numbers if envelope.kind is Kind.MASK else self.scheme.count(envelope)
+        if envelope.kind is not Kind.MASK:
+            return self.scheme.count(envelope)
+        part = self.mask_pieces[envelope.round]
+        return self.mask_numbers if self.masks == "seeded" else part.stop - part.start
 
 
 def _scheme(recovery: str, choices: Choices, lines: Lines | None, relays: RelayMode) -> Scheme:

@@ -21,19 +21,16 @@ its own, with the rows of the smallest cell.
 """
 
 # Rule 1: all of this is public: it follows from the study and the counts that its first sum opens.
-# Rule 2: the same everywhere: determinants are exact, and logarithms have so many bits that a float
-#         is the nearest one, where a machine's own may be another.
+# Rule 2: the same everywhere (`entropy`).
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,19 +39,15 @@ from titan.listing import listing
 from titan.moments.model import Model
 from titan.release.cells import CellCounts
 from titan.release.dictionary import Column, points
+from titan.release.entropy import Determinant, as_arb, log2, noise, precise
 from titan.release.made import Rounding
-from titan.release.opened import POINTS, Entry, Values, opened
-
-if TYPE_CHECKING:
-    from flint import arb
+from titan.release.opened import Entry, Values, opened
 
 SHARE = Fraction(3, 10)
 _ROWS_TO_POINTS = 4  # a grid is believed to spread rows over no more than so many points for each
-_MOST_ENTRIES = 40  # whose dependence is looked at
 _PARTS = 2, 4, 8
 _LEAST_POINTS = 8  # of a part that is looked at by itself
 _MOST_ROWS = 10_000_000
-_PRECISION = 256
 Least = Callable[[frozenset[str]], int | None]
 """The rows of the smallest cell that is not empty, by these columns; None where not counted."""
 
@@ -75,19 +68,31 @@ class Share:
     """Of the linear column, in units; 1 without."""
     functions: tuple[Values, ...] = field(repr=False)
     """Of the entries, each once."""
+    rounded: Fraction | None = None
+    """Where sums are rounded, what they are rounded to is so many of the functions' units; else
+    sums are whole numbers of these."""
+    part: Fraction = SHARE
+    """Of the table, at most."""
 
     @property
     def entries(self) -> int:
         return len(self.functions)
 
-    def measured(self, rows: int) -> tuple[float, float]:
-        """The bits opened of so many rows, and their limit, where this is the tightest."""
-        whole = self._bits(self._all, rows)
-        found = [(whole, self._limit(rows, 1))]
-        if whole <= found[0][1]:
+    def measured(self, rows: int, beside: float = 0.0) -> tuple[float, float]:
+        """The bits opened of so many rows, and their limit, where this is the tightest.
+
+        What else tells of the same table stands `beside`.
+        """
+        whole = self.told(rows)
+        found = [(whole + beside, self._limit(rows, 1))]
+        if whole + beside <= found[0][1]:
             for part, others in zip(self._parts, self._others, strict=True):
                 found.append((whole - self._bits(others, rows), self._limit(rows, part)))
         return max(found, key=lambda each: each[0] - each[1])
+
+    def told(self, rows: int) -> float:
+        """The bits opened of all points together."""
+        return self._bits(self._all, rows)
 
     def passes(self, rows: int) -> bool:
         bits, limit = self.measured(rows)
@@ -109,7 +114,7 @@ class Share:
 
     @cached_property
     def _all(self) -> Determinant:
-        return Determinant.of(self.functions, range(POINTS), centred=self.linear is None)
+        return self._determinant(range(len(self.functions[0])))
 
     @property
     def _parts(self) -> list[int]:
@@ -118,29 +123,36 @@ class Share:
     @cached_property
     def _others(self) -> list[Determinant]:
         """Without the part of the points whose values have most bits, apart from the usual one."""
-        usual = [(f, sorted(f)[POINTS // 2]) for f in self.functions]
-        weight = [sum((f[at] - x).bit_length() for f, x in usual) for at in range(POINTS)]
-        order = sorted(range(POINTS), key=weight.__getitem__)
-        kept = [order[: POINTS - POINTS // part] for part in self._parts]
-        return [Determinant.of(self.functions, at, centred=self.linear is None) for at in kept]
+        count = len(self.functions[0])
+        usual = [(f, sorted(f)[count // 2]) for f in self.functions]
+        weight = [sum((f[at] - x).bit_length() for f, x in usual) for at in range(count)]
+        order = sorted(range(count), key=weight.__getitem__)
+        return [self._determinant(order[: count - count // part]) for part in self._parts]
+
+    def _determinant(self, at: Sequence[int]) -> Determinant:
+        return Determinant.of(self.functions, at, centred=self.linear is None)
 
     def _bits(self, determinant: Determinant, rows: int) -> float:
-        with _precise():
-            told = determinant.log2(rows * self.variance)
-            return float((self.entries * _log2(_noise()) + told) / 2)
+        with precise():
+            if self.rounded is None:
+                told, of_entry = determinant.log2(rows * self.variance), log2(noise())
+            else:  # to a unit: off by 1/√12 of it
+                told = determinant.log2(12 * rows * self.variance / self.rounded**2)
+                of_entry = log2(noise() / 12)
+            return float((self.entries * of_entry + told) / 2)
 
     def _limit(self, rows: int, part: int) -> float:
         """Of a part of the points, with as large a part of the rows."""
         points = prod(min(each, _ROWS_TO_POINTS * rows) for each in self.points)
         there, grid = Fraction(rows, part), Fraction(points, part)
-        with _precise(2 * points.bit_length()):
+        with precise(2 * points.bit_length()):
             if self.linear is None:
-                logs = [_arb(x).lgamma() for x in (there + grid, there + 1, grid)]
-                table = (logs[0] - logs[1] - logs[2]) / _arb(2).log()
+                logs = [as_arb(x).lgamma() for x in (there + grid, there + 1, grid)]
+                table = (logs[0] - logs[1] - logs[2]) / as_arb(2).log()
             else:
-                spread = _noise() * _arb(max(there / grid, Fraction(1)) * self.variance)
-                table = _arb(min(grid, there)) * _log2(1 + spread) / 2
-            return float(_arb(SHARE) * table)
+                spread = noise() * as_arb(max(there / grid, Fraction(1)) * self.variance)
+                table = as_arb(min(grid, there)) * log2(1 + spread) / 2
+            return float(as_arb(self.part) * table)
 
     def __str__(self) -> str:
         what = "rows" if self.linear is None else f"the sum of {self.linear}"
@@ -173,11 +185,11 @@ class Budget:
         for share in self.shares:
             known = least(frozenset(share.within)) if share.within else rows
             there = rows // share.cells if known is None else known
-            if there and not _among(share.raw, counted) and not share.passes(there):
+            if there and not among(share.raw, counted) and not share.passes(there):
                 raise _refusal(share, there)
 
 
-def _among(raw: Sequence[str], counted: Collection[frozenset[str]]) -> bool:
+def among(raw: Sequence[str], counted: Collection[frozenset[str]]) -> bool:
     return any(each.issuperset(raw) for each in counted)
 
 
@@ -232,68 +244,3 @@ def _shares(entries: Sequence[Entry], columns: Mapping[str, Column]) -> Iterator
         if max(grids) > 2:
             of = tuple(sorted(raw)), linear, tuple(sorted(cells))
             yield Share(*of, levels, grids, variance, tuple(functions))
-
-
-@dataclass(frozen=True)
-class Determinant:
-    """det(1 + t C), with C the matrix Cov F, or E F Fᵀ, as far as some points have a part in it."""
-
-    minors: tuple[int, ...]
-    """The coefficients, sums of principal minors of unit · C: none is negative."""
-    diagonal: tuple[int, ...]
-    """Of further entries: a determinant is at most the product of its diagonal."""
-    unit: int
-
-    @classmethod
-    def of(cls, functions: Sequence[Values], at: Sequence[int], *, centred: bool) -> Determinant:
-        """Rows are known, so that where they are counted a constant tells nothing."""
-        from flint import fmpz_mat
-
-        rows, unit = [[f[k] for k in at] for f in functions], POINTS
-        if centred:
-            rows, unit = list(map(_centred, rows)), unit * len(at) ** 2
-        F = fmpz_mat(rows[:_MOST_ENTRIES])
-        C = F * F.transpose()
-        n, polynomial = C.nrows(), C.charpoly()
-        minors = tuple(abs(int(polynomial[n - k])) for k in range(n + 1))
-        return cls(minors, tuple(sum(x * x for x in row) for row in rows[_MOST_ENTRIES:]), unit)
-
-    def log2(self, t: Fraction) -> arb:
-        p, q, n = t.numerator, t.denominator * self.unit, len(self.minors) - 1
-        whole = sum(minor * p**k * q ** (n - k) for k, minor in enumerate(self.minors))
-        found = _log2(_arb(Fraction(whole, q**n)))
-        return found + sum((_log2(_arb(1 + Fraction(p * x, q))) for x in self.diagonal), _arb(0))
-
-
-def _centred(values: Sequence[int]) -> list[int]:
-    """Less their mean, times their number."""
-    count, total = len(values), sum(values)
-    return [count * x - total for x in values]
-
-
-# -- logarithms ---------------------------------------------------------------------------------
-
-
-def _precise(more: int = 0) -> AbstractContextManager[None]:
-    import flint
-
-    context: AbstractContextManager[None] = flint.ctx.workprec(_PRECISION + more)
-    return context
-
-
-def _arb(number: Fraction | int) -> arb:
-    from flint import arb
-
-    exact = Fraction(number)
-    return arb(exact.numerator) / exact.denominator
-
-
-def _noise() -> arb:
-    """2πe: half its logarithm is the entropy of a normal number of variance 1."""
-    from flint import arb
-
-    return 2 * arb.pi() * arb(1).exp()
-
-
-def _log2(number: arb) -> arb:
-    return number.log() / _arb(2).log()

@@ -184,10 +184,19 @@ class Dictionary(Mapping[str, Column]):
     # -- models and rows ------------------------------------------------------------------------
 
     def model(
-        self, formula: str, *, weights: str | None = None, offset: str | None = None
+        self,
+        formula: str,
+        *,
+        weights: str | None = None,
+        offset: str | None = None,
+        time: str | None = None,
+        pooled: bool = False,
     ) -> Model:
-        """The model of a formula, with the levels of the categories here."""
-        model = Model(formula, weights=weights, offset=offset, levels=self.levels())
+        """The model of a formula, with the levels of the categories here; see `Model.pooled`."""
+        if pooled:
+            model = Model.pooled(formula, weights=weights, levels=self.levels())
+        else:
+            model = Model(formula, weights=weights, offset=offset, time=time, levels=self.levels())
         for category in model.categories:
             known = self.get(category.column)
             text = isinstance(category.levels[0].value, str)

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from titan.errors import ReleaseError, VetoError
+from titan import canonical
+from titan.errors import FileError, ReleaseError, TitanError, VetoError
+from titan.files import attempt
 from titan.release.policy import Policy
 
 NAME = "evidence.json"
@@ -127,6 +129,50 @@ def with_refusal(
             if question is None:  # of several questions together
                 return [*found, replace(check, passed=False, question=None)]
     return [*found, Check(rule, None, None, False, question)]
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a party kept of the checks of a run."""
+
+    study: str
+    run: int
+    party: str
+    checks: tuple[Check, ...]
+
+
+def read(folder: Path) -> Evidence | None:
+    """That of the run in this folder; None where none was kept, FileError for what is not valid."""
+    path = folder / NAME
+    if not path.exists():
+        return None
+    hint = "it was altered, or another version of TITAN wrote it: read it with that one"
+    try:
+        with attempt("read", path), path.open("rb") as file:
+            told = canonical.mapping(json.loads(file.read(_MOST_BYTES)))
+        if told.get("format") != FORMAT:
+            raise ValueError(f"its format is {told.get('format')!r}, this program reads {FORMAT}")
+        study, party = canonical.text(told["study"]), canonical.text(told["party"])
+        checks = tuple(map(_read_check, canonical.listed(told["checks"])))
+        return Evidence(study, canonical.whole(told["run"], 1), party, checks)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if isinstance(error, TitanError):
+            raise
+        raise FileError(f'"{path}" is not valid: {error}', hint=hint) from None
+
+
+def _read_check(value: object) -> Check:
+    found = canonical.keys(value, (option.name for option in fields(Check)))
+    for key in ("limit", "found"):
+        if isinstance(found[key], bool) or not isinstance(found[key], int | float | str | None):
+            raise ValueError(f"{key} of a check is not a number")
+    if not isinstance(found["passed"], bool | None):
+        raise ValueError("a check neither passed nor failed")
+    question = None if found["question"] is None else canonical.text(found["question"])
+    return Check(**(found | {"rule": canonical.text(found["rule"]), "question": question}))
 
 
 # -- the refusal by itself ----------------------------------------------------------------------

@@ -38,7 +38,9 @@ def joint_model(models: Sequence[Model], weights: str | None = None) -> Model:
             terms |= dict.fromkeys([name, *(f"{term}:{name}" for term in own)])
     constant = "1" if any(() in model.terms for model in models) else "0"
     apart = f"I(0 + {quoted(models[0].number_columns[0])})"  # a response that is none of them
-    return Model(f"{apart} ~ {' + '.join([constant, *terms])}", weights=weights)
+    times = {model.time for model in models}
+    time = times.pop() if len(times) == 1 else None  # a gap there leaves out the row
+    return Model(f"{apart} ~ {' + '.join([constant, *terms])}", weights=weights, time=time)
 
 
 @dataclass(frozen=True)

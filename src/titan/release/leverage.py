@@ -21,7 +21,7 @@ that is made of these data alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -31,16 +31,14 @@ from titan.leastsquares.whitening import Whitening
 from titan.moments import Moments, Source
 from titan.moments.columns import Column
 from titan.moments.expressions import Name
-from titan.moments.gram import gram, weighted
 from titan.moments.model import Readings
-from titan.moments.reading import read, read_all
 from titan.moments.rows import ModelRows
-from titan.moments.sources import Block
 from titan.moments.terms import Category, Condition, DesignColumn, Polynomial
 from titan.release.cells import CellCounts, Table
 from titan.release.joint_rows import JointRows
+from titan.release.kept_rows import Donors, OwnMoments, ask, moments_of
 from titan.release.orthonormal import Approximate, orthonormal
-from titan.release.projection import Images, Leverage, OfRows, Projection, Shares
+from titan.release.projection import Images, Leverage, Projection, Shares
 
 FEW, MANY = 3, 10
 """Own rows for each column. With few or less, leverage in all columns at once says nothing."""
@@ -49,7 +47,6 @@ OWN_OF_FEW, OWN_OF_MANY = Fraction(19, 20), Fraction(4, 5)
 allowed: up to 0.89 of 20 rows with 4 columns, up to 0.53 of 100 and more.)"""
 _ROWS_OF_SEVERAL = 10
 """Own rows for each of several that are looked at together: fewer always have large shares."""
-_DONORS = 32
 
 
 Counted = tuple[CellCounts, Sequence[int], Sequence[int]]
@@ -61,7 +58,7 @@ def own_leverage(
     rows: JointRows, source: Source, counted: Sequence[Counted] = (), k: int = 2
 ) -> None:
     """ReleaseError where fewer than k rows are all but alone among the own."""
-    moments, donors = read_all(source, [_OwnMoments(rows), _Donors(rows)])
+    moments, donors = ask(source, rows, [OwnMoments(rows), Donors(rows)])
     whole = [moments]
     if donors and any(cells.tables for cells, _, _ in counted):
         whole = [moments + _others(rows, each, counted) for each in donors]
@@ -71,8 +68,9 @@ def own_leverage(
     )
     hint = "leave that row out, or agree on a model without what singles it out"
     few = max(1, min(k - 1, moments.rows // _ROWS_OF_SEVERAL))
-    found, *images = read_all(
+    found, *images = ask(
         source,
+        rows,
         [Leverage(rows, projections), *(Images(rows, each, few) for each in projections)],
     )
     found.refuse("of all own rows, these stand alone in the model's columns", hint)
@@ -81,7 +79,7 @@ def own_leverage(
         for projection, image in zip(projections, images, strict=True)
         if len(image) and few > 1
     ]
-    for together in read_all(source, shares):
+    for together in ask(source, rows, shares):
         together.refuse("of all own rows, these few stand alone in the model's columns", hint)
 
 
@@ -92,47 +90,12 @@ def pooled_leverage(
     if k:
         every = tuple(range(len(whitening.scales)))
         whole = Projection(every, whitening, Fraction(1, k))
-        found = read(source, Leverage(rows, (whole,)))
+        (found,) = ask(source, rows, [Leverage(rows, (whole,))])
         hint = f"leave that row out, or agree on a model without such outliers: at most 1/{k}"
         found.refuse(f"these rows weigh more than one of {k} in the model", hint)
 
 
 # -- what others have in the own cells ----------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _OwnMoments(OfRows[Moments, Moments]):
-    """Of all rows that any question uses."""
-
-    rows: JointRows
-
-    def block(self, rows: Block) -> Moments:
-        batch, names = self.batch(rows), self.rows.names
-        if batch is None:
-            return Moments.zero(names)
-        return _moments(names, batch.columns, batch.weights)
-
-
-def _moments(names: Sequence[str], columns: Sequence[Column], weights: Column | None) -> Moments:
-    return gram(names, columns) if weights is None else weighted(names, columns, weights)
-
-
-@dataclass(frozen=True)
-class _Donors(OfRows[tuple[Readings, ...], tuple[Readings, ...]]):
-    """Two sets of own rows, none in both: a row in one of them is judged by the other."""
-
-    rows: JointRows
-
-    def block(self, rows: Block) -> tuple[Readings, ...]:
-        batch = self.rows.batch(rows, complete=True)
-        if batch is None or batch.rows < 2:
-            return ()
-        plain = replace(batch.readings, place="row {}".format)
-        spread = np.linspace(0, batch.rows - 1, min(2 * _DONORS, batch.rows)).astype(np.intp)
-        return plain.take(spread[::2]), plain.take(spread[1::2])
-
-    def merge(self, one: tuple[Readings, ...], other: tuple[Readings, ...]) -> tuple[Readings, ...]:
-        return one or other
 
 
 def _others(rows: JointRows, donors: Readings, counted: Sequence[Counted]) -> Moments:
@@ -154,7 +117,7 @@ def _others(rows: JointRows, donors: Readings, counted: Sequence[Counted]) -> Mo
                 numbers[cut.column] = Column.of_fractions(values)[0]
         readings = replace(copies, numbers=numbers, codes=codes)
         weights = None if rows.weights is None else numbers[rows.weights]
-        total += _moments(rows.names, rows.evaluate(readings), weights)
+        total += moments_of(rows.names, rows.evaluate(readings), weights)
     return total
 
 

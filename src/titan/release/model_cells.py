@@ -31,7 +31,7 @@ from titan.moments.model import Model
 from titan.moments.terms import Category as Levels
 from titan.moments.terms import Condition, Factor, Polynomial, Term, conditions
 from titan.release.cells import AnyCut, CellCounts, Cut, Digits, Table
-from titan.release.dictionary import Column, Flag, Number
+from titan.release.dictionary import Column, Flag, Number, points
 
 COARSER = 2, 5, 10
 """Steps of the coarser grids, and of a fine grid ten times these, and so on."""
@@ -44,15 +44,26 @@ _TWO = 2
 
 
 def cells_of(
-    model: Model, columns: Mapping[str, Column], *, squared: bool = False, events: bool = False
+    model: Model,
+    columns: Mapping[str, Column],
+    *,
+    squared: bool = False,
+    events: bool = False,
+    steps: bool = False,
 ) -> CellCounts:
     """The tables that the model's sums tell apart, and the digits of its numbers.
 
     With `squared` residuals their squares are summed too, wherever two columns meet. With `events`
-    the outcome is a count, and rows without any are told apart from others.
+    the outcome is a count, and rows without any are told apart from others. With `steps` sums are
+    of functions of all numbers; where that is one, it is as good as made.
     """
-    made = {name for name in model.number_columns if _is_made(name, model)}
-    few = {name: cut_of_number(name, columns, made) for name in model.number_columns}
+    read = _summed(model)
+    made = {name for name in read if _is_made(name, model)}
+    if steps:
+        own = model.response.columns_needed()
+        numbers_only = [n for n in read if n not in own and _values(n, columns) > _TWO]
+        made |= set(numbers_only) if len(numbers_only) == 1 else set()
+    few = {name: cut_of_number(name, columns, made) for name in read}
     numbers = {name: cut for name, cut in few.items() if cut is not None}
     cuts = {name: cut for name, cut in numbers.items() if len(cut.labels) == _TWO}
     outcome = [cuts[name] for name in model.response.columns_needed() if name in cuts]
@@ -74,8 +85,8 @@ def cells_of(
     singles = list(dict.fromkeys(cut for each in sets for cut in each))
     held_few: list[tuple[Cut, ...]] = []
     for term in [*model.terms, (model.response,)]:
-        read = [numbers[n] for factor in term for n in factor.columns_needed() if n in numbers]
-        several = tuple(dict.fromkeys(read))
+        of_term = [numbers[n] for factor in term for n in factor.columns_needed() if n in numbers]
+        several = tuple(dict.fromkeys(of_term))
         if prod(len(cut.labels) for cut in several) <= FEW * FEW:
             sets.append(several)
             held_few.append(several)
@@ -91,7 +102,7 @@ def cells_of(
     told = [(n, _told(n, model, numbers, weighted)) for n in numbers if n not in cuts]
     held_few = [each for each in held_few if not set(each) <= set(cuts.values())]
     tables = _largest([(*each, *(cut for cut in outcome if cut not in each)) for each in sets])
-    digits = [each for name in model.number_columns for each in digits_of(name, columns)]
+    digits = [each for name in read for each in digits_of(name, columns)]
     weightless = model.weights is not None and _can_be_0(columns.get(model.weights))
     counts = CellCounts(
         tuple(map(Table, tables)),
@@ -109,6 +120,11 @@ def cells_of(
             hint=f"at most {_MOST_CELLS}: use fewer categories, or fewer levels",
         )
     return counts
+
+
+def _summed(model: Model) -> list[str]:
+    """The numbers that stand in some sum: a time only orders the rows of each party."""
+    return [name for name in model.number_columns if name != model.time]
 
 
 def _cut(term: Term, cuts: Mapping[str, Cut]) -> tuple[tuple[Cut, ...], bool]:
@@ -137,7 +153,7 @@ def _told(name: str, model: Model, numbers: Collection[str], weighted: bool) -> 
 def _varying(
     model: Model, columns: Mapping[str, Column], numbers: Collection[str]
 ) -> Iterator[tuple[str, Fraction, Fraction]]:
-    for name in model.number_columns:
+    for name in _summed(model):
         column = columns.get(name)
         counted = name in numbers or name == model.weights
         if isinstance(column, Number) and column.step is not None and not counted:
@@ -164,6 +180,10 @@ def _is_made(name: str, model: Model) -> bool:
             if not plain or isinstance(factors[0], Polynomial):
                 return True
     return False
+
+
+def _values(name: str, columns: Mapping[str, Column]) -> int:
+    return points(columns[name]) if name in columns else 0
 
 
 def cut_of_number(

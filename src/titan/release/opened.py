@@ -82,15 +82,32 @@ def opened(
 
 
 def _parts(product: DesignColumn, two: int | None, columns: Mapping[str, Column]) -> Iterator[Part]:
+    for chosen in single_levels(product):
+        yield _part(chosen, two, columns)
+
+
+def single_levels(product: DesignColumn) -> Iterator[DesignColumn]:
     """Of a column that sums over several levels (Sum) one for each: they tell no less."""
     choices = [
         [replace(piece, levels=(level,)) for level in piece.levels] or [piece] for piece in product
     ]
-    for chosen in combined(*choices):
-        yield _part(chosen, two, columns)
+    return combined(*choices)
 
 
 def _part(product: DesignColumn, two: int | None, columns: Mapping[str, Column]) -> Part:
+    found = at_points(product, two, columns)
+    return Part(found.names, is_raw(product, columns), _plain(found.column), *found.within)
+
+
+class AtPoints(NamedTuple):
+    """One column of a model at the points, within cells: which level, and of how many."""
+
+    column: exact.Column
+    names: frozenset[str]
+    within: tuple[Mapping[str, int], Mapping[str, int]]
+
+
+def at_points(product: DesignColumn, two: int | None, columns: Mapping[str, Column]) -> AtPoints:
     cells: dict[str, int] = {}
     levels: dict[str, int] = {}
     for piece in product:
@@ -105,15 +122,15 @@ def _part(product: DesignColumn, two: int | None, columns: Mapping[str, Column])
             cells[flag], levels[flag] = 1, 2
             continue
         names |= found
-        sample = {name: _sample(name, columns[name]) for name in found}
+        sample = {name: points_of(name, columns[name]) for name in found}
         value = multiply(value, power(expressions.evaluate(expression, sample, POINTS), times))
     if two is not None:
         value = rounded(value, two)
-    return Part(frozenset(names), is_raw(product, columns), _plain(value), cells, levels)
+    return AtPoints(value, frozenset(names), (cells, levels))
 
 
 def _raw(name: str, columns: Mapping[str, Column]) -> Part:
-    return Part(frozenset([name]), True, _plain(_sample(name, columns[name])), {}, {})
+    return Part(frozenset([name]), True, _plain(points_of(name, columns[name])), {}, {})
 
 
 def _entries(parts: list[Part], weights: list[Part], inference: bool) -> Iterator[Entry]:
@@ -128,7 +145,7 @@ def _entries(parts: list[Part], weights: list[Part], inference: bool) -> Iterato
 
 
 @cache
-def _sample(name: str, column: Column) -> exact.Column:
+def points_of(name: str, column: Column) -> exact.Column:
     """Values spread evenly over the grid, in an order that is as if independent of others'."""
     digests = [sha256(f"{k}:{name}".encode()).digest() for k in range(POINTS)]
     order = sorted(range(POINTS), key=digests.__getitem__)

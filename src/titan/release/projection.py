@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -133,6 +134,10 @@ class OfRows(Reading[Part, Result]):
         found = rows.batch(block) if isinstance(rows, JointRows) else rows.batch(block)[0]
         return found if found is not None and found.rows else None
 
+    def of_look(self, look: Any) -> Result:
+        """What it makes of a `titan.release.kept_rows.Look` instead."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Leverage(OfRows[Found, Found]):
@@ -142,8 +147,13 @@ class Leverage(OfRows[Found, Found]):
 
     def block(self, rows: Block) -> Found:
         batch = self.batch(rows)
-        if batch is None:
-            return Found()
+        return Found() if batch is None else self.of_batch(batch)
+
+    def of_look(self, look: Any) -> Found:
+        """Limits are far above what is not kept."""
+        return self.of_batch(look.standing)
+
+    def of_batch(self, batch: Batch) -> Found:
         above = np.unique(np.concatenate([each.above(batch) for each in self.projections]))
         places = tuple(batch.readings.place(int(row)) for row in above[:_NAMED])
         return Found(len(above), places)
@@ -158,8 +168,12 @@ class Images(OfRows[Floats, Floats]):
 
     def block(self, rows: Block) -> Floats:
         batch = self.batch(rows)
-        if batch is None:
-            return np.empty((0, len(self.projection.matrix)))
+        return np.empty((0, len(self.projection.matrix))) if batch is None else self.of_batch(batch)
+
+    def of_look(self, look: Any) -> Floats:
+        return self.of_batch(look.standing)
+
+    def of_batch(self, batch: Batch) -> Floats:
         image = self.projection.images(batch)
         least = float(self.projection.limit) / self.few
         return np.ascontiguousarray(image[:, (image**2).sum(axis=0) > least].T)
@@ -188,6 +202,17 @@ class Shares(OfRows[tuple[_Top, ...], Found]):
         batch = self.batch(rows)
         if batch is None or not len(self.images):
             return ((),) * len(self.images)
+        return self.of_batch(batch)
+
+    def of_look(self, look: Any) -> Found:
+        """A row that is not kept may have any share below the least that is."""
+        kept = self.of_batch(look.standing)
+        if not look.every:
+            others = ((float(look.least), "a row of less leverage"),) * self.few
+            kept = self.merge(kept, (others,) * len(self.images))
+        return self.finish(kept, "")
+
+    def of_batch(self, batch: Batch) -> tuple[_Top, ...]:
         shares = (self.images @ self.projection.images(batch)) ** 2
         shares /= (self.images**2).sum(axis=1)[:, None]
         few = min(self.few, batch.rows)

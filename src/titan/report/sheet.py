@@ -4,89 +4,45 @@ All of it follows from the study's file, whose fingerprint stands on it: who sig
 signed that study and no other.
 """
 
-# Rule: nothing here knows a row, and nothing is promised that `preflight` does not say.
-
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import starmap
-from math import log10
 from typing import Any
 
-from titan.joint.computation import Computation
-from titan.joint.explanations import explained
-from titan.joint.kinds import Question
-from titan.joint.meeting import stages_of
-from titan.listing import in_groups, listing
-from titan.release.dictionary import in_words
-from titan.release.policy import counted
+from titan.listing import in_groups
+from titan.report import words
 from titan.report.page import Html, items, page, table, tag
 from titan.study import Report, Study
-from titan.study.title import columns_asked
 
-_STEPS = {
-    0: ("counts", "each party checks the rows in all, and every count without its own rows"),
-    1: ("what explains", "each party checks the leverage of each of its rows"),
-    2: ("outcomes", "each party computes the same fit from them"),
-    3: ("robust errors", ""),
-}
-_AFTER = "(the last one)"
-_EXPLAINED = {
-    "coarser grids": (
-        "“Off coarser grids”: it is counted how many rows, and how many parties, have values that "
-        "are not multiples of 2, 5, 10 or more steps, such as blood pressures that do not end in 0 "
-        "or 5. This tells how finely values were written down, and whether many parties write "
-        "them so: where few do, the last digits of the sums are theirs alone."
-    ),
-    "e² a aᵀ": (
-        "“e² a aᵀ”, for robust errors: each row's products of columns, multiplied by the square of "
-        "e, which is how far that row's outcome is from what the fit expects, are added up over "
-        "all rows. This tells where the fit is good and where it is poor, for all rows together."
-    ),
-    "leverage": (
-        "“Leverage” is how much one row alone decides the fit: at 1 a coefficient is that row's "
-        "own, at 1/3 the row is as hidden as one among three."
-    ),
-}
-"""Words that a board may not know, explained where they occur."""
-_NOT_HIDDEN = (
-    "Not protected against: a party that enters false rows; what the opened numbers themselves "
-    "say of everybody together; other studies of the same people that a party's own record of "
-    "studies, its ledger, does not know."
-)
-_MASKED = "Sums do, hidden behind random numbers that cancel only in the total of all parties"
-_VETO = (
-    "A party that refuses because of its rows enters random numbers in their place: the study "
-    "ends, and the others learn that somebody refuses, not who nor why."
-)
 _SIGNATURES = ("name", "for", "date", "signature")
 _SIGNED = 3  # lines
 
 
 def sheet(study: Study, report: Report, shares: Sequence[Mapping[str, Any]], now: datetime) -> str:
     """The page as HTML, from a study and what `preflight` found of it at this time."""
-    opened = _opened(study)
+    opened = words.opened_in_steps(study)
     return page(
         f"Study sheet: {study.title}",
+        "sheet.css",
         tag("h1", study.title),
         tag("p", "The study's fingerprint: ", tag("code", in_groups(study.digest))),
         tag("p", f"Checked on {now:%Y-%m-%d}."),
-        _lowered(report.facts),
+        words.lowered_rules(report.facts),
         tag("h2", f"Who takes part: {len(study.parties)} parties"),
         _parties(study),
         tag("h2", "What is asked"),
-        items((_in_words(question, study) for question in study.questions), "ol"),
-        _columns(report.facts["columns"]),
+        items((words.question_in_words(question, study) for question in study.questions), "ol"),
+        words.columns_in_words(report.facts["columns"]),
         tag("h2", "What is opened to all parties, in this order"),
         opened,
-        _explained(opened),
-        *(tag("p", text) for text in _precision(study, report.facts, shares)),
+        words.explained_words(opened),
+        *(tag("p", text) for text in words.precision_in_words(study, report.facts, shares)),
         tag("h2", "Rules, checked by every party before anything further leaves it"),
-        items(_rules(study, report.facts)),
+        items(words.rules_in_words(study, report.facts)),
         tag("h2", "What stays hidden, and from whom"),
-        tag("p", f"No row leaves its owner's machine. {_MASKED}: {report.hidden}."),
-        tag("p", _NOT_HIDDEN),
+        tag("p", f"No row leaves its owner's machine. {words.MASKED}: {report.hidden}."),
+        tag("p", words.NOT_HIDDEN),
         items(map(_sentence, report.warnings)),
         tag("h2", "Signed for this study, with this fingerprint"),
         table(_SIGNATURES, [["\u00a0"] * len(_SIGNATURES)] * _SIGNED, "signatures"),
@@ -95,16 +51,6 @@ def sheet(study: Study, report: Report, shares: Sequence[Mapping[str, Any]], now
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def _lowered(facts: Mapping[str, Any]) -> Html:
-    lowered = facts["lowered"]
-    if not lowered:
-        return tag(
-            "p", f"Nothing is below what the policy “{facts['release']['policy']}” asks for."
-        )
-    said = items(each["said"] for each in lowered)
-    return tag("div", "Below the default: less is protected than usual", said, kind="alarm")
 
 
 def _parties(study: Study) -> Html:
@@ -117,159 +63,3 @@ def _parties(study: Study) -> Html:
             for card in study.parties
         ),
     )  # fmt: skip
-
-
-# -- questions --------------------------------------------------------------------------------
-
-_ASKED = {
-    "regression": "how {response} depends on {columns}: least squares",
-    "ridge": "how {response} depends on {columns}: least squares with penalties {alphas}",
-    "describe": "what the rows are like: counts, means and standard deviations of {columns}",
-    "average": "the average over the parties of {columns}",
-    "solve": "the solution of linear equations in {columns}, with the right side {response}",
-    "survival": "how long until {response}: survival curves (Kaplan-Meier), by {columns}",
-}
-_MEAN = "the mean of {response}: least squares"  # y ~ 1
-_RELEASED = {"solution": ", the coefficients alone", "inference": " with standard errors"}
-
-
-def _in_words(question: Question, study: Study) -> Html:
-    named, words = _named(question, study), _ASKED.get(question.kind)
-    words = _MEAN if "formula" in question.options and not named["columns"] else words
-    words = words if words is None or named["columns"] else words.removesuffix(", by {columns}")
-    said = "" if words is None else words.format(**named)
-    if question.kind == "regression":
-        said += _RELEASED[str(question.options.get("release", "inference"))]
-    written = tag("code", str(question))
-    return Html(tag("b", question.name) + tag("span", f": {said} ") + written)
-
-
-def _named(question: Question, study: Study) -> dict[str, str]:
-    columns, response = columns_asked(question, study.columns)
-    alphas: Any = question.options.get("alphas", ())
-    named = {"columns": listing(columns, 12), "response": response}
-    return {"alphas": listing(alphas), **named}
-
-
-def _columns(columns: Mapping[str, Any]) -> Html:
-    return tag("p", "Columns: ", "; ".join(starmap(in_words, columns.items())), kind="quiet")
-
-
-# -- what is opened ---------------------------------------------------------------------------
-
-
-def _opened(study: Study) -> Html:
-    rows, stages = [], study.meeting.stages
-    for at, stage in enumerate(stages):
-        name, then = _STEPS.get(stage, (study.meeting.sums[at].name, _AFTER))
-        then = _AFTER if at + 1 == len(stages) else then
-        told = [
-            f"{question}: {'; '.join(said)}"
-            for question, computation in study.meeting.computations
-            if (said := list(_told(computation, stage)))
-        ]
-        entries = str(study.meeting.sums[at].entries - 1)  # without that of the veto
-        rows.append((f"{at + 1}. {name}", items(told), entries, then))
-    return table(("step", "every party then knows", "numbers", "before the next step"), rows)
-
-
-def _explained(opened: Html) -> Html:
-    return items(said for words, said in _EXPLAINED.items() if words in opened)
-
-
-def _told(computation: Computation[Any, Any, Any], stage: int) -> Iterator[str]:
-    """What its sum at this stage tells: as many of its items as fill the sum."""
-    said = [item for item in explained(computation).items if item.numbers]
-    for at, sum_ in zip(stages_of(computation), computation.sums, strict=True):
-        here, left = [], sum_.entries
-        while said and said[0].numbers <= left:
-            left -= said[0].numbers
-            here.append(said.pop(0).sentence)
-        if at == stage:
-            yield from here if not left else [sum_.opens]
-
-
-def _precision(
-    study: Study, facts: Mapping[str, Any], shares: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
-    computed = [item.said.replace("by computing: ", "") for item in _computed(study)]
-    yield f"From this everybody can compute: {'; '.join(computed)}."
-    bits = study.precision
-    made = "taken EXACTLY"
-    if bits != "exact":
-        made = f"rounded to {bits} bits (about {round(bits * log10(2))} digits)"
-    yield (
-        "Precision: columns of the data enter sums exactly, in the steps named above; columns that "
-        f"a formula makes (logarithms, powers, products) are {made}; robust errors are rounded to "
-        "24 bits (about 7 digits)."
-    )
-    opened = [
-        f"{each['name']} {each['opened']['numbers']} numbers of {each['opened']['bits']} bits"
-        + _of_rows(each["opened"])
-        for each in facts["questions"]
-    ]
-    yield (
-        "How much that is, in bits (one bit is one answer of yes or no): "
-        f"{'; '.join(opened)}. {_budget(shares)}"
-    )
-
-
-def _budget(shares: Sequence[Mapping[str, Any]]) -> str:
-    """From how many rows on, since what formulas make of columns tells much of few rows."""
-    if not shares:
-        return ""
-    if any(each["least_rows"] is None for each in shares):
-        return "Too many columns are made of the same ones: whatever the rows, this is refused."
-    rows = max(each["least_rows"] * each["cells"] for each in shares)
-    return (
-        "What columns that formulas make tell of single values stays within three tenths of what "
-        f"the rows hold of them: with fewer than about {rows} rows in all this study is refused."
-    )
-
-
-def _of_rows(opened: Mapping[str, Any]) -> str:
-    from titan.study.preflight import MORE_THAN_ROWS
-
-    held, rows = opened["rows_bits"], opened["rows"]
-    if held is None:
-        return ""
-    more = f" ({MORE_THAN_ROWS})" if opened["bits"] > held else ""
-    return f", where {counted(rows)}, the fewest there may be, have {held}{more}"
-
-
-def _computed(study: Study) -> list[Any]:
-    from titan.study.preflight import learned
-
-    return [item for item in learned(study) if not item.numbers]
-
-
-# -- rules ------------------------------------------------------------------------------------
-
-
-def _rules(study: Study, facts: Mapping[str, Any]) -> Iterator[str]:
-    k, total = study.min_cell, facts["rows_needed_total"]
-    left = study.min_residual_df
-    beyond = f"; at least {counted(left)} more than parameters (residual degrees of freedom)"
-    yield (
-        f"Policy “{study.policy}”: at least {counted(study.min_rows_party)} of each party, {total} "
-        f"in all, {study.rows_per_parameter} for each parameter{beyond if left else ''}."
-    )
-    if k and facts["rows_needed_level"] is None:
-        yield f"No row has a leverage above 1/{k}, where there is a model."
-    elif k:
-        local = " No small count is opened at all: a party's own is 0 or at least that."
-        yield (
-            "Cells (people with the same categories) that occur have at least "
-            f"{counted(k)}, also without any one party's. Those that are summed over have rows "
-            f"of at least {study.min_cell_parties} parties. No row has a leverage above 1/{k}."
-            f"{local if study.cells == 'local' else ''}"
-        )
-    else:
-        yield "Cells of any size and rows of any leverage may be opened."
-    gaps = {"refuse": "are refused", "drop": "are left out"}[study.missing]
-    yield f"Values outside their range are refused by their owner; rows with gaps {gaps}."
-    yield (
-        "Each party's ledger refuses a study whose answer, subtracted from an earlier one, would "
-        "show a few rows or a single party."
-    )
-    yield _VETO

@@ -16,11 +16,13 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from titan.errors import InputError
+from titan.joint.cox_asked import formula_asked
 from titan.joint.glm_question import offset_of
 from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
 from titan.joint.survival import as_asked
-from titan.listing import listing
+from titan.listing import QUOTES, divided, listing
 from titan.moments import Model, Source
+from titan.moments.centring import uncentred
 from titan.moments.formula import ANY_LEVELS, without_levels
 from titan.release import Category, Column, Dictionary, Flag, Number, Time
 from titan.release.draft import draft
@@ -29,7 +31,6 @@ from titan.study.row_digests import RowKey
 Said = TypeVar("Said")
 _SPOKEN = {"alpha": "alphas", "column": "columns"}
 _EXAMPLE = "such as 'regression: y ~ age + sex; cov_type=HC0; name=main'"
-_QUOTES = "\"'`"
 
 
 # -- questions --------------------------------------------------------------------------------
@@ -37,7 +38,7 @@ _QUOTES = "\"'`"
 
 def read_question(text: str) -> Question:
     """What --ask says, not yet settled by a study; an error quotes it."""
-    head, *rest = _divided(text, ";")
+    head, *rest = divided(text, ";")
     name, colon, first = (part.strip() for part in head.partition(":"))
     with _quoting(f"--ask {text!r}"):
         kind = kind_named(name)
@@ -49,6 +50,7 @@ def read_question(text: str) -> Question:
             if key in asked:
                 raise InputError(f"{key} is given twice", hint="give it once")
             asked[key] = value
+        asked = dict(kind.spoken(asked))
     called = asked.pop("name", "")
     return Question(kind.name, str(called), tuple(asked.items()))
 
@@ -57,7 +59,7 @@ def _first(kind: Kind, text: str) -> dict[str, Value]:
     """What stands before the first semicolon: one option, or two with a comma between."""
     if not kind.second:
         return {kind.first: _value(kind, kind.first, text)}
-    names = [_unquoted(name.strip()) for name in _divided(text, ",")]
+    names = [_unquoted(name.strip()) for name in divided(text, ",")]
     if len(names) != 2 or not all(names):
         raise InputError(
             f"a {kind.name} question begins with its {kind.first} and its {kind.second}",
@@ -84,27 +86,14 @@ def _value(kind: Kind, key: str, text: str) -> Value:
         raise InputError(f"{key} is empty", hint=_EXAMPLE)
     if kind.options.get(key, TEXT) == TEXT:
         return text
-    items = tuple(_unquoted(item.strip()) for item in _divided(text, ","))
+    items = tuple(_unquoted(item.strip()) for item in divided(text, ","))
     if not all(items):
         raise InputError(f"{key} has an empty item", hint="one comma between two")
     return items
 
 
-def _divided(text: str, separator: str) -> list[str]:
-    """At every separator outside quotes."""
-    pieces, within = [""], ""
-    for character in text:
-        if character == separator and not within:
-            pieces.append("")
-            continue
-        if character in _QUOTES and within in ("", character):
-            within = "" if within else character
-        pieces[-1] += character
-    return pieces
-
-
 def _unquoted(text: str) -> str:
-    whole = len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES
+    whole = len(text) > 1 and text[0] == text[-1] and text[0] in QUOTES
     return text[1:-1] if whole else text
 
 
@@ -114,7 +103,7 @@ def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) ->
     found = []
     for text in asked:
         kind, _, rest = text.partition(": ")
-        first, *options = (piece.strip() for piece in _divided(rest, ";"))
+        first, *options = (piece.strip() for piece in divided(rest, ";"))
         said = dict(option.split(" ", 1) for option in options)
         if text in today:
             continue
@@ -123,8 +112,9 @@ def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) ->
             found.append(Model.from_columns(said["response"], names, intercept=False))
         elif "formula" in kind_named(kind).options:
             offset = offset_of(said.get("offset"), said.get("exposure"))
-            weights = said.get("weights")
-            found.append(Model(first, weights=weights, offset=offset, levels=levels))
+            weights, time = said.get("weights"), said.get("time")
+            summed = uncentred(formula_asked(said | {"formula": first}), levels)[0]
+            found.append(Model(summed, weights=weights, offset=offset, time=time, levels=levels))
     return found
 
 
@@ -185,7 +175,7 @@ def _number(text: str, steps: Mapping[str, str], units: Mapping[str, str]) -> tu
 
 def _category(text: str) -> tuple[str, Category]:
     name, said = _pair(text, "sex=f,m")
-    return name, Category(tuple(_unquoted(level.strip()) for level in _divided(said, ",")))
+    return name, Category(tuple(_unquoted(level.strip()) for level in divided(said, ",")))
 
 
 def _pair(text: str, example: str) -> tuple[str, str]:
@@ -260,7 +250,9 @@ def _model(question: Question, said: Mapping[str, Column]) -> Model | None:
         return None
     levels = dict.fromkeys(categories_named(question), ANY_LEVELS) | Dictionary.of(said).levels()
     offset = offset_of(options.get("offset"), options.get("exposure"))
-    return Model(options["formula"], weights=options.get("weights"), offset=offset, levels=levels)
+    weights, time = options.get("weights"), options.get("time")
+    summed = uncentred(formula_asked(options), levels)[0]
+    return Model(summed, weights=weights, offset=offset, time=time, levels=levels)
 
 
 def categories_named(question: Question) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from titan.errors import FileError
 from titan.files import attempt
+from titan.listing import WIDE
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.release.policy import counted
 from titan.results.result_file import NAME as RESULT
@@ -21,9 +22,9 @@ from titan.study.verified import verify
 
 _HEAD_BYTES = 2  # kind and sum, before the envelope
 _FIXED = _HEAD_BYTES + HEADER_BYTES + 4  # and how many vectors there are
-_WIDTH = 98
 # In a run's folder.
 JOURNAL, TRANSCRIPT, STATUS = "journal.db", "transcript.json", "status.json"
+STUDY = "study.toml"
 NOTHING_ELSE = (
     "nothing else left this machine in this run: every message is written down before it leaves. "
     "Until it is acknowledged a message may leave again, byte for byte. Not counted: the "
@@ -93,7 +94,7 @@ class Audit:
                 f"{self._messages()}, {self.bytes_sent} bytes:",
                 f"  {self.bytes_in_sums} inside the sums, as titan study check counts them",
                 f"  {self.bytes_around} around them: nonces, agreement, end, heads and signatures",
-                fill(NOTHING_ELSE, _WIDTH),
+                fill(NOTHING_ELSE, WIDE),
             ]
         )
 

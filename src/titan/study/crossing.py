@@ -4,6 +4,10 @@ Curves in steps of 6 and of 4 months both tell how many have left by their edges
 who left between 4 and 6. Groups by arm in one and by ward in the other leave a patient of the one
 and not the other. None of these cells was looked at by anybody. So of two questions one must divide
 rows as the other does, and further: then every difference is a cell that was checked.
+
+Proportional hazards open no count of any interval, so none is checked: on another grid, or with
+other ties, the same rows differ in the risk sets of a few, and so do the scores. Two such questions
+about one time must be alike in both.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from titan.decimals import decimal
 from titan.errors import InputError
 from titan.joint.kinds import Question
 
+KINDS = ("survival", "cox")
 _ONE = "ask for one: the difference of two would count the rows in between"
 
 
@@ -29,13 +34,16 @@ class Divided:
     by: frozenset[str]
     grid: Fraction
     until: Fraction | None = None
+    ties: str = ""
+    """Of proportional hazards, which divide the rows of each party alone."""
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
+    def of(cls, question: Question) -> Self:
+        options: dict[str, Any] = question.options
         until = Fraction(options["until"]) if "until" in options else None
-        return cls(
-            options["time"], frozenset(options.get("by", ())), Fraction(options["grid"]), until
-        )
+        by, ties = frozenset(options.get("by", ())), options.get("ties", "efron")
+        ties = ties if question.kind == "cox" else ""
+        return cls(options["time"], by, Fraction(options["grid"]), until, ties)
 
     def under(self, names: Mapping[str, str]) -> Self:
         """With the names that columns have now."""
@@ -44,6 +52,10 @@ class Divided:
 
     def fits(self, other: Divided) -> bool:
         """Whether one of the two divides rows as the other does, and further."""
+        if self.ties and other.ties:
+            return (self.ties, self.grid) == (other.ties, other.grid)
+        if self.ties or other.ties:
+            return True
         return self._refines(other) or other._refines(self)
 
     def _refines(self, coarse: Divided) -> bool:
@@ -56,26 +68,31 @@ class Divided:
 
 def read_divided(words: str, columns: Sequence[str]) -> Divided | None:
     """From a question as a ledger has it, and its columns; None of any other kind."""
-    first, *options = words.removeprefix("survival: ").split("; ")
-    if first == words:
+    kind, _, rest = words.partition(": ")
+    if kind not in KINDS:
         return None
-    time = next((name for name in columns if first.startswith(f"{name}, ")), "")
+    first, *options = rest.split("; ")
     said = dict(option.split(" ", 1) for option in options if " " in option)
-    by = [name for name in columns if name not in (time, first.removeprefix(f"{time}, "))]
+    if kind == "cox":
+        time, by, ties = said.get("time", ""), frozenset[str](), said.get("ties", "efron")
+    else:
+        time, ties = next((name for name in columns if first.startswith(f"{name}, ")), ""), ""
+        apart = time, first.removeprefix(f"{time}, ")
+        by = frozenset(name for name in columns if name not in apart)
     try:
         until = decimal(said["until"]) if "until" in said else None
-        return Divided(time, frozenset(by), decimal(said["grid"]), until)
+        return Divided(time, by, decimal(said["grid"]), until, ties)
     except (KeyError, ValueError):  # a name with a semicolon: nothing is known to fit with it
-        return Divided(time, frozenset([words]), Fraction(1))
+        return Divided(time, frozenset([words]), Fraction(1), None, ties and words)
 
 
 def check_crossing(questions: Iterable[Question]) -> None:
     """InputError where two questions of a study cross."""
     every = list(questions)
     bins = _histograms(every)
-    asked = [(q.name, Divided.of(q.options)) for q in every if q.kind == "survival"]
+    asked = [(q.name, Divided.of(q)) for q in every if q.kind in KINDS]
     for name, divided in asked:
-        if divided.time in bins:
+        if divided.time in bins and not divided.ties:
             raise InputError(
                 f"questions: a histogram of {divided.time!r}, whose cells begin where intervals of "
                 f"{name!r} end",
@@ -90,6 +107,8 @@ def check_crossing(questions: Iterable[Question]) -> None:
 
 
 def _finer(one: Divided, other: Divided) -> str:
+    if one.ties:
+        return "let both have the same grid and the same ties"
     by = ",".join(sorted(one.by | other.by))
     groups = "" if one.by == other.by else f", and ask for by={by} on the finer"
     return (

@@ -27,7 +27,10 @@ from titan.study.row_classes import (
 from titan.study.row_digests import Content, Counts, Mask, OwnRows, RowSet, Words, change
 
 _SHOWN = 12  # hex digits of a study's digest
-_SAME_INTERVALS = "ask for the same groups, and for the same grid or a multiple of it; "
+_SAME_INTERVALS = (
+    "ask for the same groups, and for the same grid or a multiple of it, of proportional hazards "
+    "for the same grid and ties; "
+)
 Parties = Mapping[str, str]
 """From names to certificates' fingerprints."""
 

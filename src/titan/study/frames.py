@@ -13,7 +13,6 @@ SHA-256 of the frame.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import re
 from collections.abc import Iterator
@@ -275,16 +274,16 @@ class FrameLog(Database):
         batch with the incoming frames it follows from.
         """
         with self.batch():
-            key = None if self._key is None else self._key.check
+            key, shown = self._key, digest(frame)
             if key is None and frame.secret:
                 raise RecoveryError("the run is over and its masks are erased; none can be sent")
-            shown = digest(frame)
-            check = None if shown or key is None else hmac.digest(key, frame.body, "sha256")
-            now = (frame.kind, frame.sum, frame.round, len(frame.body), shown, check)
+            place = b"" if shown else self._place(_place_of(frame, "sent"))
+            check = None if shown or key is None else key.tag(frame.body, place)
+            now = (frame.kind, frame.sum, frame.round, len(frame.body), shown)
             done = self._connection.execute(
                 "INSERT INTO sent (kind, sum, round, size, sha256, local_check, peer, sequence)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (peer, sequence) DO NOTHING",
-                (*now, frame.peer, frame.sequence),
+                (*now, check, frame.peer, frame.sequence),
             )
             if done.rowcount:
                 return
@@ -293,7 +292,8 @@ class FrameLog(Database):
                 "WHERE peer = ? AND sequence = ?",
                 frame.peer, frame.sequence,
             )  # fmt: skip
-            if known[:5] != now[:5] or (key is not None and known[5] != check):
+            same = check is None or (key is not None and key.has_tag(known[5], frame.body, place))
+            if known[:5] != now or not same:
                 (software,) = self._one("SELECT software FROM journal")
                 raise RecoveryError(
                     f"message {frame.sequence} for {frame.peer} is not what it was before the "
@@ -356,9 +356,9 @@ class FrameLog(Database):
                 yield frame
 
 
-def _place_of(frame: Frame) -> tuple[Where, ...]:
-    """All that is kept of a received frame but its body."""
-    return "incoming", frame.peer, frame.sequence, frame.kind, frame.sum, frame.round
+def _place_of(frame: Frame, table: str = "incoming") -> tuple[Where, ...]:
+    """All that is kept of a frame but its body."""
+    return table, frame.peer, frame.sequence, frame.kind, frame.sum, frame.round
 
 
 def _order(message: Message) -> tuple[object, ...]:

@@ -15,7 +15,7 @@ import hashlib
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -25,6 +25,7 @@ from titan import files
 from titan.canonical import canonical
 from titan.errors import FormulaError, InputError, ReleaseError
 from titan.joint import SumSettings
+from titan.joint.checking import share_steps
 from titan.joint.kinds import Question, Setting, kind_named
 from titan.joint.meeting import Meeting
 from titan.joint.pooled_model import PooledModel
@@ -206,8 +207,8 @@ class Study:
                 computations.append((question.name, question.computation(self.setting)))
         meeting = Meeting(tuple(computations))
         if self.min_cell > 0:
-            apart = RowsApart.of(computations)
-            meeting = replace(meeting, budget=lambda: self.budget, apart=apart)
+            shared = share_steps(computations, lambda: self.budget)
+            meeting = Meeting(tuple(shared), lambda: self.budget, RowsApart.of(computations))
         if len(meeting.sums) > MOST_SUMS:
             raise InputError(
                 f"questions: {len(meeting.sums)} sums, one after another",

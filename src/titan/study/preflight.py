@@ -207,24 +207,24 @@ def _hidden(study: Study) -> str:
 # -- facts ------------------------------------------------------------------------------------
 
 
-def _explanations(study: Study) -> list[Explanation]:
+def explanations(study: Study) -> list[Explanation]:
     """Those of the questions, in order."""
     return [explained(computation) for _, computation in study.meeting.computations]
 
 
 def _counts_cells(study: Study) -> bool:
-    return any(each.counts_levels for each in _explanations(study))
+    return any(each.counts_levels for each in explanations(study))
 
 
 def unread_columns(study: Study) -> list[str]:
     """Columns of the dictionary that no question reads, as far as all questions tell."""
-    read = [each.columns for each in _explanations(study)]
+    read = [each.columns for each in explanations(study)]
     known = {name for columns in read for name in columns or ()}
     return [] if None in read else [name for name in study.columns if name not in known]
 
 
 def _facts(study: Study, plans: Sequence[Plan], cost: Cost | None) -> dict[str, Any]:
-    told = _explanations(study)
+    told = explanations(study)
     parameters = max((each.parameters or 0 for each in told), default=0)
     return {
         "digest": study.digest,
@@ -301,31 +301,6 @@ def opened_bits(study: Study, computation: Any, told: Explanation) -> dict[str, 
         "rows": rows,
         "rows_bits": None if columns is None else int(rows * sum(map(log2, columns))),
     }
-
-
-def shares(study: Study) -> list[dict[str, Any]]:
-    """What made columns tell of tables of the raw ones, with the fewest rows that there may be:
-    bits, their limit, and the rows with which they stay within it. Empty without a limit."""
-    if study.meeting.budget is None:
-        return []
-    parameters = max((each.parameters or 0 for each in _explanations(study)), default=0)
-    rows = study.release.rows_needed(parameters, len(study.parties))
-    found = []
-    for share in study.budget.shares:
-        there = max(rows // share.cells, 1)
-        bits, limit = share.measured(there)
-        found.append(
-            {
-                "of": str(share),
-                "numbers": share.entries,
-                "rows": there,
-                "bits": round(bits),
-                "limit": round(limit),
-                "least_rows": share.least_rows,
-                "cells": share.cells,
-            }
-        )
-    return found
 
 
 def _sum_facts(sum_: Sum) -> dict[str, Any]:

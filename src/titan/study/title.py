@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from titan.joint.cox_asked import formula_asked
 from titan.joint.kinds import Question
 from titan.listing import listing
 from titan.release import Dictionary
@@ -15,6 +16,7 @@ _TITLES = {
     "describe": "a description of {columns}",
     "average": "the average of {columns}",
     "solve": "linear equations in {columns}",
+    "cox": "how the hazard of {response} depends on {columns}",
     "survival": "how long until {response}, by {columns}",
 }
 _ALONE = "the mean of {response}"  # y ~ 1
@@ -47,7 +49,7 @@ def columns_asked(question: Question, columns: Dictionary) -> tuple[list[str], s
         return list(options.get("by", ())), str(options["event"])
     if "formula" not in options:
         return list(options.get("columns", ())), str(options.get("response", ""))
-    model = columns.model(options["formula"], weights=options.get("weights"))
+    model = columns.model(formula_asked(options), weights=options.get("weights"))
     response = tuple(model.response.columns_needed())
     others = (*response, model.weights)
     return [name for name in model.columns_needed if name not in others], listing(response)

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from typing import Any
 
 from titan.canonical import canonical, hexadecimal, keys, listed, mapping, parsed, text, whole
@@ -320,16 +321,19 @@ def _links(record: SumRecord) -> set[tuple[str, str]]:
 
 def _check_sum(record: SumRecord, links: set[tuple[str, str]], *, begun: bool) -> None:
     """`begun`: its masks need not all be there."""
-    found = _links(record)
-    if not links or not (found <= links if begun else found == links):
+    masks = [m for m in record.messages if m.kind == MASK]
+    sizes = {m.round: m.size for m in masks}  # of the pieces of a mask
+    found = {((m.sender, m.receiver), m.round) for m in masks}
+    planned = set(product(links, range(len(sizes))))
+    if not links or not (_links(record) <= links if begun else found == planned):
         raise ValueError("not every sum has one mask along every link")
-    if len({m.size for m in record.messages if m.kind == MASK}) > 1:
+    if any(m.size != sizes[m.round] for m in masks):
         raise ValueError("the masks of a sum differ in size")
     for m in record.messages:
         if m.kind != MASK and m.kind not in RECOVERY:
             raise ValueError(f"a message of kind {m.kind} stands inside a sum")
-        late = m.round > record.rounds and m.kind != OPENED
-        if (m.kind == MASK) != (m.round == 0) or late:
+        late = m.round > record.rounds and m.kind not in (MASK, OPENED)
+        if (m.round == 0 and m.kind != MASK) or late:
             raise ValueError(f"a message of kind {m.kind} in round {m.round} was never planned")
     times = Counter((m.sender, m.receiver, m.round, m.kind) for m in record.messages)
     if max(times.values(), default=1) > 1:

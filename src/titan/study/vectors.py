@@ -1,7 +1,9 @@
 """Long bodies of frames: one behind the other in a file of their own beside the journal.
 
 SQLite would copy a vector into pages, sum each page up, write it to its log and later once more to
-the file. Here it is written once. A record is its length, a check, and its bytes.
+the file. Here it is written once. A record is its length, a check, and its bytes, and begins where
+a block of the disk does. A long one goes past the system's cache, where the system allows that: to
+find memory there costs several times what the disk itself does, and nobody reads it soon.
 
 The journal's rows and these records reach the disk each in its own time. What is acknowledged has
 been waited for on both sides (`sync`). After a power cut a row may be there whose record is not,
@@ -14,8 +16,12 @@ acknowledged, so they come again.
 
 from __future__ import annotations
 
+import errno
+import mmap
 import os
 import struct
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +31,10 @@ from titan.protocol.messages import Payload
 
 _HEAD = struct.Struct("<QQ")
 _WORD = np.dtype("<u8")
+_BLOCK = 1 << 12  # bytes of the disk, and of memory that it writes from
+_LONG = 1 << 18  # bytes; less is not worth the wait
+_AT_ONCE = 1 << 20
+_PAST_CACHE = getattr(os, "O_DIRECT", 0)
 
 
 class Vectors:
@@ -33,23 +43,49 @@ class Vectors:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: int | None = None
+        self._past_cache: int | None = None  # the same file, opened so
         self._end = 0
         self._unsynced = self._new = False
 
     def append(self, body: Payload) -> int:
         """Write a record; where it is."""
         file, at = self._opened(os.O_CREAT), self.end
-        _write(file, at, _HEAD.pack(len(body), _check(body)))
-        _write(file, at + _HEAD.size, body)
+        head = _HEAD.pack(len(body), _check(body))
+        if len(body) < _LONG or not self._write_past_cache(at, head, body):
+            _write(file, at, head)
+            _write(file, at + _HEAD.size, body)
         self._end = at + _HEAD.size + len(body)
         self._unsynced = True
         return at
+
+    def _write_past_cache(self, at: int, head: bytes, body: Payload) -> bool:
+        """From memory that begins where a block does, and in whole blocks. False: it cannot be."""
+        if self._past_cache is None:
+            return False
+        rest, filled = memoryview(body), len(head)
+        self._staging[:filled] = head
+        while filled or rest:
+            some = rest[: _AT_ONCE - filled]
+            self._staging[filled : filled + len(some)] = some
+            rest, filled = rest[len(some) :], filled + len(some)
+            try:
+                _write(self._past_cache, at, self._staging[: _whole_blocks(filled)])
+            except OSError as error:  # this file system wants it otherwise
+                if error.errno != errno.EINVAL:
+                    raise
+                return False
+            at, filled = at + filled, 0
+        return True
+
+    @cached_property
+    def _staging(self) -> memoryview:
+        return memoryview(mmap.mmap(-1, _AT_ONCE))
 
     @property
     def end(self) -> int:
         """Where the next record will be."""
         self._opened(os.O_CREAT)
-        return self._end
+        return _whole_blocks(self._end)
 
     def read(self, at: int) -> bytes | None:
         """The record that is there; None if it is not, or not whole."""
@@ -83,14 +119,23 @@ class Vectors:
     def close(self) -> None:
         if self._file is not None:
             os.close(self._file)
-            self._file = None
+        if self._past_cache is not None:
+            os.close(self._past_cache)
+        self._file = self._past_cache = None
 
     def _opened(self, flag: int = 0) -> int:
         if self._file is None:
             self._new = not self.path.exists()
             self._file = os.open(self.path, os.O_RDWR | flag, 0o600)
             self._end = os.fstat(self._file).st_size
+            with suppress(OSError):
+                if _PAST_CACHE:
+                    self._past_cache = os.open(self.path, os.O_RDWR | _PAST_CACHE)
         return self._file
+
+
+def _whole_blocks(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK
 
 
 def _write(file: int, at: int, data: Payload) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import typer
-
+from titan.cli.help import App
 from titan_lab.cli import compare, demo, privacy, reproduce
 
-app = typer.Typer(rich_markup_mode=None)
+app = App(rich_markup_mode=None)
 app.command("compare")(compare.command)
 app.command("demo")(demo.command)
 app.command("privacy")(privacy.command)

@@ -11,7 +11,7 @@ import typer
 
 from titan import files
 from titan.cli import networks, options
-from titan.cli.output import check_writable, show_rows
+from titan.cli.output import ask_before_replacing, check_writable, show_rows
 from titan.errors import InputError
 from titan_lab.cli.output import progress_bar, show_json
 
@@ -34,8 +34,15 @@ def command(
     tolerance: Annotated[
         float, typer.Option(help="Stop where the worst party's relative error is this.")
     ] = 1e-10,
-    budget: Annotated[int, typer.Option(help="Most rounds for each method.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Of the problem and of the methods' chances.")] = 1,
+    budget: Annotated[
+        int, typer.Option(help="Most rounds for each method.", rich_help_panel=options.MORE)
+    ] = 20_000,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Of the problem and of the methods' chances.", rich_help_panel=options.MORE
+        ),
+    ] = 1,
     tune: Annotated[
         bool, typer.Option("--tune/--no-tune", help="Search for the best step sizes.")
     ] = True,
@@ -45,10 +52,14 @@ def command(
             "--directed", help="Refuse methods that need every link both ways; do not add links."
         ),
     ] = False,
-    csv: Annotated[Path | None, typer.Option(help="Write the table here as well.")] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Write the table here as well.", rich_help_panel=options.OUTPUT),
+    ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="Name all methods and problems, and leave.")
     ] = False,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Run methods of the literature and TITAN alike, and count what they cost.
@@ -58,7 +69,7 @@ def command(
 
     \b
     Example:
-      titan compare --methods titan-tree,extra,push-diging --problem small --network cycle
+      titan compare --methods titan-tree,extra,push-diging --problem small
     """
     if list_:
         _show_list(json)
@@ -67,6 +78,7 @@ def command(
 
     if csv is not None:
         check_writable(csv)
+        ask_before_replacing([csv], force)
     chosen = None if methods is None else _names(methods)
     task = compare.problem(problem, seed)
     net = networks.among(network, list(task.parties))

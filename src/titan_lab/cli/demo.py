@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from titan.cli import options
-from titan.cli.output import check_writable, refuse_overwriting, show_pairs, show_rows
+from titan.cli.output import ask_before_replacing, check_writable, show_pairs, show_rows
 from titan.joint.equations import WIDE
 from titan.leastsquares.balls import at_most
 from titan_lab.cli.output import show_json
@@ -38,6 +38,13 @@ def command(
         Path | None,
         typer.Option(help=f"The picture's file, .png or .svg. [default: {_PICTURE}]"),
     ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Only write the hospitals' rows, a CSV file each, to try other commands on.",
+        ),
+    ] = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -48,13 +55,19 @@ def command(
     value and the residue `seen`, in hexadecimal), `params`, `error_bound` and `together` (column →
     number: pooled, proven bound, all rows in one place), `difference` (the largest between the
     two), `lstsq_difference` (the largest from numpy.linalg.lstsq on all rows), `nobs`, `cost`;
-    with --view also `picture`, the file.
+    with --view also `picture`, the file; with --rows nothing but `files` (name → rows).
 
     \b
     Example:
       titan demo
       titan demo --view
+      titan demo --rows hospitals
     """
+    if rows is not None:
+        from titan_lab.cli.demo_rows import tell_rows
+
+        tell_rows(rows, force, json)
+        return
     picture = (out or _PICTURE) if view or out is not None else None
     if picture is not None:
         _check(picture, force)
@@ -73,8 +86,8 @@ def _check(picture: Path, force: bool) -> None:
     """What would stop the picture is found before anything runs."""
     from titan_lab.pictures.network import plotting
 
-    refuse_overwriting(picture, force)
     check_writable(picture)
+    ask_before_replacing([picture], force)
     plotting()
 
 
@@ -126,7 +139,7 @@ def _run() -> _Shown:
     from titan import Network
     from titan.fitting import fit, fit_moments
     from titan.joint import SumSettings
-    from titan.moments import Model, collect, open_source, split_by
+    from titan.moments import Model, collect, open_source
     from titan_lab import datasets
     from titan_lab.cli.demo_view import masked_vectors
 
@@ -134,7 +147,7 @@ def _run() -> _Shown:
     model = Model.from_columns(facts["response"], facts["predictors"])
     moments = {
         hospital: collect(rows, model).moments
-        for hospital, rows in split_by(source, facts["party_column"]).items()
+        for hospital, rows in datasets.by_party("heart_disease").items()
     }
     net = Network.cycle(list(moments))
     settings = SumSettings(net, tau=1, recovery="flood", record=True)
@@ -196,9 +209,9 @@ def _tell(shown: _Shown) -> None:
     print("Four hospitals ask together what goes with a patient's highest heart rate")
     print("(thalach), and none shows a row. Messages go one way round:\n")
     print(f"  {' -> '.join(shown.moments)} -> ...\n")
-    print(f"What {_CURIOUS} received of the others' sums, modulo 2^{WIDE.bits}:\n")
+    print(f"What {_CURIOUS} received of the others' sums, modulo 2^{WIDE.bits}:")
     show_rows(_what_was_seen(shown))
-    print("\nMasks hide each of them and cancel in the total; so the fit is that of all rows:\n")
+    print("\nMasks hide each of them and cancel in the total; so the fit is that of all rows:")
     show_rows(_coefficients(shown))
     n = len(shown.pooled.names)
     lstsq = at_most(Fraction(shown.lstsq_difference))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from titan.cli import networks, options
-from titan.cli.output import check_writable, give, refuse_overwriting
+from titan.cli.output import ask_before_replacing, check_writable, give
 from titan.errors import InputError
 from titan.listing import listing
 
@@ -47,8 +47,8 @@ def command(
 
     net = networks.sized(network)
     if plot is not None:
-        refuse_overwriting(plot, force)
         check_writable(plot)
+        ask_before_replacing([plot], force)
     learned = None if coalition is None else infer(net, _members(net, coalition))
     audited = audit(net, tau, limit=limit) if coalition is None or tau is not None else None
     if plot is not None:

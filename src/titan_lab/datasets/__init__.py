@@ -3,6 +3,7 @@
 titan_lab.datasets.names()                 what there is
 titan_lab.datasets.path("heart_disease")   its CSV file
 titan_lab.datasets.facts("heart_disease")  what is known about it: origin, licence, reference fit
+titan_lab.datasets.by_party("heart_disease")   its rows, one table per hospital
 titan_lab.datasets.nist("Filip")           CSV and certified values
 titan_lab.datasets.power("ieee14", "meters")   one table of a power network
 """
@@ -14,9 +15,12 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from titan.errors import InputError
+
+if TYPE_CHECKING:
+    from titan.moments import Source
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,18 @@ def facts(name: str) -> dict[str, Any]:
     if place.is_dir():
         return _json(place / "reference.json")
     return _json(_root() / _places()[name][0] / f"{name}.json")
+
+
+def by_party(name: str) -> dict[str, Source]:
+    """The rows of each party of a data set that has several, as `titan.fit` takes them."""
+    from titan.moments import open_source, split_by
+
+    column = facts(name).get("party_column")
+    if column is None:
+        raise InputError(
+            f'the rows of "{name}" are not of several parties', hint="heart_disease, or grunfeld"
+        )
+    return split_by(open_source(path(name)), column)
 
 
 def nist(name: str) -> Certified:

@@ -1,4 +1,4 @@
-"""A picture: the coalition inside, the honest parties around it, each connected group in a colour.
+"""A picture: parties on a circle, each connected group of honest ones in a colour.
 
 Colours are those of Okabe and Ito, told apart by colour-blind eyes, and every group has a marker of
 its own besides. Links of the coalition are grey: without them the groups are what is left.
@@ -39,7 +39,7 @@ def draw(network: Network, learned: Inference | None, file: Path) -> None:
         )
     groups = learned.components if learned is not None else (network.parties,)
     coalition = learned.coalition if learned is not None else ()
-    places = _places(groups, coalition)
+    places = _places(network)
     with picture(file, (8, 8), dpi=150, bbox_inches="tight", pad_inches=0.3) as figure:
         axes = figure.subplots()
         group_of = {party: g for g, group in enumerate(groups) for party in group}
@@ -79,32 +79,18 @@ def plotting() -> Any:
     return pyplot
 
 
-def _places(groups: tuple[tuple[str, ...], ...], coalition: tuple[str, ...]) -> dict[str, Place]:
-    """Honest parties on a circle, a gap between two groups; the coalition on a smaller one."""
-    gaps = len(groups) if len(groups) > 1 else 0
-    slots = sum(map(len, groups)) + gaps
-    places: dict[str, Place] = {}
-    at = 0.0
-    for group in groups:
-        for party in group:
-            places[party] = _on_circle(at / slots, 1.0)
-            at += 1
-        at += 1 if gaps else 0
-    inner = 0.42 if len(coalition) > 1 else 0.0
-    for i, party in enumerate(coalition):
-        places[party] = _on_circle((i + 0.5) / len(coalition), inner)
-    return places
-
-
-def _on_circle(turn: float, radius: float) -> Place:
-    angle = math.pi / 2 - 2 * math.pi * turn
-    return radius * math.cos(angle), radius * math.sin(angle)
+def _places(network: Network) -> dict[str, Place]:
+    """All on one circle, in an order in which links are short: a ring is a ring."""
+    order = network.circle_order()
+    turns = ((party, 2 * math.pi * at / len(order)) for at, party in enumerate(order))
+    return {party: (math.sin(turn), math.cos(turn)) for party, turn in turns}
 
 
 def _links(axes: Any, network: Network, places: dict[str, Place], group_of: dict[str, int]) -> None:
-    """One arrow for each link; bent, so that links both ways are seen as two."""
-    small = len(network) <= _LABELLED
+    """One arrow for each link; bent only where there is one back, so that both are seen."""
+    edges, small = set(network.edges), len(network) <= _LABELLED
     for sender, receiver in network.edges:
+        bent = 0.12 if (receiver, sender) in edges else 0.0
         inside = sender in group_of and receiver in group_of
         axes.annotate(
             "",
@@ -117,7 +103,7 @@ def _links(axes: Any, network: Network, places: dict[str, Place], group_of: dict
                 "linestyle": "-" if inside else (0, (4, 3)),
                 "shrinkA": 13 if small else 2,
                 "shrinkB": 13 if small else 2,
-                "connectionstyle": "arc3,rad=0.12",
+                "connectionstyle": f"arc3,rad={bent}",
             },
         )
 
@@ -141,17 +127,16 @@ def _parties(
         xs, ys = _columns(coalition, places)
         axes.scatter(xs, ys, s=size, color=_CURIOUS, marker="s", label=name, zorder=3)
     if len(places) <= _LABELLED:
-        _names(axes, places, set(coalition))
+        _names(axes, places)
 
 
-def _names(axes: Any, places: dict[str, Place], coalition: set[str]) -> None:
-    """Honest names outside the circle, the coalition's beneath: neither on a link."""
+def _names(axes: Any, places: dict[str, Place]) -> None:
+    """Outside the circle, where no link is."""
     for party, (x, y) in places.items():
-        inside = party in coalition
-        spot = (x, y - 0.12) if inside else (1.1 * x, 1.1 * y)
-        across = "center" if inside or abs(x) < 0.2 else "left" if x > 0 else "right"
+        across = "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
         axes.text(
-            *spot, party, ha=across, va="center", fontsize=10, zorder=4,
+            1.1 * x, 1.1 * y, party.replace("$", r"\$"),
+            ha=across, va="center", fontsize=10, zorder=4,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8},
         )  # fmt: skip
 

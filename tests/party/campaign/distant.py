@@ -148,10 +148,12 @@ class Times:
         )
 
 
-async def _distant(chosen: argparse.Namespace, folder: Path) -> str:
-    names = tuple(f"p{at}" for at in range(chosen.parties))
-    delay, loss = chosen.delay_ms / 1000, chosen.loss
-    with Switch(names, delay=delay, loss=loss, seed=chosen.seed) as switch:
+async def far(
+    folder: Path, parties: int, delay_ms: float, loss: float, seed: int = 0
+) -> tuple[Times, str]:
+    """Each in a network namespace of its own; how long it took, and what happened on the way."""
+    names = tuple(f"p{at}" for at in range(parties))
+    with Switch(names, delay=delay_ms / 1000, loss=loss, seed=seed) as switch:
         place = Distant(
             folder, names, lambda name: f"{switch.address(name)}:{PORT}", switch.namespace
         )
@@ -160,12 +162,13 @@ async def _distant(chosen: argparse.Namespace, folder: Path) -> str:
             found = await place.run(nurse)
         place.compare(found)
         lost = f"{switch.counts['lost']} of {switch.counts.total()} packets lost"
-        return f"{chosen.delay_ms:g} ms one way, {lost}: {Times.of(found)}"
+        return Times.of(found), f"{delay_ms:g} ms one way, {lost}"
 
 
-async def _near(chosen: argparse.Namespace, folder: Path) -> str:
-    *names, last = (f"p{at}" for at in range(chosen.parties))
-    addresses = dict(zip([*names, last], free_addresses(chosen.parties), strict=True))
+async def near(folder: Path, parties: int) -> float:
+    """All on this machine: seconds from the last process started to the last answer."""
+    *names, last = (f"p{at}" for at in range(parties))
+    addresses = dict(zip([*names, last], free_addresses(parties), strict=True))
     place = Distant(folder, (*names, last), addresses.__getitem__)
     place.write()
     async with Nurse() as nurse:
@@ -186,8 +189,7 @@ async def _near(chosen: argparse.Namespace, folder: Path) -> str:
         await asyncio.sleep(1)  # for whole files
     found = place.saved()
     place.compare(found)
-    answered = Times.of(found).answered - began
-    return f"{answered:.2f} s from the last process started to the last answer"
+    return Times.of(found).answered - began
 
 
 def main() -> int:
@@ -202,7 +204,13 @@ def main() -> int:
         print(f"not here: {why}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="titan-distant-") as folder:
-        told = asyncio.run((_near if chosen.near else _distant)(chosen, Path(folder)))
+        if chosen.near:
+            took = asyncio.run(near(Path(folder), chosen.parties))
+            told = f"{took:.2f} s from the last process started to the last answer"
+        else:
+            run = far(Path(folder), chosen.parties, chosen.delay_ms, chosen.loss, chosen.seed)
+            times, how = asyncio.run(run)
+            told = f"{how}: {times}"
     print(f"{chosen.parties} parties, {told}; load {os.getloadavg()[0]:.1f}")
     return 0
 

@@ -12,12 +12,12 @@ from random import Random
 from typing import Any
 
 import titan
-from tests.party.campaign.scenario import Scenario
+from tests.party.campaign.scenario import STEPPED, Scenario
 from titan.canonical import finite
 from titan.joint.kinds import Question
 from titan.joint.together import together
 from titan.moments import open_source
-from titan.release import Category, Dictionary, Number
+from titan.release import Category, Dictionary, Flag, Number, Time
 from titan.release.dictionary import Column
 from titan.results import Results
 from titan.study import Card, Identity, Link, Study
@@ -31,6 +31,7 @@ ROWS_LARGE = 250
 NUMBER = Number.read("-100", "100", "0.001")
 WEIGHT = Number.read("0", "4", "0.25")
 LEVELS = Category(("low", "high"))
+MONTHS = Time.read("0", "12", "1")
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "regression": ("regression", {"formula": FORMULA}),
     "HC0": ("regression", {"formula": FORMULA, "cov_type": "HC0"}),
@@ -41,6 +42,9 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "solve": ("solve", {"columns": ("a", "b"), "response": "y"}),
     "average": ("average", {"columns": ("a", "y")}),
     "describe": ("describe", {"columns": ("a", "b", "y"), "bins": ("a=-100:100:100",)}),
+    "glm": ("glm", {"formula": "d ~ a + b"}),
+    "survival": ("survival", {"time": "t", "event": "d", "grid": "6"}),
+    "cox": ("cox", {"formula": "a + b", "time": "t", "event": "d"}),
     "large": ("solve", {"columns": LARGE, "response": "y"}),
 }
 
@@ -102,6 +106,8 @@ def _columns(scenario: Scenario) -> dict[str, Column]:
         found["w"] = WEIGHT
     if "category" in scenario.questions:
         found["k"] = LEVELS
+    if set(STEPPED) & set(scenario.questions):
+        found |= {"d": Flag(), "t": MONTHS}
     return found
 
 
@@ -116,6 +122,10 @@ def _write_rows(rng: Random, path: Path, columns: Mapping[str, Column], rows: in
 def _cell(rng: Random, column: Column) -> str:
     if isinstance(column, Category):
         return rng.choice(column.levels)
+    if isinstance(column, Flag):
+        return rng.choice("01")
+    if column is MONTHS:
+        return str(rng.randint(1, 12))
     if column is WEIGHT:  # much the same, so that no row stands out between two questions
         return f"{rng.randint(12, 16) / 4}"
     return f"{max(-99, min(99, rng.gauss(0, 10))):.3f}"

@@ -109,10 +109,14 @@ class Judge:
     def _judge_lie(self, answered: set[str], others: set[str]) -> None:
         """In `tree` and `flood` all name the liar, in `topk` it is found that somebody is.
 
+        A smaller number in a list of `topk` is of no effect where the true one comes another way
+        too, and is the larger: then all have the exact answer, as was seen, and nobody was misled.
         In `flood` one alone sees what was altered, by its origin's signature; its own signed last
         message tells all others because of whom it ended the run.
         """
         liar, recovery = self.scenario.liar, self.scenario.choices["recovery"]
+        if answered == others | {liar} and recovery == "topk":
+            return
         if answered:
             self.wrong(", ".join(sorted(answered)), f"have an answer, and {liar} lied")
         blamed = re.compile(rf"\b{liar}\b(?! ended the run)")  # as a word: east is in least

@@ -14,6 +14,8 @@ RECOVERIES = ("tree", "flood", "topk", "auto")
 QUESTIONS = (
     "regression", "HC0", "cluster", "weights", "category", "ridge", "solve", "average", "describe"
 )  # fmt: skip
+STEPPED = "glm", "survival", "cox"
+"""Asked in a quarter of the runs of three parties or more, in place of what was drawn first."""
 CLUSTERS = 4
 """Parties from which on, besides tau, errors by party are offered for two coefficients."""
 PHASES = ("connecting", "masks", "recovery", "check", "agreement", "end")
@@ -156,6 +158,7 @@ def draw(seed: int) -> Scenario:
         "keepalive": rng.choice((None, (500, 500))),
     }
     choices |= more(rng, parties, choices)
+    choices["questions"] = _with_steps(seed, parties, choices)
     return Scenario(seed, parties, **choices, on_disk=_on_disk(rng, parties, choices))
 
 
@@ -193,6 +196,14 @@ def _questions(rng: Random, free: int) -> tuple[str, ...]:
         return ("regression",)
     offered = [name for name in QUESTIONS if name != "cluster" or free >= CLUSTERS]
     return tuple(rng.sample(offered, rng.choice((1, 1, 2, 3))))
+
+
+def _with_steps(seed: int, parties: tuple[str, ...], given: Given) -> tuple[str, ...]:
+    """Drawn apart, so that what else happens in a run of this seed stays what it was."""
+    rng, asked = Random(f"steps {seed}"), given["questions"]
+    if len(parties) < 3 or asked == ("large",) or given.get("liar") or rng.random() > 0.25:
+        return tuple(asked)
+    return (rng.choice(STEPPED), *asked[1:])
 
 
 def _noise(rng: Random) -> Noise:

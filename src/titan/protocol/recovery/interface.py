@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise, starmap
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -317,6 +318,12 @@ class Scheme(ABC):
                 hint="it is not the view of a whole run",
             )
         return self.ring.sum_axis(found[:, members])
+
+
+def pieces_of(entries: int, count: int) -> list[slice]:
+    """A vector cut into `count` pieces that differ by one entry at most."""
+    ends = [c * entries // count for c in range(count + 1)]
+    return list(starmap(slice, pairwise(ends)))
 
 
 def refuse_kind(kind: Kind, *allowed: Kind) -> None:

@@ -16,14 +16,14 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, starmap
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from titan.errors import MessageError, RecoveryError
 from titan.network.links import Distances, Indices
-from titan.protocol.messages import Envelope, Kind, Payload
+from titan.protocol.messages import MOST_PIECE_BYTES, Envelope, Kind, Payload
 from titan.protocol.recovery.interface import (
     NO_ORIGINS,
     Choices,
@@ -37,6 +37,7 @@ from titan.protocol.recovery.interface import (
     Shown,
     Streams,
     Traffic,
+    pieces_of,
     refuse_kind,
 )
 from titan.protocol.recovery.tree_culprits import culprits
@@ -47,7 +48,6 @@ _ROOTS_TRIED = 64
 BYTES_PER_ROUND = 100_000
 _WORTH_CUTTING = 0.8  # of the time it takes uncut
 _AS_QUICK = 1.05  # of the shortest time: fewer chunks are then better
-MOST_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class Tree(Scheme):
             best = 1
         while best > 1 and bytes_in_the_same_time(best - 1) <= quick:
             best -= 1
-        return min(max(best, -(-size // MOST_CHUNK_BYTES)), self.entries)
+        return min(max(best, -(-size // MOST_PIECE_BYTES)), self.entries)
 
     @cached_property
     def rounds(self) -> int:
@@ -194,8 +194,7 @@ class Tree(Scheme):
 
     @cached_property
     def pieces(self) -> list[slice]:
-        ends = [c * self.entries // self.chunks for c in range(self.chunks + 1)]
-        return list(starmap(slice, pairwise(ends)))
+        return pieces_of(self.entries, self.chunks)
 
     def ends(self, kind: Kind, sender: int, round_: int) -> bool:
         return self.part(kind, sender, round_) == self.pieces[-1]

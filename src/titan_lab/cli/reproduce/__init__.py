@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import typer
+from titan.cli.help import App
+from titan_lab.cli.reproduce import comparison, figure2, large, nist, scaling, tradeoff
 
-from titan_lab.cli.reproduce import comparison, figure2, large, nist, tradeoff
-
-app = typer.Typer(
-    help="Make results of the paper and of the documentation again.", no_args_is_help=True
-)
+app = App(help="Make results of the paper and of the documentation again.")
 app.command("comparison")(comparison.command)
 app.command("figure2")(figure2.command)
 app.command("large")(large.command)
 app.command("nist")(nist.command)
+app.command("scaling")(scaling.command)
 app.command("tradeoff")(tradeoff.command)
 
 

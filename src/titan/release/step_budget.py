@@ -1,0 +1,158 @@
+"""To how many bits the steps of a generalised linear model are opened: as many as its tables allow.
+
+All that steps tell of a table, and made columns beside them, is at most three tenths of it
+(`budget`, `steps_told`). Where k such models of a study use the same number, each has 2/(k + 1) of
+that: their steps tell much that is the same. With fewer than 8 bits nothing would be proven, so
+that is refused.
+"""
+
+# Rule 1: all of this is public: it follows from the study and the counts that its first sum opens.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from titan.errors import ReleaseError
+from titan.generalised.families import FamilyName
+from titan.listing import listing
+from titan.moments.model import Model
+from titan.release.budget import SHARE, Budget, Least, among
+from titan.release.dictionary import Column, Number
+from titan.release.made import Rounding
+from titan.release.steps_told import Names, StepTable, step_tables
+
+LEAST_BITS = 8
+_MOST_ROWS = 10_000_000
+_NEAR = 20  # rows are told to a part of so many
+
+
+@dataclass(frozen=True)
+class Told:
+    """Of one table: what steps of so many bits tell of it, with what stands beside them."""
+
+    table: str
+    numbers: int
+    rows: int
+    bits: float
+    limit: float
+
+    @property
+    def allowed(self) -> bool:
+        return self.bits <= self.limit
+
+
+@dataclass(frozen=True)
+class StepBudget:
+    """Of one model."""
+
+    model: Model
+    rounding: Rounding
+    columns: Mapping[str, Column] = field(repr=False)
+    family: FamilyName
+    models: int = 1
+    """That share a number with it, itself included."""
+    made: Callable[[], Budget] | None = field(default=None, compare=False, repr=False)
+    """What made columns of the whole study tell."""
+
+    @cached_property
+    def tables(self) -> tuple[StepTable, ...]:
+        return step_tables(self.model, self.rounding, self.columns, self.family)
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """That its steps are functions of: not flags, nor an outcome that is not a regressor."""
+        factors = [factor for term in self.model.terms for factor in term]
+        factors += [self.model.offset_factor] if self.model.offset_factor else []
+        found = {name for factor in factors for name in factor.columns_needed()}
+        found |= {self.model.weights} if self.model.weights else set()
+        return frozenset(n for n in found if isinstance(self.columns.get(n), Number))
+
+    def bits(
+        self,
+        most: int,
+        rows: int,
+        least: Least = lambda _: None,
+        counted: Collection[frozenset[str]] = (),
+    ) -> int:
+        """The most that are allowed, at most `most`; ReleaseError where that is too few."""
+
+        def passes(bits: int) -> bool:
+            return all(each.allowed for each in self.told(bits, rows, least, counted))
+
+        if passes(most):
+            return most
+        if not passes(LEAST_BITS):
+            found = self.told(LEAST_BITS, rows, least, counted)
+            raise self._refusal(max(found, key=lambda each: each.bits - each.limit))
+        low, high = LEAST_BITS, most
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if passes(middle) else (low, middle)
+        return low
+
+    def told(
+        self,
+        bits: int,
+        rows: int,
+        least: Least = lambda _: None,
+        counted: Collection[frozenset[str]] = (),
+    ) -> Iterator[Told]:
+        """Table by table; of each set `counted` all values are cells, and known."""
+        there = self._rows(rows, least)
+        for table in self.tables:
+            own = there[frozenset(table.within)]
+            if own and not among(table.raw, counted):
+                share = table.share(bits, there, 2 * SHARE / (self.models + 1))
+                found = share.measured(own, self._beside(table, own))
+                yield Told(str(share), share.entries, own, *found)
+
+    def least_rows(
+        self, bits: int, rows: int = 1, counted: Collection[frozenset[str]] = ()
+    ) -> int | None:
+        """About with how many, from `rows` on, all steps have so many bits, if cells are equally
+        large; None if never."""
+
+        def passes(rows: int) -> bool:
+            return all(each.allowed for each in self.told(bits, rows, counted=counted))
+
+        most = rows
+        while not passes(most):
+            most *= 2
+            if most > _MOST_ROWS:
+                return None
+        least = most // 2 if most > rows else rows
+        while most - least > least // _NEAR:
+            middle = (least + most) // 2
+            least, most = (least, middle) if passes(middle) else (middle, most)
+        return most
+
+    def _rows(self, rows: int, least: Least) -> dict[Names, int]:
+        """In the smallest cell by each set of columns."""
+        found = {frozenset(table.within): table.cells for table in self.tables}
+        known = {cells: least(cells) if cells else rows for cells in found}
+        return {
+            cells: rows // found[cells] if count is None else count
+            for cells, count in known.items()
+        }
+
+    def _beside(self, table: StepTable, rows: int) -> float:
+        shares = self.made().shares if self.made is not None else ()
+        return sum(
+            share.told(rows) for share in shares
+            if share.linear == table.linear and share.within == table.within
+            and set(share.raw) <= set(table.raw)
+        )  # fmt: skip
+
+    def _refusal(self, told: Told) -> ReleaseError:
+        needed = self.least_rows(LEAST_BITS, told.rows)
+        more = f"use about {needed} rows, " if needed else ""
+        return ReleaseError(
+            f"the steps of a model of {listing(map(repr, sorted(self.numbers)))} tell "
+            f"{told.bits:.0f} bits of {told.table} over {told.rows} rows, even with {LEAST_BITS} "
+            f"bits each, where {told.limit:.0f} are the most",
+            hint=f"{more}merge small levels, or make categories of a number with few values",
+            rule="bits",
+            cell=told.table,
+        )

@@ -1,0 +1,32 @@
+"""The door: the code that the terminal shows, for a session."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from titan.errors import InputError
+from titan.markup import Html, tag
+from titan.web import layout
+from titan.web.forms import sent
+from titan.web.guard import DOOR, Guard
+
+
+def asks(*said: Html, status: int = 200) -> Response:
+    note = "as titan web shows it in the terminal; every code opens the pages once"
+    return layout.page(
+        "Sign in",
+        *said,
+        tag("p", "These pages are for the person who started titan web on this machine."),
+        layout.form(DOOR, layout.field("Code", "code", note=note), send="Sign in"),
+        status=status,
+    )
+
+
+async def exchange(request: Request) -> Response:
+    guard: Guard = request.app.state.guard
+    session = guard.sessions.exchange((await sent(request)).get("code", ""))
+    if session is None:
+        wrong = InputError("this is not the code", hint="look at the last one in the terminal")
+        return asks(layout.refused(wrong), status=403)
+    return guard.admit(RedirectResponse("/study", 303), session)

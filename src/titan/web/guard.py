@@ -1,0 +1,149 @@
+"""Who may see the pages: the browser that brought the code from the terminal, and no other.
+
+Other programs and other people's pages can reach a port of this machine too. So a request must
+name this machine as its host (a name on the internet may point here), a form must come from a page
+of ours, and everything but the door needs the session that a code was exchanged for.
+"""
+
+# Rule 1: whatever is not expected is refused, before any page is asked.
+# Rule 2: a code opens one session. After a few wrong ones there is another.
+# Rule 3: no page may load, run or send to anything that is not here.
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from titan.protocol.masking import fresh_key
+
+Scope = Any
+Receive = Any
+Send = Any
+
+DOOR = "/enter"
+OPEN = (DOOR, "/static/")
+MOST_BYTES = 1 << 21  # of a form: cards and studies are small, and rows are never sent
+_WRONG = 5  # codes, until there is another
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # A form tells where it comes from; other sites are never told of this one.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+@dataclass
+class Sessions:
+    """Codes that open a session once, and the sessions that are open."""
+
+    tell: Callable[[str], None] = field(default=lambda _: None, repr=False)
+    """Called with every new code."""
+    code: str = field(default="", repr=False)
+    _open: set[str] = field(default_factory=set, repr=False)
+    _wrong: int = 0
+
+    def __post_init__(self) -> None:
+        self._renew()
+
+    def exchange(self, said: str) -> str | None:
+        """A session for the code, which is then used up; None for a wrong one."""
+        plain = "".join(said.split()).replace("-", "").lower()
+        if not hmac.compare_digest(plain.encode(), self.code.replace("-", "").encode()):
+            self._wrong += 1
+            if self._wrong >= _WRONG:
+                self._renew()
+            return None
+        session = fresh_key().hex()
+        self._open.add(session)
+        self._renew()
+        return session
+
+    def knows(self, session: str) -> bool:
+        return any(hmac.compare_digest(session, each) for each in self._open)
+
+    def _renew(self) -> None:
+        text = fresh_key().hex()[:16]
+        self._wrong = 0
+        self.code = "-".join(text[at : at + 4] for at in range(0, len(text), 4))
+        self.tell(self.code)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Stands before the application, an ASGI application itself."""
+
+    app: Any
+    port: int
+    sessions: Sessions
+
+    @property
+    def cookie(self) -> str:
+        """Its name; those of one host are shared by all its ports."""
+        return f"titan-{self.port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close"})
+            return
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                message["headers"] = headers.raw
+            await send(message)
+
+        answer = self._refusal(scope) or self.app
+        await answer(scope, receive, sending)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers, path = Headers(scope=scope), str(scope["path"])
+        host = headers.get("host", "")
+        if host not in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
+            return _no("this page answers to 127.0.0.1 alone", 421)
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            return _no("only GET and POST", 405)
+        if scope["method"] == "POST":
+            if headers.get("origin") != f"http://{host}":
+                return _no("this form was not sent from a page of titan web")
+            if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+                return _no("this form was not sent from a page of titan web")
+            size = headers.get("content-length", "")
+            if not size.isdecimal() or int(size) > MOST_BYTES:
+                return _no(f"a form of more than {MOST_BYTES} bytes", 413)
+        if path.startswith(OPEN) or self.sessions.knows(self._session(headers)):
+            return None
+        if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+            return RedirectResponse(DOOR, 303)
+        return _no("sign in first: titan web shows a code in its terminal")
+
+    def _session(self, headers: Headers) -> str:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+        except CookieError:
+            return ""
+        return "" if found is None or not found.value.isascii() else found.value
+
+    def admit(self, response: Response, session: str) -> Response:
+        response.set_cookie(self.cookie, session, httponly=True, samesite="strict", path="/")
+        return response
+
+
+def _no(why: str, status: int = 403) -> Response:
+    return PlainTextResponse(f"titan web: {why}\n", status)

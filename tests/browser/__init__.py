@@ -1,0 +1,1 @@
+"""What a browser sees: run by `make browser`, which needs chromium and chromedriver."""
