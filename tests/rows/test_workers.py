@@ -345,11 +345,14 @@ def here(block: Block) -> list[str]:
     return [threading.current_thread().name]
 
 
-def test_blas_has_one_thread_while_there_are_several_of_ours() -> None:
+def test_blas_has_one_thread_while_there_are_several_blocks() -> None:
     before = blas()
     assert before
-    source = open_source(table())
-    assert source.map_blocks(lambda block: blas(), or_, columns=["a"], size=500) == {1}
+    for cores_told in (1, 3):
+        with patch.object(workers, "cores", return_value=cores_told):
+            source = open_source(table())
+            assert source.map_blocks(lambda block: blas(), or_, columns=["a"], size=500) == {1}
+            assert source.map_blocks(lambda block: blas(), or_, columns=["a"]) == before
     assert blas() == before
 
 

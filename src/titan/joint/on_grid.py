@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from titan.decimals import decimal_text, read_decimal
 from titan.errors import InputError
-from titan.moments.cells import Cells
+from titan.moments.cells import Cells, PlaceAmong
 from titan.moments.model import Readings
 from titan.release import Dictionary
 from titan.release.sizes import Size, size_of
@@ -49,7 +49,7 @@ class OnGrid:
         column, gaps = cells.numbers()
         there = np.flatnonzero(~gaps)
         rows = {self.name: column.take(there)}
-        readings = Readings(len(there), rows, {}, lambda row: cells.place(int(there[row])))
+        readings = Readings(len(there), rows, {}, PlaceAmong(cells.place, there))
         found = self.known.place(readings)
         placed = found.numbers[self.name]
         whole = placed.numbers // int(self.size.unit / placed.unit)

@@ -1,7 +1,7 @@
-"""BLAS without threads of its own while several threads of ours call it.
+"""BLAS without threads of its own while blocks are worked on.
 
 Its products are small here, and two crowds of threads on the same cores wait for each other: with
-them a file took twenty times the processor's time.
+them a file took up to twenty times the processor's time.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from titan.moments.cells import ArrowCells, Cells, Rows, place_among
+from titan.moments.cells import ArrowCells, Cells, PlaceAmong, Rows
 
 BATCH_ROWS = 65_536
 
@@ -35,7 +35,7 @@ class Block:
 
     def take(self, rows: Rows) -> Block:
         cells = {name: column.take(rows) for name, column in self.cells.items()}
-        return Block(len(rows), cells, place_among(self.place, rows))
+        return Block(len(rows), cells, PlaceAmong(self.place, rows))
 
     def blocks(self) -> tuple[Block]:
         """A block is a piece, too: of one block."""

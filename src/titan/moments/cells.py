@@ -120,7 +120,7 @@ class ArrowCells(Cells):
         return own | {"values": array.take(pa.array(np.arange(len(array))))}
 
     def take(self, rows: Rows) -> ArrowCells:
-        return replace(self, values=self.array.take(rows), place=place_among(self.place, rows))
+        return replace(self, values=self.array.take(rows), place=PlaceAmong(self.place, rows))
 
     @once
     def _numbers(self) -> tuple[Column, Mask]:
@@ -214,7 +214,7 @@ class ObjectCells(Cells):
 
     def take(self, rows: Rows) -> ObjectCells:
         kept = [self.values[int(row)] for row in rows]
-        return replace(self, values=kept, place=place_among(self.place, rows))
+        return replace(self, values=kept, place=PlaceAmong(self.place, rows))
 
     @once
     def _numbers(self) -> tuple[Column, Mask]:
@@ -268,9 +268,15 @@ class ObjectCells(Cells):
 _FIELDS = tuple(each.name for each in fields(Cells))
 
 
-def place_among(place: Callable[[int], str], rows: Rows) -> Callable[[int], str]:
-    """Where the nth of these rows comes from."""
-    return lambda row: place(int(rows[row]))
+@dataclass(frozen=True)
+class PlaceAmong:
+    """Where the nth of these rows comes from. (A part may keep it, and come from elsewhere.)"""
+
+    place: Callable[[int], str]
+    rows: Rows = field(repr=False)
+
+    def __call__(self, row: int) -> str:
+        return self.place(int(self.rows[row]))
 
 
 def _is_missing(value: Any) -> bool:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from titan.errors import DataError, FormulaError
 from titan.moments import arithmetic, constants, expressions, formula, functions, terms
-from titan.moments.cells import place_among
+from titan.moments.cells import PlaceAmong
 from titan.moments.centring import Centres, Centring, at_centres, uncentred
 from titan.moments.columns import Column
 from titan.moments.expressions import Expression
@@ -69,7 +69,7 @@ class Readings:
             len(rows),
             {name: column.take(rows) for name, column in self.numbers.items()},
             {category: codes[rows] for category, codes in self.codes.items()},
-            place_among(self.place, rows),
+            PlaceAmong(self.place, rows),
         )
 
 

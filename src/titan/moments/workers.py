@@ -14,8 +14,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, islice
 from pathlib import Path
@@ -86,7 +86,9 @@ class Workers:
             return _in_order(pieces, _submitter(self.executor, work), most)
         first = list(islice(pieces, 2))
         pieces = chain(first, pieces)
-        return map(work, pieces) if len(first) < 2 or cores() < 2 else _by_threads(pieces, work)
+        if len(first) < 2:
+            return map(replace(work, alone=True), pieces)
+        return map(work, pieces) if cores() < 2 else _by_threads(pieces, work)
 
 
 @dataclass(frozen=True)
@@ -98,20 +100,23 @@ class Work(Generic[P]):
 
     f: Callable[[Block], P] = field(repr=False)
     merge: Callable[[P, P], P] = field(repr=False)
+    alone: bool = False
+    """There is no other piece, so that BLAS may have all cores."""
 
     def __call__(self, piece: Piece) -> tuple[int, list[P]]:
         whole: list[P] = []
         rows = 0
-        for block in piece.blocks():
-            part = self.f(block)
-            whole = [self.merge(whole[0], part)] if whole else [part]
-            rows += block.rows
+        with nullcontext() if self.alone else one_blas_thread():
+            for block in piece.blocks():
+                part = self.f(block)
+                whole = [self.merge(whole[0], part)] if whole else [part]
+                rows += block.rows
         return rows, whole
 
 
 def _by_threads(pieces: Iterator[Piece], work: Work[P]) -> Iterator[tuple[int, list[P]]]:
     count = cores()
-    with one_blas_thread(), ThreadPoolExecutor(count, "titan-rows") as pool:
+    with ThreadPoolExecutor(count, "titan-rows") as pool:
         yield from _in_order(pieces, _submitter(pool, work), 2 * count)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from titan.moments.cells import place_among
+from titan.moments.cells import PlaceAmong
 from titan.moments.columns import Column
 from titan.moments.expressions import quoted
 from titan.moments.model import Model, Readings
@@ -118,7 +118,7 @@ class JointRows:
                 weights = _spread(own_weights, place, len(at), weights)
         columns.append(Column(np.zeros(len(at), np.int64)))
         data = (numbers, codes) if complete else ({}, {})
-        readings = Readings(len(at), *data, place_among(block.place, at))
+        readings = Readings(len(at), *data, PlaceAmong(block.place, at))
         return Batch(columns, len(at), readings, weights)
 
 

@@ -31,7 +31,7 @@ from titan.errors import DataError, ReleaseError, TitanError
 from titan.leastsquares.pooled import PooledMoments, exact, integers
 from titan.leastsquares.whitening import whiten
 from titan.moments import Moments, Source
-from titan.moments.cells import place_among
+from titan.moments.cells import PlaceAmong
 from titan.moments.columns import Column
 from titan.moments.gram import gram, weighted
 from titan.moments.model import Readings
@@ -214,7 +214,7 @@ class Standing(OfRows[tuple[_Row, ...] | None, Batch | None]):
             return None
         columns = [column.take(at) for column in batch.columns]
         weights = None if batch.weights is None else batch.weights.take(at)
-        readings = Readings(len(at), {}, {}, place_among(batch.readings.place, at))
+        readings = Readings(len(at), {}, {}, PlaceAmong(batch.readings.place, at))
         return tuple(rows_of(Batch(columns, len(at), readings, weights)))
 
     def merge(
