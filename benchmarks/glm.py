@@ -25,7 +25,7 @@ def rows() -> Iterator[Row]:
     from sklearn.linear_model import LogisticRegression
     from statsmodels.api import GLM, add_constant
     from statsmodels.genmod.families import Binomial
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     rng = np.random.default_rng(1)
     X, beta = rng.normal(size=(ROWS, COLUMNS)), rng.normal(size=COLUMNS) * 0.3
