@@ -14,8 +14,9 @@ from titan.party.arrival_queue import ArrivalQueue
 from titan.party.durable_session import Arrival, DurableSession, Refused
 from titan.party.run import RunProgress
 from titan.party.run_events import LinkStatus, RunEvents, Watch
-from titan.party.wire import MOST_CHUNK, Role
+from titan.party.wire import Role
 
+MUCH = arrival_queue._MOST_UNCONFIRMED
 NEVER = 1e6  # seconds
 
 
@@ -105,7 +106,7 @@ async def _turns() -> None:
 def test_a_message_is_confirmed_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(durable: Taker, add: Callable[[int], None]) -> None:
         async with asyncio.timeout(20):
-            for taken, size in enumerate((MOST_CHUNK + 1, 10, 10), start=1):
+            for taken, size in enumerate((MUCH + 1, 10, 10), start=1):
                 add(size)
                 while durable.confirmed < taken:
                     await asyncio.sleep(0.001)
@@ -115,10 +116,10 @@ def test_a_message_is_confirmed_after_a_moment(monkeypatch: pytest.MonkeyPatch) 
 
 def test_not_before_but_at_once_where_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(durable: Taker, add: Callable[[int], None]) -> None:
-        add(MOST_CHUNK // 2)
+        add(MUCH // 2)
         await _turns()
         assert (durable.taken, durable.confirmed) == (1, 0)
-        add(MOST_CHUNK // 2 + 1)
+        add(MUCH // 2 + 1)
         await _turns()
         assert durable.confirmed == 2
         add(10)
@@ -150,9 +151,9 @@ def test_what_comes_while_the_disk_is_waited_for_is_taken_and_confirmed_after_th
         work()
 
     async def story(durable: Taker, add: Callable[[int], None]) -> None:
-        add(MOST_CHUNK + 1)
+        add(MUCH + 1)
         await begun.wait()
-        add(MOST_CHUNK + 1)
+        add(MUCH + 1)
         await _turns()
         assert (durable.taken, durable.syncs, durable.confirmed) == (2, 0, 0)
         begun.clear()

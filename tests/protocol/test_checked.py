@@ -28,6 +28,9 @@ from titan import Network
 from titan.engines import local
 from titan.errors import CheckError, RecoveryError
 from titan.protocol import Envelope, Kind, Plan, RecoveryName
+from titan.protocol.masking import KeyStream
+from titan.protocol.subset_sums import SUBSETS, subset_sums
+from titan.ring import Ring
 
 # -- exact, and as dear as planned ------------------------------------------------------------
 
@@ -160,3 +163,20 @@ def test_what_is_not_signed_by_its_sender_is_refused_with_its_name() -> None:
     assert error.named == ("2",)
     assert "2 did not sign what it sent" in error.message
     assert not any(agent.done for agent in played.agents)
+
+
+@pytest.mark.parametrize(
+    ("bits", "entries"), [(1, 65), (64, 700), (70, 3000), (128, 2049), (512, 300)]
+)
+def test_subset_sums_are_those_of_plain_integers(bits: int, entries: int) -> None:
+    """Also of the largest residues there are, whose sums are the longest."""
+    ring, challenge = Ring(bits), bytes(range(32))
+    for numbers in (
+        [2**bits - 1] * entries,
+        [random.Random(n).getrandbits(bits) for n in range(entries)],
+    ):
+        found = ring.to_ints(subset_sums(ring, ring.from_ints(numbers), challenge))
+        words = [int(word) for word in KeyStream(challenge).words(entries)]
+        for subset in range(SUBSETS):
+            inside = (n for n, word in zip(numbers, words, strict=True) if word >> subset & 1)
+            assert found[subset] == sum(inside) % 2**bits

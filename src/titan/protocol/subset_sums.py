@@ -16,10 +16,8 @@ from titan.protocol.masking import KeyStream
 from titan.ring import Residues, Ring
 
 SUBSETS = 64
-_AT_ONCE = 1 << 20  # entries: sums of 2^20 numbers below 2^32 are exact in float64
+_AT_ONCE = 1 << 18  # products; of more BLAS makes threads, which wait for each other
 _LOW_HALF, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
-_BYTES = np.arange(256)
-_HAS_BIT = (_BYTES >> np.arange(8)[:, np.newaxis] & 1).astype(np.uint64)  # (bit, byte)
 
 
 def sums_of(entries: int) -> int:
@@ -30,30 +28,17 @@ def sums_of(entries: int) -> int:
 def subset_sums(ring: Ring, vector: Residues, challenge: bytes) -> Residues:
     """(limbs, 64) of a vector (limbs, d), if that has more entries.
 
-    Entry e is in subset s if bit s of the key stream's word e is set.
+    Entry e is in subset s if bit s of the key stream's word e is set. Limbs are summed in halves of
+    32 bits, some entries at a time: a product of floats is exact then.
     """
     if vector.shape[1] <= SUBSETS:
         return vector
     words = KeyStream(challenge).words(vector.shape[1])
-    total = ring.zeros(SUBSETS)
-    for at in range(0, len(words), _AT_ONCE):
-        some = slice(at, at + _AT_ONCE)
-        ring.add_into(total, _summed(ring, vector[:, some], words[some]))
-    return total
-
-
-def _summed(ring: Ring, vector: Residues, words: Residues) -> Residues:
-    """Entries with the same byte are in the same 8 subsets: they are added up first."""
-    halves = [(limb & _LOW_HALF, limb >> _HALF) for limb in vector]
-    low, high = ring.zeros(SUBSETS), ring.zeros(SUBSETS)
-    for eighth, byte in enumerate(words.view(np.uint8).reshape(-1, 8).T):
-        which = byte.astype(np.intp)
-        here = slice(8 * eighth, 8 * eighth + 8)
-        for limb, (below, above) in enumerate(halves):
-            low[limb, here] = _HAS_BIT @ _by_byte(which, below)
-            high[limb, here] = _HAS_BIT @ _by_byte(which, above)
-    return ring.from_halves(low, high)
-
-
-def _by_byte(which: np.ndarray[tuple[int], np.dtype[np.intp]], half: Residues) -> Residues:
-    return np.bincount(which, weights=half, minlength=256).astype(np.uint64)
+    sums = np.zeros((2 * ring.limbs, SUBSETS), np.uint64)
+    size = max(1, _AT_ONCE // sums.size)
+    for at in range(0, len(words), size):
+        bits = np.unpackbits(words[at : at + size].view(np.uint8), bitorder="little")
+        some = vector[:, at : at + size]
+        halves = np.concatenate([some & _LOW_HALF, some >> _HALF]).astype(np.float64)
+        sums += (halves @ bits.reshape(-1, SUBSETS).astype(np.float64)).astype(np.uint64)
+    return ring.from_halves(sums[: ring.limbs], sums[ring.limbs :])
