@@ -85,7 +85,8 @@ def command(
       titan fit heart.csv --party hospital --formula "exang ~ age" \\
         --family binomial
       titan fit huge.parquet --formula "y ~ poly(x, 3, raw=True)" --json
-      titan fit --sql "select * from visits" --from duckdb:big.db --formula "y ~ age"
+      titan fit --sql "select * from visits" --from duckdb:big.db \\
+        --formula "y ~ age"
     """
     where.check(files, "FILE")
     files = files or [where.name]

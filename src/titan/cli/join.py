@@ -62,7 +62,10 @@ def command(
     ] = None,
     part: Annotated[
         Path | None,
-        Option(help="What titan prepare made of them; with --data if a question reads them again."),
+        Option(
+            help="What titan prepare made of them; with --data if a question reads them again.",
+            rich_help_panel=options.MORE,
+        ),
     ] = None,
     where: RowsFrom,
     csv: options.Csv,
@@ -158,7 +161,7 @@ def command(
     \b
     Example:
       titan join study.toml --as north --data north.parquet --key north.key
-      titan join study.toml --as north --part north.part --key north.key   # see titan prepare
+      titan join study.toml --as north --part north.part --key north.key
       titan join study.toml --as north --key north.key \\
         --sql "select age, sex, y from visits" --from duckdb:hospital.db
     """

@@ -57,8 +57,10 @@ def command(
       titan moments big.parquet
       titan fit big.moments --response y --columns a,b
       titan moments big.parquet --formula "y ~ a + log(b)" --out log.moments
-      titan moments 'rows/*.parquet' --scheduler tcp://10.0.0.1:8786 --out all.moments
-      titan moments --sql "select a, b, y from visits" --from duckdb:big.db --out visits.moments
+      titan moments 'rows/*.parquet' --scheduler tcp://10.0.0.1:8786 \\
+        --out all.moments
+      titan moments --sql "select a, b, y from visits" --from duckdb:big.db \\
+        --out visits.moments
     """
     where.check(files, "FILE")
     files = files or [where.name]
