@@ -156,7 +156,7 @@ def _negated(low: _Words, high: _Words, which: npt.NDArray[np.bool_]) -> tuple[_
 def _divide_words_by_five(low: _Words, high: _Words) -> _Ints:
     """Take every factor 5 out of these numbers without sign, in place, and count them."""
     count = np.zeros(len(low), np.int64)
-    at = np.arange(len(low))
+    at = np.flatnonzero(_modulo_five(_modulo_five(low) + _modulo_five(high)) == 0)  # 2^64 is 1
     while len(at):
         rest, digits = np.zeros(len(at), np.uint64), []
         for word in (high[at], low[at]):
@@ -170,6 +170,10 @@ def _divide_words_by_five(low: _Words, high: _Words) -> _Ints:
         high[at], low[at] = (a << np.uint64(32)) | b, (c << np.uint64(32)) | d
         count[at] += 1
     return count
+
+
+def _modulo_five(words: _Words) -> _Words:
+    return words - words // np.uint64(5) * np.uint64(5)  # NumPy divides by one number fast
 
 
 # -- more words -------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from titan.errors import DataError, FileError
 from titan.moments import decimal_text
 from titan.moments.cell_digests import CellDigests
 from titan.moments.cells import Cells
-from titan.moments.columns import Column
+from titan.moments.columns import Column, WideColumn
 from titan.moments.reading import Reading
 from titan.moments.rows import ModelRows
 from titan.moments.sources import BATCH_ROWS, Block
@@ -210,6 +210,8 @@ def _numbers(column: Column, kind: Content, digests: CellDigests) -> Words:
     """On the column's grid; without one, a double stands for the decimal that people wrote."""
     if kind.get("step") is not None and len(column):
         column = _on_grid(column, Fraction(kind["range"][0]), Fraction(kind["step"]))
+    elif isinstance(column, WideColumn):
+        return _first_words(column, digests)
     elif column.numbers.dtype == np.float64 and column.two == column.five == 0:
         column = shortest_decimals(column)
     numbers: Counts = column.numbers
