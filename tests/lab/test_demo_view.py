@@ -40,7 +40,7 @@ def test_another_file_and_json(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("no/view.png", "no directory"), ("view.nonsense", ".png or .svg"), (".", "--force")],
+    [("no/view.png", "no directory"), ("view.nonsense", ".png or .svg"), (".", "is a directory")],
 )
 def test_a_place_that_cannot_be_written(name: str, said: str, tmp_path: Path) -> None:
     done = titan("demo", "--view", "--out", name, cwd=tmp_path)

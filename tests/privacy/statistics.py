@@ -61,8 +61,9 @@ def sample(ring: Ring, source: Callable[[], MaskSource]) -> tuple[Sample, Sample
         for message in view.received_by("before")
         if message.kind is Kind.MASKED and "watched" in message.origins
     )
-    (sent,) = (m for m in view.sent_by("before") if m.kind is Kind.MASK)
-    known = ring.subtract(masked, sent.residues[:, :-1])
+    # A long mask travels in pieces.
+    pieces = [m.residues for m in view.sent_by("before") if m.kind is Kind.MASK]
+    known = ring.subtract(masked, np.concatenate(pieces, axis=1)[:, :-1])
     return Sample(ring, masked, label), Sample(ring, known, label)
 
 

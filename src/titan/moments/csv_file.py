@@ -86,7 +86,7 @@ class CsvFile(Source):
 
     @property
     def _is_bytewise(self) -> bool:
-        with self.text.open() as file:
+        with attempt("read", self.label), self.text.open() as file:
             compressed = isinstance(file, pa.CompressedInputStream)
         return not compressed and self.text.encoding.startswith(_BYTEWISE)
 
