@@ -120,6 +120,13 @@ class Results:
             return self.entries[0].to_dict()
         return {"questions": {entry.name: entry.to_dict() for entry in self.entries}}
 
+    def of_run(self) -> dict[str, Any]:
+        """For JSON: of which study and run this is, and what its sums cost; empty where of none."""
+        if self.study is None:
+            return {}
+        parties = list(self.parties or ())
+        return {"study": self.study, "run": self.run, "parties": parties, "cost": self.cost}
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file of mode 600, for `titan.load`; an older one at this place is replaced."""
         from titan.results.result_file import save
