@@ -22,8 +22,9 @@ from titan.moments import open_source
 from titan.party.preparing import prepare
 from titan.release import Dictionary, Flag, Number, Time
 from titan.study import Study
-from titan.study.asking import read_question
+from titan.study.asking import earlier_models, read_question
 from titan.study.ledger import Ledger
+from titan.study.row_digests import RowKey
 
 from .asking import asked_of, study_of
 from .steps_opened import steps_opened
@@ -171,6 +172,34 @@ def test_a_name_that_looks_like_options(tmp_path: Path, asked: Any, name: str) -
     grids = (asked(time=name, grid=grid) for grid in ("6", "4"))
     studies = [study_of(rows, columns(time=name), each) for each in grids]
     assert refused(tmp_path, rows, *studies) == ["intervals"]
+
+
+NAMED = ["a;b", "w; x", "w; weights x", "a, b", "patient's weight", 'say "w"', "`w", '"', "w: x"]
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda name: Question("regression", "q", (("formula", "age ~ sex"), ("weights", name))),
+        lambda name: Question("solve", "q", (("columns", ("age", name)), ("response", "sex"))),
+        lambda name: cox("age", time=name),
+        lambda name: Question("describe", "q", (("columns", (name, "age")),)),
+        lambda name: survival(time=name, grid="6"),
+    ],
+    ids=["weights", "solve", "time", "describe", "survival"],
+)
+def test_what_was_asked_is_read_from_words_whatever_columns_are_called(
+    asked: Any, name: str
+) -> None:
+    """After a study of a column called a;b every other one ended with an error of the program; of
+    one with an apostrophe its model was not looked at beside later ones."""
+    known = Dictionary.of({**columns(), name: Number.read("1", "60", "1")})
+    (question,) = study_of(people(), known, asked(name)).questions
+    key = RowKey(bytes(32), known.content())
+    found = earlier_models([str(question)], (), key)
+    assert all(name in model.columns_needed for model in found)
+    assert len(found) == (question.kind not in ("describe", "survival"))
 
 
 def test_what_a_ledger_knows_of_intervals_is_not_lost_when_it_is_damaged(tmp_path: Path) -> None:
