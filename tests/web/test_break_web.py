@@ -15,7 +15,11 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
 
+from tests.release.asking import study_of
 from tests.web.serving import Served
+from titan.errors import FileError
+from titan.release import Dictionary, Flag
+from titan.web.place import Place
 
 
 @pytest.fixture
@@ -69,3 +73,23 @@ def test_a_program_at_another_port_does_not_get_the_session(served: Served) -> N
     other.server_close()
     (heard,) = Listening.heard
     assert served.get("/study", Cookie=heard or "-").status == 303
+
+
+def test_a_study_does_not_take_the_place_of_another(tmp_path: Path) -> None:
+    """Files are named by 12 digits of the fingerprint. Whoever writes both studies finds two that
+    begin alike among 2^24: one to be read, and one to be joined."""
+    one, other = (
+        study_of({"a": 1, "b": 2, "c": 3}, Dictionary.of({"y": Flag(), "x": Flag()}), formula)
+        for formula in ("y ~ x", "x ~ y")
+    )
+    place = Place(tmp_path)
+    name = place.take("study", one.to_toml())
+    assert place.take("study", one.to_toml()) == name, "the same again"
+    path = tmp_path / f"study-{other.digest[:12]}.toml"
+    path.write_text(one.to_toml())
+    with pytest.raises(FileError, match="is another study"):
+        place.take("study", other.to_toml())
+    assert path.read_text() == one.to_toml()
+    path.write_text("nothing that can be read")
+    with pytest.raises(FileError, match="is another study"):
+        place.take("study", other.to_toml())
