@@ -149,7 +149,11 @@ class Point:
             )
         if self.bare:
             numbers[layout.score] = [0] * layout.columns
-        return [max(-self.cap, min(n, self.cap)) for n in numbers], near
+        within = [max(-self.cap, min(n, self.cap)) for n in numbers]
+        if totals.withheld:
+            place = layout.of_step + layout.statistics.index("pearson")
+            within[place] = self.cap + min(within[place], self.cap // (2 * problem.parties))
+        return within, near
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from typing import Any
 
 from titan.errors import DataError, NumberError, ReleaseError
 from titan.generalised.families import FamilyName
+from titan.generalised.large_parts import looked_at
 from titan.generalised.newton import MOST_STEPS, Newton, no_events
 from titan.generalised.result import GLM
 from titan.generalised.rows import At, Layout, Totals
@@ -121,6 +122,8 @@ class SteppedModel(PooledModel):
             f"rises and bends at the estimate so far, {self.made_of}; {self._digits}"
         )
         told = f"in the last step: {listing(layout.statistics)}, to {self.bits} bits"
+        if self.kept and "pearson" in layout.statistics:
+            told += f"; pearson only where no row is more than one of {self.kept} parts of it"
         fits = "by computing: the coefficients and standard errors of this model, and the estimate "
         before = [item for item in whole.items if item.what in ("rows", "cells", "AᵀA")]
         items = (
@@ -185,12 +188,19 @@ class SteppedModel(PooledModel):
     def _numbers(self, newton: Newton, part: RowsPart) -> list[int]:
         """What a party enters; where digits will be claimed, each within a unit of the truth."""
         point, problem = newton.point, newton.problem
-        numbers, near = point.encode(problem, self.totals(part, problem, point.at))
+        at = replace(point.at, kept=self.kept)
+        numbers, near = point.encode(problem, looked_at(self.totals(part, problem, at), problem))
         if point.last and not near:
-            numbers, near = point.encode(problem, self.exact_totals(part, problem, point.at))
+            exact = self.exact_totals(part, problem, at)
+            numbers, near = point.encode(problem, looked_at(exact, problem))
             if not near:
                 raise NumberError("the sums of a step cannot be made with so many digits")
         return numbers
+
+    @property
+    def kept(self) -> int:
+        """How many of the largest parts in Pearson's χ² a party looks at in its own rows."""
+        return self.policy.rows_per_cell if isinstance(self.equations, Given) else 0
 
     def _check_leverage(self, known: KnownSteps, part: RowsPart) -> None:
         k = self.policy.rows_per_cell
