@@ -35,4 +35,3 @@ def looked_at(totals: Totals, problem: Problem) -> Totals:
     sums = list(totals.sums)
     sums[place] = max(sums[place] - whole(sum(beyond)), 0)
     return replace(totals, sums=tuple(sums), withheld=True)
-

@@ -85,7 +85,7 @@ class Problem:
     def begin(self) -> Point:
         """At β = 0, where all μ are alike but for an offset: outcomes alone are told."""
         size = -2 if self.family == "binomial" else self.first
-        bits = MIDDLE if self.family == "poisson" else EARLY
+        bits = {"binomial": EARLY, "poisson": MIDDLE, "cox": early_bits(self.bits)}[self.family]
         # at β = 0 the outcome alone is within `first`, later it is near its mean
         cox = self.family == "cox"
         residual = root_of(size) if cox else self.first
