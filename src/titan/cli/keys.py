@@ -55,7 +55,7 @@ def new(
     kept = "with a passphrase" if word else "without a passphrase"
     rows = [
         ("private key", f"{key} ({kept}, mode 600; it never leaves this machine)"),
-        ("card", f"{card} (hand it to whoever gathers the study)"),
+        ("card", f"{card} (send it to whoever writes the study)"),
         *_rows(made.card),
     ]
     answer = {"key": str(key), "card": str(card), **_facts(made.card), "encrypted": bool(word)}

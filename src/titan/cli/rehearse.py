@@ -55,7 +55,7 @@ def command(
         Option(help=f"{networks.HELP_STUDY} [default: cycle]", rich_help_panel=options.NETWORK),
     ] = None,
     tau: Annotated[
-        int | None, Option(help="How many curious parties must learn nothing. [default: 1]")
+        int | None, Option(help="How many curious parties to protect against. [default: 1]")
     ] = None,
     sums: options.Sums,
     conditions: study_options.Conditions,

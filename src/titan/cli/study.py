@@ -37,7 +37,7 @@ app = App(help="Gather a study, check one before taking part.")
 @options.grouped
 def new(
     card: Annotated[list[Path], Option(help="A party's card; once for every party.")],
-    tau: Annotated[int, Option(help="How many curious parties must learn nothing.")],
+    tau: Annotated[int, Option(help="How many curious parties to protect against.")],
     out: Annotated[Path, Option(help="The file to write.")],
     *,
     asked: study_options.Asked,
