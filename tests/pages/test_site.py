@@ -88,6 +88,7 @@ def test_every_command_is_on_its_page() -> None:
     ("lines", "shown"),
     [
         (["A `name` and *this_*."], ["A ``name`` and \\*this\\_\\*."]),
+        (['{"a": 1}'], ['{\\"a\\": 1}']),
         (
             ["one  is first", "     and more", "two  is next"],
             ["", "``one``", "   is first", "   and more", "", "``two``", "   is next"],
