@@ -293,7 +293,7 @@ def test_what_was_opened_cost_and_signed(page: str, kept: Gathering) -> None:
     opened = section(page, "opened").text
     assert "1. counts" in opened
     assert "sums" in opened
-    assert "a curious party learns nothing else of the others' rows" in opened
+    assert "a curious party learns nothing else about the others' rows" in opened
     cost = section(page, "cost")
     assert {results["cost"]["rounds"], results["cost"]["messages"]} <= set(cost.numbers)
     signed = section(page, "fingerprints").text

@@ -95,7 +95,7 @@ def test_who_what_in_which_order_and_lines_to_sign() -> None:
         "rounded to 20 bits", "10 rows from each party, 40 in all, 3 for each parameter",
         "at least 3 rows, even without any one party's. Those that are summed over have rows "
         "from at least 3 parties. No row has a leverage above 1/3",
-        "a curious party learns nothing else of the others' rows", "signature",
+        "a curious party learns nothing else about the others' rows", "signature",
     ):  # fmt: skip
         assert words in found, words
     steps = [found.index(step) for step in ("1. counts", "2. what", "3. outcomes", "4. robust")]

@@ -100,14 +100,12 @@ def cost(it: Gathered) -> Iterator[Html]:
     if it.signed:
         heads = ("as signed by", "messages sent", "bytes", "received", "bytes")
         rows = ([f.transcript.party, *_totals(f)] for f in it.signed)
-        yield grid("With nonces, agreement, heads and signatures", heads, rows)
+        yield grid("Including nonces, agreement, headers and signatures", heads, rows)
     begun = min((run.begun for run in it.runs if run.begun), default=None)
     ended = max((run.ended for run in it.runs if run.ended), default=None)
     if begun and ended:
-        took = f"{(ended - begun).total_seconds():,.0f} seconds, waiting for others included"
-        yield tag(
-            "p", f"Begun {begun:%Y-%m-%d %H:%M} UTC, over {ended:%Y-%m-%d %H:%M} UTC: {took}."
-        )
+        took = f"{(ended - begun).total_seconds():,.0f} seconds, including the wait for others"
+        yield tag("p", f"From {begun:%Y-%m-%d %H:%M} to {ended:%Y-%m-%d %H:%M} UTC: {took}.")
 
 
 def _of_answers(it: Gathered) -> Mapping[str, Any] | None:

@@ -136,8 +136,7 @@ def opened(it: Gathered) -> Iterator[Html]:
     if it.sums is not None and it.sums < len(study.meeting.stages):
         yield tag("p", f"{it.sums} of at most {len(study.meeting.stages)} sums were needed.")
     yield words.explained_words(steps)
-    for text in words.precision_in_words(study, report.facts, shares(study)):
-        yield tag("p", text)
+    yield from words.precision_in_words(study, report.facts, shares(study))
     yield tag("h3", "What stayed hidden, and from whom")
     yield tag("p", f"{_MASKED}: {report.hidden}.")
     yield tag("p", words.NOT_HIDDEN)

@@ -174,33 +174,28 @@ def _told(computation: Computation[Any, Any, Any], stage: int) -> Iterator[str]:
 
 def precision_in_words(
     study: Study, facts: Mapping[str, Any], shares: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
-    computed = [item.said.replace("by computing: ", "") for item in _computed(study)]
-    yield f"From this, everyone can compute: {'; '.join(computed)}."
+) -> Iterator[Html]:
+    """What follows from the sums, how precise they are, and how much they tell."""
+    yield tag("p", "From this, everyone can compute:")
+    yield items(item.said.replace("by computing: ", "") for item in _computed(study))
     bits = study.precision
     made = "taken EXACTLY"
     if bits != "exact":
         made = f"rounded to {bits} bits (about {round(bits * log10(2))} digits)"
-    yield (
+    yield tag(
+        "p",
         "Precision: columns of the data enter sums exactly, in the steps named above; columns made "
         f"by a formula (logarithms, powers, products) are {made}; robust errors are rounded to "
-        "24 bits (about 7 digits)."
+        "24 bits (about 7 digits).",
     )
-    opened = [
-        f"{each['name']} {each['opened']['numbers']} numbers of {each['opened']['bits']} bits"
-        + _of_rows(each["opened"])
-        for each in facts["questions"]
-    ]
-    yield (
-        "How much that is, in bits (one bit is one answer of yes or no): "
-        f"{'; '.join(opened)}. {_budget(shares)}"
-    )
+    yield tag("p", "How much is opened, in bits (one bit answers one question with yes or no):")
+    yield items(f"{each['name']}: {_how_much(each['opened'])}" for each in facts["questions"])
+    if shares:
+        yield tag("p", _budget(shares))
 
 
 def _budget(shares: Sequence[Mapping[str, Any]]) -> str:
     """From how many rows on, since what formulas make of columns tells much of few rows."""
-    if not shares:
-        return ""
     if any(each["least_rows"] is None for each in shares):
         return "Too many columns are made from the same ones: this is refused whatever the rows."
     rows = max(each["least_rows"] * each["cells"] for each in shares)
@@ -211,14 +206,15 @@ def _budget(shares: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _of_rows(opened: Mapping[str, Any]) -> str:
+def _how_much(opened: Mapping[str, Any]) -> str:
     from titan.study.preflight import MORE_THAN_ROWS
 
     held, rows = opened["rows_bits"], opened["rows"]
+    said = f"{opened['numbers']} numbers with {opened['bits']} bits in all"
     if held is None:
-        return ""
+        return said
     more = f" ({MORE_THAN_ROWS})" if opened["bits"] > held else ""
-    return f", where {counted(rows)}, the fewest there may be, have {held}{more}"
+    return f"{said}; {counted(rows)}, the fewest that are allowed, hold {held}{more}"
 
 
 def _computed(study: Study) -> list[Any]:

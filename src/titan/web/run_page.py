@@ -35,10 +35,11 @@ _LEAVE = "You can leave this page: the run goes on as long as titan web runs."
 
 
 def every(place: Place, request: Request) -> Response:
-    rows = []
-    for name in place.runs():
+    runs: Runs = request.app.state.runs
+    alive, rows = runs.alive(), []
+    for name in dict.fromkeys((*alive, *place.runs())):  # one that has just begun has no folder yet
         status = place.status(name)
-        begun = "running" if _going(request, name) else ""  # before its first status
+        begun = "running" if name in alive else ""
         state = begun if status is None else status.state
         rows.append((tag("a", name, href=f"/run/{name}"), _STATES.get(state, state)))
     content = grid("", ("run", "state"), rows) if rows else tag("p", "There is no run here yet.")
