@@ -65,7 +65,13 @@ def test_a_browser_is_installed_where_it_may_be(folder: Path) -> None:
     status, _, made = ci(folder, apt_get=INSTALLS)
     assert (status, made) == (0, PARTS)
     log = (folder / "build" / "ci" / "apt.log").read_text()
-    assert log.rstrip().endswith("--no-install-recommends chromium chromium-driver")
+    wanted = "--no-install-recommends chromium chromium-driver poppler-utils"
+    assert log.rstrip().endswith(wanted)
+
+
+def test_a_browser_that_is_there_is_enough(folder: Path) -> None:
+    status, _, made = ci(folder, chromium="", chromedriver="", apt_get=NO_NETWORK)
+    assert (status, made) == (0, PARTS)
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,10 @@ def test_a_run_that_is_left_and_stopped_goes_on(served: dict[str, Served], short
     form = {"party": "north", "rows": "rows.csv", "run": "2", "passphrase": ""}
     token = ready(north.post(f"/join/{short}", form))
     place = north.post(f"/join/{short}/yes", {"ready": token}).headers["location"]
-    until(lambda: "Waiting for" in north.get(f"{place}/live").words)
+    said = ""
+    while "Waiting for" not in said:
+        said = north.get(f"{place}/live").words
+        assert "Here, 1 of 3: north." in said, "nobody is here who has not come"
     assert "there is no answer yet" in north.get("/runs").words
     assert north.get(f"{place}/report").status == 400, "it is not over"
     assert north.post(f"{place}/stop", {}).status == 303

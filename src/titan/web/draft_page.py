@@ -98,7 +98,7 @@ def _filled(place: Place, fields: Mapping[str, str], *said: Html, status: int = 
         layout.form(
             "/study/save",
             grid("", heads, rows, label="the dictionary"),
-            layout.field("Title", "title", title, needed=False, note="if empty, what is asked"),
+            layout.field("Title", "title", title, needed=False, note="if empty, the questions"),
             layout.field(
                 "τ, how many curious parties to protect against", "tau", fields.get("tau", "1")
             ),

@@ -78,11 +78,13 @@ def _live(run: Running) -> Iterator[Html]:
 
 def _progress(run: Running) -> Html:
     at, party = run.progress, run.party
-    others = [name for name in party.study.network.parties if name not in at.waiting]
+    phase = f"{at.phase[:1].upper()}{at.phase[1:]}"
+    here = at.here or (party.identity.name,)
+    count = f"{len(here)} of {len(party.study.parties)}"
     lines = [
-        tag("p", tag("strong", at.phase)),
-        tag("p", f"Waiting for {listing(at.waiting)}." if at.waiting else "Waiting for nobody."),
-        tag("p", f"Here: {listing(others)}."),
+        tag("p", tag("strong", phase)),
+        *([tag("p", f"Waiting for {listing(at.waiting)}.")] if at.waiting else []),
+        tag("p", f"Here, {count}: {listing(here)}."),
         tag("p", f"{at.bytes_written:,} bytes sent."),
     ]
     told = [items(run.notices)] if run.notices else []

@@ -110,7 +110,8 @@ def _cards(place: Place) -> Iterator[Html]:
         yield grid(
             "", ("party", "address", "fingerprint", "valid until"),
             ((card.name, "only dials out" if card.dials_only else card.address,
-              tag("code", in_groups(card.fingerprint)), f"{card.not_after:%Y-%m-%d}")
+              tag("code", in_groups(card.fingerprint)),
+              tag("span", f"{card.not_after:%Y-%m-%d}", kind="whole"))
              for card in cards),
         )  # fmt: skip
         yield tag("p", _COMPARE)
