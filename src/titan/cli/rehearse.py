@@ -75,7 +75,11 @@ def command(
     ] = None,
     out: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Keep study, keys, runs and transcripts in a new folder."),
+        Option(
+            metavar="DIR",
+            help="Keep study, keys, runs and transcripts in a new folder.",
+            rich_help_panel=options.PLACES,
+        ),
     ] = None,
     keep_journal: Annotated[
         bool,
