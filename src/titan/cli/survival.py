@@ -49,7 +49,7 @@ def command(
     missing: options.Missing = "refuse",
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    sums: options.Sums,
+    sums: options.SumChoices,
     engine: options.Engine = None,
     allow_small: Annotated[
         bool,
