@@ -47,7 +47,7 @@ def command(
     from titan.party.status_file import read
 
     if not runs.is_dir():
-        raise FileError(f"there is no folder {runs}", hint="name the one that titan join has")
+        raise FileError(f"there is no folder {runs}", hint="name the one with titan join's runs")
     one = read(runs)
     folders = sorted(each for each in runs.iterdir() if each.is_dir())
     found = [one] if one else [status for each in folders if (status := read(each))]
