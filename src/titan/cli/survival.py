@@ -45,7 +45,7 @@ def command(
     missing: options.Missing = "refuse",
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    sums: options.Sums,
+    sums: options.SumChoices,
     engine: options.Engine = None,
     allow_small: Annotated[
         bool,

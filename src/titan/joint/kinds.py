@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from titan.errors import InputError
 from titan.joint.computation import Computation
-from titan.listing import listing
 from titan.moments.rows import Missing
 from titan.release import Dictionary
 from titan.release.policy import Policy
@@ -97,7 +96,8 @@ def kind_named(name: str) -> Kind:
     found = KINDS.get(name)
     if found is None:
         raise InputError(
-            f"there is no question of kind {name!a}", hint=f"there are {listing(sorted(KINDS))}"
+            f"there is no question of kind {name!a}",
+            hint=f"there are {', '.join(sorted(KINDS))}; a colon follows, as in 'describe: age'",
         )
     return found
 
@@ -126,7 +126,10 @@ class Question:
                 raise InputError(f"{option!r} of a {kind} question is not {_SHAPES[shape]}")
         missing = sorted(set(found.required) - set(asked))
         if missing:
-            raise InputError(f"a {kind} question does not say its {' and '.join(missing)}")
+            raise InputError(
+                f"a {kind} question does not say its {' and '.join(missing)}",
+                hint=f"its options are {', '.join(found.options)}",
+            )
         settled = found.settle(asked, columns)
         return cls(kind, name, tuple(sorted(settled.items())))
 

@@ -36,7 +36,7 @@ Parties = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerQuestion:
     """One question of one run, as a ledger sees it before anything has left."""
 
     study: str
@@ -62,7 +62,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierQuestion:
     """One that was recorded, or another of the same study; its rows are read when needed."""
 
     study: str
@@ -99,7 +99,9 @@ class Conflict:
         return f"its parties differ from those of {earlier} only by {listing(self.parties)}"
 
 
-def conflicts(entries: Sequence[Entry], earlier: Sequence[Earlier]) -> list[Conflict]:
+def conflicts(
+    entries: Sequence[LedgerQuestion], earlier: Sequence[EarlierQuestion]
+) -> list[Conflict]:
     """All, the earliest study first; of each its parties before its rows."""
     known, shared, exposed = list(earlier), set[int](), set[int]()
     for own in {id(entry.own): entry.own for entry in entries}.values():
@@ -119,10 +121,10 @@ def conflicts(entries: Sequence[Entry], earlier: Sequence[Earlier]) -> list[Conf
     return list(dict.fromkeys(found))
 
 
-def _as_earlier(entry: Entry) -> Earlier:
+def _as_earlier(entry: LedgerQuestion) -> EarlierQuestion:
     """For the questions of the same study that read other files."""
     rows = entry.rows
-    return Earlier(
+    return EarlierQuestion(
         entry.study, entry.title, entry.run, entry.parties, entry.tau, entry.minimum,
         rows.columns, -id(entry), lambda: rows.digests, lambda: rows.parts,
     )  # fmt: skip
@@ -143,7 +145,7 @@ class _Frame:
     equal_rows: bool
     sets: dict[int, tuple[Words, Places, bool]] = field(default_factory=dict)
 
-    def find(self, each: Earlier) -> tuple[Words, Places, bool]:
+    def find(self, each: EarlierQuestion) -> tuple[Words, Places, bool]:
         """Its rows' keys, where each is among today's (-1: nowhere), whether any rows are equal."""
         if each.row_set not in self.sets:
             keys, _, equal_rows = keys_of(each.digests())
@@ -157,8 +159,8 @@ class _Source:
     """Today's questions on one source of rows, beside the earlier ones."""
 
     own: OwnRows
-    entries: Sequence[Entry]
-    earlier: tuple[Earlier, ...]
+    entries: Sequence[LedgerQuestion]
+    earlier: tuple[EarlierQuestion, ...]
     _frames: dict[Names, _Frame] = field(default_factory=dict)
 
     @cached_property
@@ -177,7 +179,7 @@ class _Source:
         """Columns of each earlier question that today's use under another name."""
         return [self._looked_for(each) for each in self.earlier]
 
-    def _looked_for(self, each: Earlier) -> dict[str, str]:
+    def _looked_for(self, each: EarlierQuestion) -> dict[str, str]:
         new = [name for name in self._here if name not in each.columns]
         lost = [name for name in each.columns if name not in self._here]
         if not new or not lost:
@@ -197,7 +199,7 @@ class _Source:
         same = {name: name for name in self.earlier[at].columns if name in self.own.cells}
         return tuple(sorted({**self._renamed[at], **same}.items()))
 
-    def sharing(self, entry: Entry) -> set[int]:
+    def sharing(self, entry: LedgerQuestion) -> set[int]:
         """Which of the earlier questions use a column of this one."""
         used = entry.columns.keys()
         return {
@@ -208,7 +210,7 @@ class _Source:
 
     # -- classes --------------------------------------------------------------------------------
 
-    def exposed_by(self, entry: Entry) -> set[int]:
+    def exposed_by(self, entry: LedgerQuestion) -> set[int]:
         """The questions from which this one differs by a few rows; -1 for one of the same study."""
         near = [each for each in self.entries if entry.columns.keys() & each.columns.keys()]
         sharing = sorted(self.sharing(entry))
@@ -223,7 +225,7 @@ class _Source:
                 exposed.add(at)
         return exposed.union(*self._by_classes(entry, near, frames, needed))
 
-    def _least_change(self, entry: Entry, at: int, names: Names) -> int:
+    def _least_change(self, entry: LedgerQuestion, at: int, names: Names) -> int:
         """Where an earlier column is gone rows cannot be matched; columns can, one by one."""
         before = self.earlier[at].parts()
         differing = (change(before[n], self.own.parts(here, entry.used)) for n, here in names)
@@ -231,8 +233,8 @@ class _Source:
 
     def _by_classes(
         self,
-        entry: Entry,
-        near: Sequence[Entry],
+        entry: LedgerQuestion,
+        near: Sequence[LedgerQuestion],
         frames: Mapping[Names, Sequence[int]],
         needed: int,
     ) -> Iterator[set[int]]:
@@ -274,7 +276,7 @@ class _Source:
         return self._frames[names]
 
 
-def read_before(entry: Entry, earlier: Sequence[Earlier]) -> list[dict[str, str]]:
+def read_before(entry: LedgerQuestion, earlier: Sequence[EarlierQuestion]) -> list[dict[str, str]]:
     """For each earlier question the columns of this one that it read, of mostly the same rows; each
     with the name it had then.
 
@@ -299,7 +301,7 @@ def read_before(entry: Entry, earlier: Sequence[Earlier]) -> list[dict[str, str]
 
 
 def crossing(
-    entries: Sequence[Entry], earlier: Sequence[tuple[Earlier, str]]
+    entries: Sequence[LedgerQuestion], earlier: Sequence[tuple[EarlierQuestion, str]]
 ) -> Iterator[Conflict]:
     """Earlier questions, each in its words, whose intervals or groups cross those of today's."""
     before = [(each, words) for each, words in earlier if read_divided(words, each.columns)]
@@ -319,7 +321,7 @@ def crossing(
 # -- parties ----------------------------------------------------------------------------------
 
 
-def _parties(entry: Entry, earlier: Sequence[Earlier]) -> list[Conflict]:
+def _parties(entry: LedgerQuestion, earlier: Sequence[EarlierQuestion]) -> list[Conflict]:
     """The parties that stand out between this study and the earlier ones that share columns.
 
     A party is the same if its name or its certificate is: parties that were renamed, or have new
@@ -366,7 +368,7 @@ def _same(studies: Sequence[Parties]) -> list[frozenset[str]]:
     return [frozenset(names[whose(f"name {n}")] for n in parties) for parties in studies]
 
 
-def refusal_of(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
+def refusal_of(entry: LedgerQuestion, found: Sequence[Conflict]) -> ReleaseError:
     """In words, for the party whose ledger found it."""
     if all((each.study, each.run) == (entry.study, entry.run) for each in found):
         return ReleaseError(
