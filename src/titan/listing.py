@@ -1,20 +1,34 @@
-"""Names in a sentence: all of a few, the first of many; fingerprints; tables as text; pieces."""
+"""Names in a sentence: all of a few, the first of many; choices; fingerprints; tables as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
+from titan.errors import InputError
 
 WIDE = 80
 """Columns of a terminal, for whoever wraps text."""
 QUOTES = "\"'`"
 
 
-def listing(names: Iterable[object], most: int = 6) -> str:
-    """`a, b, c`, or `a, b and 5 more`; never `and 1 more`, which takes the room of the name."""
+def listing(names: Iterable[object], most: int = 6, count: int = 0) -> str:
+    """`a, b, c`, or `a, b and 5 more`; never `and 1 more`, which takes the room of the name.
+
+    With a `count`, so many there are, of which only these have names.
+    """
     named = [str(name) for name in names]
-    if len(named) <= most + 1:
-        return ", ".join(named)
-    return f"{', '.join(named[:most])} and {len(named) - most} more"
+    shown = named if len(named) <= most + 1 else named[:most]
+    more = max(count, len(named)) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def check_choice(
+    what: str, given: object, allowed: Iterable[str], error: type[InputError] = InputError
+) -> None:
+    """Refuse what is none of these words; arrays and tables, too, which compare by entry."""
+    known = tuple(allowed)
+    if not isinstance(given, str) or given not in known:
+        raise error(f"{what}={given!r} is unknown", hint=f"one of {', '.join(known)}")
 
 
 def one_of(names: Iterable[str]) -> str:

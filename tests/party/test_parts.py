@@ -31,7 +31,7 @@ from titan.party.taking_part import Party
 from titan.release import Dictionary, Flag, Number
 from titan.release.kept_rows import KeptRows
 from titan.study import Study, digesting, spool
-from titan.study.differencing import Entry
+from titan.study.differencing import LedgerQuestion
 from titan.study.ledger import Ledger
 from titan.study.row_digests import RowKey
 
@@ -84,7 +84,7 @@ def without_rows(part: Any) -> Any:
     return replace(part, **changes) if changes else part
 
 
-def masks(entry: Entry) -> list[bool]:
+def masks(entry: LedgerQuestion) -> list[bool]:
     """Whether its question uses each row."""
     pieces = entry.own.pieces
     return [bool(used) for piece in pieces for used in piece.used[entry.question].load()]
@@ -191,7 +191,7 @@ def test_of_many_rows_the_part_has_few(tmp_path: Path) -> None:
         | {"z": [1, 2, 3, 4, 5] * 1000, "x": [3, 1, 4, 1] * 1250},
     )
     (source,) = part.sources
-    assert {len(look["standing"]) for look in source.looks.values()} == {0}
+    assert {len(look["high_leverage"]) for look in source.looks.values()} == {0}
     assert len(encode(part)) < 5000 * 8 * 3 + 5000 // 8 + 20_000
 
 

@@ -22,7 +22,7 @@ from tests.study.digests import cells, digests
 from tests.study.test_ledger import entry
 from titan.errors import DamagedError, FileError
 from titan.study import digest_order, ledger_rows, spool
-from titan.study.differencing import Entry
+from titan.study.differencing import LedgerQuestion
 from titan.study.digest_order import PARTS, Alike, InOrder, Reader, Stretch, ranges
 from titan.study.ledger import Ledger
 from titan.study.matched_rows import Before, match
@@ -147,18 +147,18 @@ class ByHand:
     def __init__(self) -> None:
         self.before: list[tuple[str, int, tuple[str, ...], Counter[tuple[bytes, ...]]]] = []
 
-    def record(self, rows: Sequence[Row], asked: Sequence[Entry], used: Any) -> None:
+    def record(self, rows: Sequence[Row], asked: Sequence[LedgerQuestion], used: Any) -> None:
         for each in asked:
             names = tuple(sorted(each.columns))
             kept = zip(rows, used[each.question], strict=True)
             held = Counter(tuple(row[n] for n in names) for row, it in kept if it)
             self.before.append((each.study, each.minimum, names, held))
 
-    def exposed(self, rows: Sequence[Row], asked: Sequence[Entry], used: Any) -> set[str]:
+    def exposed(self, rows: Sequence[Row], asked: Sequence[LedgerQuestion], used: Any) -> set[str]:
         return {study for each in asked for study in self._by(rows, asked, used, each)}
 
     def _by(
-        self, rows: Sequence[Row], asked: Sequence[Entry], used: Any, mine: Entry
+        self, rows: Sequence[Row], asked: Sequence[LedgerQuestion], used: Any, mine: LedgerQuestion
     ) -> Iterator[str]:
         near = [each for each in asked if {*each.columns} & {*mine.columns}]
         sharing = [each for each in self.before if {*each[2]} & {*mine.columns}]
@@ -210,7 +210,10 @@ class ByHand:
 
     @staticmethod
     def _named(
-        small: Sequence[Class], near: Sequence[Entry], mine: Entry, studies: Sequence[str]
+        small: Sequence[Class],
+        near: Sequence[LedgerQuestion],
+        mine: LedgerQuestion,
+        studies: Sequence[str],
     ) -> Iterator[str]:
         for each in small:
             pairs = zip(studies, each.pattern[len(near) :], strict=True)
