@@ -58,9 +58,9 @@ def rows_of(names: tuple[str, ...] = NAMES, rows: int = 60) -> Rows:
     return found
 
 
-def gathering(folder: Path, *questions: Question) -> Gathering:
+def gathering(folder: Path, *questions: Question, rows: int = 60) -> Gathering:
     g = Gathering(folder, changes={"questions": questions, "columns": COLUMNS})
-    for name, own in rows_of().items():
+    for name, own in rows_of(rows=rows).items():
         lines = [",".join(map(str, cells)) for cells in zip(*own.values(), strict=True)]
         g.write(name, "\n".join([",".join(own), *lines]) + "\n")
     return g
@@ -68,7 +68,8 @@ def gathering(folder: Path, *questions: Question) -> Gathering:
 
 def test_engines_find_the_same_bits(tmp_path: Path) -> None:
     """So do real parties: `tests/party/test_cox_resumed.py`, `tests/party/test_acceptance.py`."""
-    study = gathering(tmp_path, asking(grid=3), asking("fine", "x", grid=3, precision=40)).study
+    asked = asking(grid=3), asking("fine", "x", grid=3, precision=40)
+    study = gathering(tmp_path, *asked, rows=400).study
     states = in_one_process(study, tmp_path)
     hr, fine = (state.answer for state in states)
     assert (hr.digits >= 5, fine.digits >= 9) == (True, True)

@@ -62,6 +62,12 @@ class Timeline:
     def total(self) -> int:
         return int(self.events.sum())
 
+    @property
+    def spread(self) -> float:
+        """At how many times events come, if as unevenly: 2 to their entropy."""
+        shares = self.events / max(self.total, 1)
+        return float(2 ** -(shares * np.log2(shares)).sum()) if len(self) else 0.0
+
     def until(self, exits: Whole) -> npt.NDArray[np.int64]:
         """Of every row the number of event times not after its exit."""
         if exits.dtype == object or self.times.dtype == object:

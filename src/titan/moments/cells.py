@@ -113,6 +113,11 @@ class ArrowCells(Cells):
         """One Arrow array, without chunks and dictionary."""
         return _decoded(self.values)
 
+    def known_as(self, numbers: tuple[Column, Mask]) -> ArrowCells:
+        """These cells, of which somebody knows already what numbers they are."""
+        self.__dict__["_numbers"] = numbers
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
         """The cells alone: a slice of Arrow's would take the whole table along."""
         own = {name: getattr(self, name) for name in _FIELDS}
@@ -302,11 +307,20 @@ def _shortest(array: Any) -> Any:
     return pa.array(texts, pa.string()).take(pa.array(at))
 
 
+@dataclass(frozen=True)
+class Later:
+    """An Arrow array for cells that is made when somebody asks for it."""
+
+    made: Callable[[], Any] = field(repr=False)
+
+
 def _decoded(array: Any) -> Any:
     """The array without chunks, dictionary and extension.
 
     Text comes as plain strings: few kernels know others.
     """
+    if isinstance(array, Later):
+        array = array.made()
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if kinds.is_dictionary(array.type):

@@ -28,6 +28,7 @@ from titan.party.run import OTHERS_WAIT
 from titan.release.dictionary import in_words
 from titan.release.policy import DEFAULT
 from titan.study.asking import earlier_models
+from titan.study.crossing import divisions
 from titan.study.differencing import LedgerQuestion
 from titan.study.manifest import Study
 from titan.study.row_digests import DigestRows, OwnRows, RowKey
@@ -172,6 +173,7 @@ def entry_of(study: Study, run: int, name: str, own: OwnRows) -> LedgerQuestion:
         minimum=_least_rows(study, name),
         columns={column: dictionary.get(column, {}) for column in columns},
         own=own,
+        divided=divisions(study.question(name), study.columns, study.release.rows_per_cell),
     )
 
 

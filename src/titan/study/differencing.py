@@ -14,7 +14,7 @@ import numpy as np
 
 from titan.errors import ReleaseError
 from titan.listing import listing
-from titan.study.crossing import read_divided
+from titan.study.crossing import Divided, read_divided
 from titan.study.row_classes import (
     Class,
     Places,
@@ -29,7 +29,7 @@ from titan.study.row_digests import Content, Counts, Mask, OwnRows, RowSet, Word
 _SHOWN = 12  # hex digits of a study's digest
 _SAME_INTERVALS = (
     "ask for the same groups, and for the same grid or a multiple of it, of proportional hazards "
-    "for the same grid and ties; "
+    "for the same grid, ties and min_cell, on the same steps of the dictionary; "
 )
 Parties = Mapping[str, str]
 """From names to certificates' fingerprints."""
@@ -51,6 +51,8 @@ class LedgerQuestion:
     columns: Mapping[str, Content]
     """Those that it uses, and what they are."""
     own: OwnRows = field(repr=False)
+    divided: tuple[Divided, ...] = ()
+    """How it divides rows by numbers."""
 
     @property
     def used(self) -> Mask:
@@ -75,6 +77,7 @@ class EarlierQuestion:
     row_set: int
     digests: Callable[[], Words] = field(repr=False)
     parts: Callable[[], Mapping[str, Counts]] = field(repr=False)
+    divided: tuple[Divided, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -304,17 +307,15 @@ def crossing(
     entries: Sequence[LedgerQuestion], earlier: Sequence[tuple[EarlierQuestion, str]]
 ) -> Iterator[Conflict]:
     """Earlier questions, each in its words, whose intervals or groups cross those of today's."""
-    before = [(each, words) for each, words in earlier if read_divided(words, each.columns)]
+    told = [(each, each.divided or read_divided(w, each.columns)) for each, w in earlier]
+    before = [(each, divided) for each, divided in told if divided]
     for entry in entries:
-        mine = read_divided(entry.model, tuple(entry.columns))
-        if mine is None or not before:
-            continue
-        read = read_before(entry, [each for each, _ in before])
-        for (each, words), names in zip(before, read, strict=True):
-            theirs = read_divided(words, each.columns)
+        mine = entry.divided or read_divided(entry.model, tuple(entry.columns))
+        read = read_before(entry, [each for each, _ in before]) if mine else []
+        for (each, divided), names in zip(before, read, strict=False):
             now = {then: here for here, then in names.items()}
-            same = theirs is not None and now.get(theirs.time) == mine.time
-            if theirs is not None and same and not mine.fits(theirs.under(now)):
+            theirs = [it.under(now) for it in divided if it.time in now]
+            if any(a.time == b.time and not a.fits(b) for a in mine for b in theirs):
                 yield Conflict(each.study, each.title, each.run, "intervals")
 
 

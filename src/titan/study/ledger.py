@@ -51,6 +51,7 @@ import numpy as np
 
 from titan.errors import FileError
 from titan.protocol.masking import fresh_key
+from titan.study.crossing import Divided
 from titan.study.differencing import (
     Conflict,
     EarlierQuestion,
@@ -139,20 +140,25 @@ class Ledger(LedgerJournals):
 
     def _earlier(self, *, vetoed: bool = False) -> Iterator[tuple[EarlierQuestion, str, bytes]]:
         """What was recorded, with its words and the digest of its rows; or only what was vetoed."""
-        for model, digest, columns, parties, study, title, run, tau, minimum, at in self._all(
-            "SELECT model, sha256, columns, parties, study, title, runs.run, tau, minimum, row_set "
-            "FROM entries JOIN runs ON entries.run = runs.place "
-            "JOIN row_sets ON row_set = row_sets.place "
+        for model, digest, columns, parties, study, title, run, tau, least, at, told in self._all(
+            "SELECT model, sha256, columns, parties, runs.study, title, runs.run, tau, minimum, "
+            "row_set, content FROM entries JOIN runs ON entries.run = runs.place "
+            "JOIN row_sets ON row_set = row_sets.place LEFT JOIN divided "
+            "ON divided.study = runs.study AND divided.question = entries.question "
             "WHERE vetoed OR NOT ? ORDER BY entries.place",
             vetoed,
         ):
             who, names = self._read(parties), tuple(self._read(columns))
             rows = partial(self._digests, at), partial(self._parts, at)
-            yield (
-                EarlierQuestion(study, title, run, who, tau, minimum, names, at, *rows),
-                model,
-                digest,
-            )
+            more = names, at, *rows, self._divided(told)
+            yield EarlierQuestion(study, title, run, who, tau, least, *more), model, digest
+
+    def _divided(self, content: str | None) -> tuple[Divided, ...]:
+        """None where it divides by no number, or was written by an earlier program."""
+        try:
+            return tuple(map(Divided.from_state, self._read(content))) if content else ()
+        except (ValueError, TypeError, ZeroDivisionError):
+            self._refuse_damaged()
 
     def vetoes(self, entries: Sequence[LedgerQuestion]) -> Vetoes:
         """Those of other runs that stand against these questions."""
@@ -328,6 +334,10 @@ class Ledger(LedgerJournals):
             entry.question, entry.model, entry.minimum, self._row_set(entry.rows),
             entry.study, entry.run,
         )  # fmt: skip
+        if entry.divided:  # the same whenever the study is
+            told = _json([each.state for each in entry.divided])
+            what = entry.study, entry.question, told
+            self._do("INSERT OR IGNORE INTO divided VALUES (?, ?, ?)", *what)
 
     def _row_set(self, rows: RowSet) -> int:
         """Where these rows are stored; once, however many studies use them."""
