@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
@@ -50,3 +51,13 @@ def zeros(key: bytes, count: int) -> Residues:
 def same_for_all_entries(key: bytes, count: int) -> Residues:
     """What the key makes of one entry, for every entry: where entries stand for whole runs."""
     return np.full(count, int.from_bytes(key[:8], "little"), np.uint64)
+
+
+class SystemBytes:
+    """The operating system's bytes themselves, with no cipher of ours in between."""
+
+    def words(self, count: int) -> Residues:
+        return np.frombuffer(bytearray(os.urandom(8 * count)), np.uint64)
+
+    def seed(self) -> bytes:
+        return os.urandom(32)

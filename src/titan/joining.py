@@ -114,7 +114,7 @@ def run_folders(place: Path) -> list[Path]:
     if (place / JOURNAL).exists():
         raise FileError(
             f'the run in "{place}" is not over: it has no {NAME} yet',
-            hint=f"titan status {place} says how it stands; the same titan join goes on with it",
+            hint=f"titan runs list {place} says whether the same titan join goes on with it",
         )
     hint = "give the folder of a run that is over, one of titan rehearse --out, or a saved file"
     if inside := sorted(file.parent for file in place.glob(f"*/{NAME}")):

@@ -9,12 +9,15 @@ WIDE = 80
 QUOTES = "\"'`"
 
 
-def listing(names: Iterable[object], most: int = 6) -> str:
-    """`a, b, c`, or `a, b and 5 more`; never `and 1 more`, which takes the room of the name."""
+def listing(names: Iterable[object], most: int = 6, count: int = 0) -> str:
+    """`a, b, c`, or `a, b and 5 more`; never `and 1 more`, which takes the room of the name.
+
+    With a `count`, so many there are, of which only these have names.
+    """
     named = [str(name) for name in names]
-    if len(named) <= most + 1:
-        return ", ".join(named)
-    return f"{', '.join(named[:most])} and {len(named) - most} more"
+    shown = named if len(named) <= most + 1 else named[:most]
+    more = max(count, len(named)) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def one_of(names: Iterable[str]) -> str:

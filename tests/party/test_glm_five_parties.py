@@ -3,12 +3,15 @@ with the bits of one process; so does one that was killed between two sums."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import titan
+from tests.cli.test_commands import answer
 from tests.party import five_parties
 from tests.party.five_parties import COEFFICIENTS, NAMES, gathering, in_one_process, killed_after
 from titan.party.rehearsal import rehearse
+from titan.study import check
 
 
 def test_five_processes_end_with_the_same_bits(tmp_path: Path) -> None:
@@ -22,6 +25,14 @@ def test_five_processes_end_with_the_same_bits(tmp_path: Path) -> None:
     assert len(saved) == 1
     for name in NAMES:
         assert titan.load(out.runs[name])["risk"].to_state() == expected.to_state()
+    made, most = titan.load(out.runs["north"]).cost, check(study, datetime.now(UTC)).cost
+    assert made is not None
+    assert most is not None
+    assert out.answer["cost"] == made, "what was sent, not the most there can be"
+    assert made["rounds"] < most.rounds
+    shown = answer("show", out.runs["north"])
+    told = {"study": out.study.digest, "run": 1, "parties": list(NAMES), "cost": made}
+    assert shown | told == shown, "as join told it"
 
 
 def test_one_is_killed_between_two_steps(tmp_path: Path) -> None:

@@ -109,3 +109,4 @@ def test_what_runs_or_cannot_be_read_is_listed_too(g: Gathering) -> None:
     assert states(g) == {"north-run1": ("unreadable", True)}
     assert runs("clean", g.folder, "--yes") == cleaned(folder)
     assert states(g) == {"north-run1": ("unreadable", False)}
+    assert not (folder / STATUS).exists(), "it would say that the same command goes on"

@@ -166,7 +166,7 @@ def test_of_many_rows_the_part_has_few(tmp_path: Path) -> None:
         | {"z": [1, 2, 3, 4, 5] * 1000, "x": [3, 1, 4, 1] * 1250},
     )
     (source,) = part.sources
-    assert {len(look["standing"]) for look in source.looks.values()} == {0}
+    assert {len(look["high_leverage"]) for look in source.looks.values()} == {0}
     assert len(encode(part)) < 5000 * 8 * 3 + 5000 // 8 + 20_000
 
 

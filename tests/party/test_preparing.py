@@ -29,7 +29,7 @@ from titan.moments.rows import ModelRows
 from titan.party.preparing import prepare, rows_for
 from titan.release import Dictionary, Number
 from titan.study import Study, row_digests
-from titan.study.differencing import Entry
+from titan.study.differencing import LedgerQuestion
 from titan.study.ledger import Ledger
 
 HEADER = "id,y,age,sex,note"
@@ -38,13 +38,13 @@ COLUMNS = Dictionary.of({"age": Number.read("0", "120", "1"), "y": Number.read("
 STUDY = study(columns=COLUMNS)
 
 
-def of(tmp_path: Path, ledger: Ledger, rows: Sequence[str], it: Study = STUDY) -> Entry:
+def of(tmp_path: Path, ledger: Ledger, rows: Sequence[str], it: Study = STUDY) -> LedgerQuestion:
     file = tmp_path / "north.csv"
     file.write_text("\n".join([HEADER, *rows]) + "\n")
     return entered(it, file, ledger)
 
 
-def entered(it: Study, data: Any, ledger: Ledger) -> Entry:
+def entered(it: Study, data: Any, ledger: Ledger) -> LedgerQuestion:
     (entry,) = prepare(it, 1, open_source(data), ledger.row_key)[1]
     return entry
 
@@ -55,7 +55,7 @@ def model_rows(it: Study) -> ModelRows:
     return found
 
 
-def change(one: Entry, other: Entry) -> int:
+def change(one: LedgerQuestion, other: LedgerQuestion) -> int:
     """How many rows differ: the more of those only here, those only there."""
     here, there = (Counter(it.rows.digests.tolist()) for it in (one, other))
     return max((here - there).total(), (there - here).total())
@@ -125,7 +125,7 @@ def test_a_single_cell_makes_another_row(tmp_path: Path, ledger: Ledger) -> None
 
 
 def test_columns_are_told_apart(tmp_path: Path, ledger: Ledger) -> None:
-    def entry(cells: str, header: str = "y,age,sex,a,b") -> Entry:
+    def entry(cells: str, header: str = "y,age,sex,a,b") -> LedgerQuestion:
         (tmp_path / "north.csv").write_text(f"{header}\n{cells}\n")
         return entered(STUDY, tmp_path / "north.csv", ledger)
 
@@ -267,7 +267,7 @@ def test_values_are_compared_on_the_grid_of_first_use(
 ) -> None:
     """Whoever states a column more finely does not make other rows of the same ones."""
 
-    def prepared(ages: Sequence[Any], *grid: str, title: str = "Later") -> list[Entry]:
+    def prepared(ages: Sequence[Any], *grid: str, title: str = "Later") -> list[LedgerQuestion]:
         columns = Dictionary.of({"age": Number.read(*grid)})
         asked = (Question("describe", "", (("columns", ("age",)),)),)
         it = study(questions=asked, columns=columns, title=title)
@@ -294,7 +294,7 @@ def test_every_question_of_a_study_is_remembered(tmp_path: Path, ledger: Ledger)
         asked = tuple(Question("describe", "", (("columns", (name,)),)) for name in names)
         return study(questions=asked, columns=columns)
 
-    def prepared(it: Study, lines: Sequence[str], header: str = HEADER) -> list[Entry]:
+    def prepared(it: Study, lines: Sequence[str], header: str = HEADER) -> list[LedgerQuestion]:
         file = tmp_path / "north.csv"
         file.write_text("\n".join([header, *lines]) + "\n")
         return prepare(it, 1, open_source(file), ledger.row_key)[1]

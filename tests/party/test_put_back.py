@@ -26,6 +26,7 @@ from titan.party.durable_session import DurableSession
 from titan.party.messages import AGREED, ANSWER, END
 from titan.party.run_to_answer import Outcome
 from titan.party.session import Session
+from titan.party.status_file import read as read_status
 from titan.party.wire import Lost
 from titan.study.audit import JOURNAL
 from titan.study.journal import Journal
@@ -175,6 +176,27 @@ def test_a_damaged_journal_ends_alike_too(tmp_path: Path) -> None:
         found = ends(g, trouble)
     assert "is damaged: incoming west" in found["north"].message
     all_without(found, g)
+
+
+@pytest.mark.parametrize("place", [0, 2000], ids=["its head", "a page"])
+def test_a_journal_that_cannot_be_read_at_all_ends_alike_too(tmp_path: Path, place: int) -> None:
+    """As a lost one: nobody waits for what will not come, and no key of it is left."""
+    g = Gathering(tmp_path, names=NAMES)
+    trouble = PutBack(g, "nothing", "one_total")
+    folder = g.run_folder("north")
+
+    def damage() -> None:
+        path = folder / JOURNAL
+        kept = path.read_bytes()
+        path.write_bytes(kept[:place] + bytes(4000) + kept[place + 4000 :])
+
+    with patch.object(trouble, "restore", damage):
+        found = ends(g, trouble)
+    assert any("it is set aside as journal.damaged" in line for line in g.told["north"])
+    all_without(found, g)
+    status = read_status(folder)
+    assert status is not None
+    assert status.state == "failed"
 
 
 def test_a_ledger_knows_a_run_that_is_over(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tests.privacy.statistics import SAMPLES, TESTS, rejected, sample
-from tests.streams import streams, zeros
-from titan.protocol import MaskSource, SystemBytes, SystemMasks
+from tests.streams import SystemBytes, streams, zeros
+from titan.protocol import MaskSource, SystemMasks
 from titan.ring import Residues, Ring
 
 SIZES = [64, 128]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from titan.protocol import SystemBytes, SystemMasks
+from tests.streams import SystemBytes
+from titan.protocol import SystemMasks
 from titan.protocol.masking import JournaledMasks, KeyStream, fresh_key
 
 REJECT = 1e-9  # fixed beforehand: a sound source fails once in a thousand million runs

@@ -141,8 +141,10 @@ def test_of_many_rows_few_are_kept() -> None:
     own = read(source, CollectMoments(rows)).moments
     joint = JointRows.of([rows])
     looks = looks_at(source, [joint], [(rows, own)], 3)
-    assert [look.standing.rows for look in looks.values()] == [1, 1]
-    assert ["row 17" in look.standing.readings.place(0) for look in looks.values()] == [True] * 2
+    assert [look.high_leverage.rows for look in looks.values()] == [1, 1]
+    assert ["row 17" in look.high_leverage.readings.place(0) for look in looks.values()] == [
+        True
+    ] * 2
     assert not any(look.every for look in looks.values())
     assert "row 17" in told(partial(own_leverage, joint, kept(source, [joint], []), (), 3))
 

@@ -215,6 +215,7 @@ def test_what_is_no_run_or_not_over(saved: Path, over: Gathering) -> None:
         ("empty", "holds no results"),
         ("runs", "give one of the runs in it, such as runs/one"),
         ("begun", "is not over: it has no result.json yet"),
+        ("begun", "titan runs list begun says whether the same titan join goes on with it"),
         ("absent", "cannot be read"),
         ("notes.txt", "is not a valid file of results"),
     ):

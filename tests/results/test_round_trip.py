@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import titan
 from titan.errors import DataError, FileError, InputError, RankError
 from titan.leastsquares import Regression, fit_pooled, ridge_pooled, solve_pooled
-from titan.results import Entry, Result, Results, decode, encode, save
+from titan.results import QuestionOutcome, Result, Results, decode, encode, save
 from titan.results.results import Outcome
 
 from ..leastsquares.systems import Problem, exact_moments, heart, hilbert, nist
@@ -327,7 +327,7 @@ def test_other_errors_are_kept_as_the_nearest_that_is_known() -> None:
 def test_what_was_printed_is_kept_and_cannot_command_a_terminal() -> None:
     fit = fit_pooled(hilbert(3).exact())
     shown = {**fit.to_dict(), "params_error": "added by a later version"}
-    results = Results([Entry("main", fit, "line\n\x1b[31mred", shown)])
+    results = Results([QuestionOutcome("main", fit, "line\n\x1b[31mred", shown)])
     loaded = decode(encode(results))
     assert loaded.entry("main").summary == "line\n\\x1b[31mred"
     assert loaded.to_dict() == shown

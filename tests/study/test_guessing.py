@@ -30,7 +30,7 @@ from titan.protocol import IN_ONE_PROCESS, Agent, Envelope, Kind, Plan, Recovery
 from titan.protocol.masking import KeyStream, fresh_key
 from titan.ring import Residues, Ring
 from titan.study.audit import of_journal
-from titan.study.differencing import Entry
+from titan.study.differencing import LedgerQuestion
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 from titan.study.ledger import Ledger
@@ -144,7 +144,7 @@ def _begin(journal: Journal, ledger: Ledger, rows: bytes, keys: list[bytes]) -> 
     def record(study: str, some: list[bytes]) -> None:
         own = own_rows(some, ledger.row_key, ["age"])
         columns: dict[str, dict[str, str]] = {"age": {}}
-        asked = Entry(study, "Heart", 1, mine, 1, "q1", "y ~ age", 5, columns, own)
+        asked = LedgerQuestion(study, "Heart", 1, mine, 1, "q1", "y ~ age", 5, columns, own)
         ledger.record([asked])
 
     begin(rows)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.study.digests import QUESTION, own_rows
 from titan.errors import DamagedError, FileError, InputError, ReleaseError
-from titan.study.differencing import Conflict, Entry
+from titan.study.differencing import Conflict, LedgerQuestion
 from titan.study.ledger import Ledger
 from titan.study.row_classes import (
     Class,
@@ -43,7 +43,7 @@ def entry(
     rows: Sequence[bytes] = ROWS,
     columns: Sequence[str] = ("age", "sex"),
     **but: Any,
-) -> Entry:
+) -> LedgerQuestion:
     values: dict[str, Any] = {
         "study": "ab" * 32,
         "title": "Heart",
@@ -56,7 +56,7 @@ def entry(
         "columns": {name: {} for name in columns},
     }
     own = but.pop("own", None) or own_rows(rows, ledger.row_key, columns)
-    return Entry(**(values | but), own=own)
+    return LedgerQuestion(**(values | but), own=own)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def used(ledger: Ledger) -> Ledger:
     return ledger
 
 
-def reasons(ledger: Ledger, other: Entry) -> list[str]:
+def reasons(ledger: Ledger, other: LedgerQuestion) -> list[str]:
     return [conflict.reason for conflict in ledger.check([other])]
 
 
@@ -222,7 +222,7 @@ def test_three_studies_together(ledger: Ledger) -> None:
 
 
 def test_questions_of_one_study_are_compared_at_once(ledger: Ledger) -> None:
-    def asked(gaps: int, *columns: str) -> list[Entry]:
+    def asked(gaps: int, *columns: str) -> list[LedgerQuestion]:
         used = {"q1": np.ones(100, bool), "q2": np.arange(100) >= gaps}
         own = own_rows(ROWS, ledger.row_key, ["age", "bmi"], used)
         first = entry(ledger, columns=["age"], own=own)
@@ -335,7 +335,7 @@ def test_nobody_can_write_between_the_check_and_the_entry(
 ) -> None:
     checked = []
 
-    def check(ledger: Ledger, _: Sequence[Entry]) -> list[Conflict]:
+    def check(ledger: Ledger, _: Sequence[LedgerQuestion]) -> list[Conflict]:
         with sqlite3.connect(ledger.path, timeout=0) as other:
             with pytest.raises(sqlite3.OperationalError, match="locked"):
                 other.execute("BEGIN IMMEDIATE")

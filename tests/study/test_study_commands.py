@@ -184,11 +184,27 @@ def test_a_study_that_cannot_be_is_not_written(
     assert not (cards / "study.toml").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--ask", "guess"], "glm, regression, ridge, solve, survival; a colon follows"),
+        (["--ask", "regression y ~ a"], "a colon follows, as in 'describe: age'"),
+        (["--ask", "ridge: y ~ a"], "its options are formula, weights, alphas"),
+        (["--range", "shoe=0:1", "--step", "shoe=1"], "check its spelling, or say nothing about"),
+    ],
+)
+def test_what_to_do_about_it_is_said(cards: Path, words: list[str], hint: str) -> None:
+    done = titan("study", "new", *CARDS, *REST, *words, cwd=cards)
+    assert done.returncode == 1
+    assert hint in done.stderr.partition("titan: hint: ")[2]
+
+
 def test_what_a_rule_of_release_forbids_has_its_own_status(cards: Path) -> None:
     asked = ["--ask", "regression: y ~ a; cov_type=cluster"]
     done = titan("study", "new", *CARDS, *REST, *asked, cwd=cards)
     assert done.returncode == 3
     assert "not offered over a network of 4 parties" in done.stderr
+    assert "hint: cov_type=HC0, or at least 5 parties" in done.stderr
     assert not (cards / "study.toml").exists()
 
 

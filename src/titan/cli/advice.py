@@ -2,8 +2,9 @@
 
 The library says `missing="drop"`. A command that has the option says `--missing drop`; one that
 reads a study says `missing = "drop" in the study`; in any other the advice is left out. So is one
-that names an option which the command does not have, unless it says of which command. What the
-library says of CSV files by one mapping, csv={"delimiter": ";"}, are options of their own.
+that names an option which the command does not have, unless it says of which command. What is said
+of a question stays as it is where --ask says it. What the library says of CSV files by one mapping,
+csv={"delimiter": ";"}, are options of their own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _CHOICE = re.compile(
     r"\b(allow_differencing|allow_small|bits|bound|cov_type|csv|decimal_comma|degree|delimiter"
     r"|encoding|engine|force|k|masks|max_diameter|missing|record|recovery|rounds|tau)=([^\s,;)]*)"
 )
-_OF_A_STUDY = {"bits", "k", "masks", "missing", "recovery", "rounds", "tau"}
+_OF_A_QUESTION = {"cov_type"}
+_OF_A_STUDY = {"bits", "k", "masks", "missing", "recovery", "rounds", "tau", *_OF_A_QUESTION}
 _COLUMN = re.compile(r"--(range|step|levels|flag) ([^\s=;,]+)(?:=([^\s;]+))?")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _CSV = re.compile(r"\bcsv=(\{[^}]*\})")
@@ -41,9 +43,10 @@ def typed_hint(hint: str) -> str:
 
 def _can_be_followed(part: str) -> bool:
     """It names no choice, and no option, that the command which was typed does not have."""
-    if _CHOICE.search(part):
-        return False
     known = {option for parameter in _running().params for option in parameter.opts}
+    left = {choice[1] for choice in _CHOICE.finditer(part)}
+    if left - (_OF_A_QUESTION if "--ask" in known else set()):
+        return False
     return "titan " in part or known.issuperset(_OPTION.findall(part))
 
 

@@ -33,7 +33,7 @@ def command(
     *,
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    sums: options.Sums,
+    sums: options.SumChoices,
     bound: Annotated[str | None, Option(help="A public bound on the numbers' magnitude.")] = None,
     engine: options.Engine = None,
     json: options.Json = False,

@@ -49,7 +49,7 @@ def command(
     csv: options.Csv,
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    sums: options.Sums,
+    sums: options.SumChoices,
     engine: options.Engine = None,
     allow_small: options.AllowSmall = False,
     save: options.Save = None,

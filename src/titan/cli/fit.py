@@ -62,7 +62,7 @@ def command(
     csv: options.Csv,
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    sums: options.Sums,
+    sums: options.SumChoices,
     engine: options.Engine = None,
     solver: options.Solver = None,
     allow_small: options.AllowSmall = False,

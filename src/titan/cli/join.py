@@ -315,11 +315,8 @@ def _watching(parties: Sequence[str], me: str, *, live: bool = True) -> Iterator
 def _as_dict(party: Party, outcome: Outcome, report: Report) -> dict[str, Any]:
     return {
         **outcome.results.to_dict(),
+        **outcome.results.of_run(),
         "dropped": outcome.dropped,
-        "parties": list(party.study.network.parties),
-        "cost": None if report.cost is None else report.cost.as_dict(),
-        "study": party.study.digest,
-        "run": party.choices.run,
         "party": party.identity.name,
         "lowered": report.facts["lowered"],
         "folder": str(outcome.folder),

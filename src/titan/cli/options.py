@@ -161,7 +161,7 @@ def _in_panel(parameter: Parameter, panel: str | None) -> Parameter:
 
 
 @dataclass(frozen=True)
-class Sums:
+class SumChoices:
     """How private sums are made."""
 
     PANEL: ClassVar[str] = SUMS

@@ -57,7 +57,7 @@ def command(
     tau: Annotated[
         int | None, Option(help="How many curious parties must learn nothing. [default: 1]")
     ] = None,
-    sums: options.Sums,
+    sums: options.SumChoices,
     conditions: study_options.Conditions,
     allow_small: Annotated[
         bool,

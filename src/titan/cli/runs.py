@@ -42,7 +42,8 @@ def show(
     refuse_run(results, refusal_in(run))
     if plot is not None:
         survival.draw(results, plot, force)
-    give(results.to_dict(), lambda: show_results(results), json=json)
+    answer = results.to_dict() | results.of_run()
+    give(answer, lambda: show_results(results), json=json)
     refuse_failures(results)
 
 

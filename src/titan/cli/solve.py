@@ -41,7 +41,7 @@ def command(
     decimal: options.Decimal = False,
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    sums: options.Sums,
+    sums: options.SumChoices,
     engine: options.Engine = None,
     solver: options.Solver = None,
     allow_small: options.AllowSmall = False,

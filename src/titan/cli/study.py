@@ -82,7 +82,7 @@ def new(
             rich_help_panel=options.NETWORK,
         ),
     ] = None,
-    sums: options.Sums,
+    sums: options.SumChoices,
     latency_ms: Annotated[
         int | None,
         Option(

@@ -46,7 +46,7 @@ def command(
     csv: options.Csv,
     network: options.NetworkName = None,
     tau: options.Tau = None,
-    sums: options.Sums,
+    sums: options.SumChoices,
     engine: options.Engine = None,
     allow_small: Annotated[
         bool,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from titan.engines.local import Count
+from titan.engines.counting import Count
 from titan.errors import RecoveryError
 from titan.network import Network
 from titan.protocol import Cost, Envelope, Kind

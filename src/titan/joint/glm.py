@@ -230,10 +230,9 @@ class SteppedModel(PooledModel):
             return
         count, places = self.standing_out(part, known, k)
         if count:
-            more = f" and {count - len(places)} more" if count > len(places) else ""
+            where = listing(places, count=count)
             raise ReleaseError(
-                f"these rows would weigh more than one of {k} in the next step: "
-                f"{listing(places)}{more}",
+                f"these rows would weigh more than one of {k} in the next step: {where}",
                 hint="leave such rows out, or agree on a model without what singles them out, "
                 f"or {self.policy.lower('leverage')}",
                 rule="leverage",

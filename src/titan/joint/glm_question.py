@@ -19,6 +19,7 @@ from titan.release.made import MadeColumns
 from titan.release.model_cells import cells_of
 from titan.release.sizes import INDICATOR, Size, expression_size, size_of, sizes
 from titan.release.step_budget import LEAST_BITS, StepBudget
+from titan.ring.whole import as_whole
 
 PRECISIONS = MIDDLE, 40
 """Bits that may be asked for, from … to; or "exact"."""
@@ -46,10 +47,10 @@ def bits_of(precision: object) -> int:
     least, most = PRECISIONS
     if precision == "exact":
         return EXACT
-    whole = isinstance(precision, int) and not isinstance(precision, bool)
-    if not whole or not least <= int(str(precision)) <= most:
+    whole = as_whole(precision)
+    if whole is None or not least <= whole <= most:
         raise PlanError(f"precision={precision!r}", hint=f'from {least} to {most} bits, or "exact"')
-    return int(str(precision))
+    return whole
 
 
 def _model(asked: Asked, columns: Dictionary) -> Model:

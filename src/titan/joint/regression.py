@@ -99,7 +99,7 @@ class Regression(PooledModel):
         return replace(known, fit=fit, agreed=agreed)
 
     def in_one_place(self, parts: Sequence[RowsPart]) -> Self:
-        """And whether Σ log w is to be had: no weight is zero."""
+        """And whether there is Σ log w: no weight is zero."""
         logs = all(part.log_weights is not None for part in parts)
         known = super().in_one_place(parts)
         return replace(known, equations=replace(known.equations, log_weights=logs))

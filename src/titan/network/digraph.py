@@ -13,7 +13,7 @@ other parties, at least two, stay connected without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -28,6 +28,7 @@ from titan.files import attempt
 from titan.network import circle, connectivity, design, edge_list, families, paths, refusals
 from titan.network.links import Distances, Indices, Links
 from titan.network.names import Names, Party
+from titan.network.passing_on import Brought, Told, by_shortest_ways, in_few_messages
 
 Parties = SupportsIndex | Sequence[Party]
 """How many parties (called "1", "2", …, as in the paper), or their names."""
@@ -163,29 +164,28 @@ class Network:
         """Steps from each party to party number i, shape (m,); -1 where there is no way."""
         return paths.distances_from(self._links.reversed, self._links.check(i))
 
-    def new_from(self, sender: int, receiver: int, *, once: bool) -> Mapping[int, tuple[int, ...]]:
-        """Of what all tell all, what one party brings another as soon as it can be there.
+    def new_from(self, sender: int, receiver: int, *, once: bool) -> Told:
+        """Of what all tell all, what one party brings another in which round.
 
-        Steps r → parties that are r steps from the receiver and r - 1 from the sender. With
-        `once`, where several neighbours could bring a party's, one does: they take turns.
+        As soon as it can be there: in round r, of parties that are r steps from the receiver and
+        r - 1 from the sender. With `once`, one neighbour brings each party's, where possible in
+        few messages.
         """
+        if once and self._in_few_messages is not None:
+            return self._in_few_messages.get((sender, receiver), {})
         if (sender, receiver, once) not in self._new:
-            far, neighbours = self._steps_to(receiver), self.in_neighbours(receiver)
-            brings = np.stack([self._steps_to(each) + 1 == far for each in neighbours])
-            if once:
-                turn = np.arange(len(self)) % np.maximum(brings.sum(axis=0), 1)
-                brings &= brings.cumsum(axis=0) == turn + 1
-            for each, origins in zip(neighbours, brings, strict=True):
-                told: dict[int, list[int]] = {}
-                for origin in np.flatnonzero(origins).tolist():
-                    told.setdefault(int(far[origin]), []).append(origin)
-                found = {steps: tuple(who) for steps, who in told.items()}
-                self._new[each, receiver, once] = found
+            ways = {each: self._steps_to(each) for each in self.in_neighbours(receiver)}
+            found = by_shortest_ways(self._steps_to(receiver), ways, once=once)
+            self._new.update(((each, receiver, once), told) for each, told in found.items())
         return self._new[sender, receiver, once]
 
     @cached_property
-    def _new(self) -> dict[tuple[int, int, bool], dict[int, tuple[int, ...]]]:
+    def _new(self) -> dict[tuple[int, int, bool], Told]:
         return {}
+
+    @cached_property
+    def _in_few_messages(self) -> Brought | None:
+        return in_few_messages(self._links, self.diameter)
 
     def _steps_to(self, i: int) -> Distances:
         if i not in self._steps:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,7 +28,7 @@ from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections, Handshake
 from titan.party.durable_session import DurableSession
-from titan.party.freed_memory import keep_freed_memory
+from titan.party.freed_memory import keep_freed_memory, search_only_new_objects
 from titan.party.lost_journals import LostJournals
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import RunProgress
@@ -69,12 +69,14 @@ class Engine:
         parts = durable, self._queue, self._events, self._attendance, self.lost
         self._connections = Connections(study, identity, handshake, links, *parts, proxies)
         self._tasks: list[asyncio.Task[None]] = []
+        self._until_left = ExitStack()
 
     # -- life ---------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Engine:
         keep_freed_memory()
         await self._connections.listen(self._listen)
+        self._until_left.enter_context(search_only_new_objects())
         self._spawn(self._queue.run())
         self._spawn(self._queue.confirm_in_turn())
         self._spawn(self._queue.work())
@@ -99,6 +101,7 @@ class Engine:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._connections.close()
+            self._until_left.close()
             self._events.tell_left_out()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

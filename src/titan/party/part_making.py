@@ -21,7 +21,7 @@ from titan.party.preparing import columns_of, prepare
 from titan.protocol.masking import fresh_key
 from titan.release.joint_rows import JointRows
 from titan.release.kept_rows import looks_at, named
-from titan.study.differencing import Entry
+from titan.study.differencing import LedgerQuestion
 from titan.study.manifest import Study
 from titan.study.row_digests import RowKey
 
@@ -35,7 +35,7 @@ class PartMaker:
     def __init__(self, study: Study, party: str, key: RowKey, asked: Sequence[str]) -> None:
         self._study, self._party, self._key, self._asked = study, party, key, tuple(asked)
         self._rows: dict[str, SameRows] = {}
-        self._made: tuple[Parts, list[Entry]] | None = None
+        self._made: tuple[Parts, list[LedgerQuestion]] | None = None
 
     def parts(self, rows: Source | Mapping[str, Source]) -> Parts:
         """As `join` would make them; what is wrong with the rows is raised."""
@@ -88,7 +88,9 @@ class PartMaker:
     def _sources(self) -> list[SameRows]:
         return list(dict.fromkeys(self._rows.values()))
 
-    def _source(self, source: SameRows, parts: Parts, entries: Sequence[Entry]) -> SourcePart:
+    def _source(
+        self, source: SameRows, parts: Parts, entries: Sequence[LedgerQuestion]
+    ) -> SourcePart:
         names = [name for name, its in self._rows.items() if its is source]
         own = next(entry.own for entry in entries if entry.question in names)
         look, pooled = looks_needed(self._study, parts, names)

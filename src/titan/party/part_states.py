@@ -143,19 +143,21 @@ def look_state(look: Look) -> State:
         "moments": moments_file.encode(look.moments).hex(),
         "least": exact_text(look.least),
         "donors": list(map(_readings_state, look.donors)),
-        "standing": [[place, list(map(exact_text, row))] for place, row in rows_of(look.standing)],
+        "high_leverage": [
+            [place, list(map(exact_text, row))] for place, row in rows_of(look.high_leverage)
+        ],
     }
 
 
 def read_look(state: object, rows: JointRows | ModelRows) -> Look:
-    found = canonical.keys(state, ["moments", "least", "donors", "standing"])
+    found = canonical.keys(state, ["moments", "least", "donors", "high_leverage"])
     moments, donors = read_moments(found["moments"]), canonical.listed(found["donors"])
     if len(donors) not in (0, 2) or (donors and isinstance(rows, ModelRows)):
         raise ValueError("it does not have two sets of rows to compare with")
     categories = () if isinstance(rows, ModelRows) else _categories(rows)
     sets = tuple(_read_readings(each, categories) for each in donors)
-    standing = _read_standing(found["standing"], len(moments.names))
-    return Look(moments, sets, standing, read_exact(found["least"]))
+    high_leverage = _read_high_leverage(found["high_leverage"], len(moments.names))
+    return Look(moments, sets, high_leverage, read_exact(found["least"]))
 
 
 def _categories(rows: JointRows) -> tuple[Category, ...]:
@@ -190,7 +192,7 @@ def _read_codes(value: object, category: Category) -> Counts:
     return np.array([canonical.whole(n, most=most) for n in canonical.listed(value)], np.int64)
 
 
-def _read_standing(state: object, width: int) -> Batch:
+def _read_high_leverage(state: object, width: int) -> Batch:
     rows = canonical.listed(state)
     if len(rows) > MOST_STANDING:
         raise ValueError(f"it has more than {MOST_STANDING} rows")

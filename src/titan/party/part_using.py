@@ -29,7 +29,7 @@ from titan.party.preparing import entry_of, rows_for, with_earlier
 from titan.release.joint_rows import JointRows
 from titan.release.kept_rows import KeptRows, Look, named
 from titan.study.asking import earlier_models
-from titan.study.differencing import Entry
+from titan.study.differencing import LedgerQuestion
 from titan.study.ledger import Ledger
 from titan.study.manifest import Study
 from titan.study.row_digests import RowKey
@@ -112,7 +112,7 @@ class UsedPart:
         rows: Source | Mapping[str, Source],
         key: RowKey,
         asked: Sequence[str] = (),
-    ) -> tuple[Parts, list[Entry]]:
+    ) -> tuple[Parts, list[LedgerQuestion]]:
         """As `titan.party.preparing.prepare`, of the part; rows that are there are compared."""
         assert isinstance(rows, Mapping)  # noqa: S101 - `rows` made them
         self._check_ledger(key)

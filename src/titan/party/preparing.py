@@ -28,12 +28,13 @@ from titan.party.run import OTHERS_WAIT
 from titan.release.dictionary import in_words
 from titan.release.policy import DEFAULT
 from titan.study.asking import earlier_models
-from titan.study.differencing import Entry
+from titan.study.crossing import divisions
+from titan.study.differencing import LedgerQuestion
 from titan.study.manifest import Study
 from titan.study.row_digests import DigestRows, OwnRows, RowKey
 
 Rows = Source | Mapping[str, Source]
-Prepare = Callable[[Study, int, Rows, RowKey, Sequence[str]], tuple[Parts, list[Entry]]]
+Prepare = Callable[[Study, int, Rows, RowKey, Sequence[str]], tuple[Parts, list[LedgerQuestion]]]
 """Makes parts and entries of the rows, as `prepare` does."""
 
 
@@ -45,7 +46,7 @@ class Prepared:
     asked: Sequence[str]
     """The questions that were in the ledger."""
     parts: Parts | None = field(repr=False)
-    entries: Sequence[Entry] = field(repr=False)
+    entries: Sequence[LedgerQuestion] = field(repr=False)
     refusal: ReleaseError | None
     """Why this party can only veto; without parts, its rows cannot be used at all."""
 
@@ -60,7 +61,7 @@ class Prepared:
         make: Prepare | None = None,
     ) -> Prepared:
         """What is wrong with the own rows is found out now; what is not a rule's is raised."""
-        parts, entries = None, list[Entry]()
+        parts, entries = None, list[LedgerQuestion]()
         try:
             parts, entries = (make or prepare)(study, run, rows, key, asked)
             Task(study.meeting, study.plans, parts).check()
@@ -80,7 +81,7 @@ def prepare(
     rows: Rows,
     key: RowKey,
     asked: Sequence[str] = (),
-) -> tuple[Parts, list[Entry]]:
+) -> tuple[Parts, list[LedgerQuestion]]:
     """The parts, and an entry of the ledger for every question.
 
     `key` is the ledger's, and `asked` the questions that are in it.
@@ -157,11 +158,11 @@ def columns_of(study: Study, name: str) -> tuple[str, ...]:
     return explained(study.meeting.computation(name)).columns or ()
 
 
-def entry_of(study: Study, run: int, name: str, own: OwnRows) -> Entry:
+def entry_of(study: Study, run: int, name: str, own: OwnRows) -> LedgerQuestion:
     """One question as the ledger of the party with these rows sees it."""
     dictionary = study.columns.content()
     columns = [c for c in columns_of(study, name) or own.cells if c in own.cells]
-    return Entry(
+    return LedgerQuestion(
         study=study.digest,
         title=study.title,
         run=run,
@@ -172,6 +173,7 @@ def entry_of(study: Study, run: int, name: str, own: OwnRows) -> Entry:
         minimum=_least_rows(study, name),
         columns={column: dictionary.get(column, {}) for column in columns},
         own=own,
+        divided=divisions(study.question(name), study.columns, study.release.rows_per_cell),
     )
 
 

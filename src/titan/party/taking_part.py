@@ -54,6 +54,7 @@ from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.audit import JOURNAL, STUDY, TRANSCRIPT
 from titan.study.journal import Journal, RunState
+from titan.study.kept_runs import open_journal
 from titan.study.key_use import note_use
 from titan.study.ledger import Ledger
 from titan.study.vetoes import Vetoes
@@ -126,7 +127,10 @@ class Party:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.folder.chmod(0o700)
         named = self.study.digest, self.choices.run, self.identity.name
-        with Journal.open(self.folder / JOURNAL) as journal, StatusFile(self.folder, *named) as it:
+        journal = open_journal(
+            self.folder, lambda text: self.watch.tell(Notice(text, "error", "journal"))
+        )
+        with journal, StatusFile(self.folder, *named) as it:
             party = replace(self, watch=it.watched(self.watch))
             outcome = await party._with(journal, report, show, started)
             it.ended(outcome.results)

@@ -4,7 +4,7 @@ from titan.protocol.agent import Agent
 from titan.protocol.binding import IN_ONE_PROCESS, Binding
 from titan.protocol.cost import Cost, PerParty
 from titan.protocol.lines import Lines
-from titan.protocol.masking import MaskSource, SystemBytes, SystemMasks
+from titan.protocol.masking import MaskSource, SystemMasks
 from titan.protocol.messages import Envelope, Kind
 from titan.protocol.plan import MaskMode, Plan, RelayMode
 from titan.protocol.recovery import RecoveryName
@@ -23,6 +23,5 @@ __all__ = [
     "Plan",
     "RecoveryName",
     "RelayMode",
-    "SystemBytes",
     "SystemMasks",
 ]

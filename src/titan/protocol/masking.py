@@ -87,16 +87,6 @@ class SystemMasks(KeyStream):
         return fresh_key()
 
 
-class SystemBytes:
-    """The operating system's bytes themselves: slower, and no cipher of ours in between."""
-
-    def words(self, count: int) -> Residues:
-        return np.frombuffer(bytearray(os.urandom(8 * count)), np.uint64)
-
-    def seed(self) -> bytes:
-        return fresh_key()
-
-
 class JournaledMasks(KeyStream):
     """Masks that come out the same after a restart, from a `fresh_key` kept in the journal.
 

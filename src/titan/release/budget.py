@@ -41,7 +41,7 @@ from titan.release.cells import CellCounts
 from titan.release.dictionary import Column, points
 from titan.release.entropy import Determinant, as_arb, log2, noise, precise
 from titan.release.made import Rounding
-from titan.release.opened import Entry, Values, opened
+from titan.release.opened import OpenedSum, Values, opened
 
 SHARE = Fraction(3, 10)
 _ROWS_TO_POINTS = 4  # a grid is believed to spread rows over no more than so many points for each
@@ -223,7 +223,7 @@ def _refusal(share: Share, rows: int) -> ReleaseError:
     )
 
 
-def _shares(entries: Sequence[Entry], columns: Mapping[str, Column]) -> Iterator[Share]:
+def _shares(entries: Sequence[OpenedSum], columns: Mapping[str, Column]) -> Iterator[Share]:
     tables: dict[tuple[frozenset[str], str | None, frozenset[str]], int] = {}
     for entry in entries:
         if all(part.raw for part in entry.parts):

@@ -5,9 +5,9 @@ than p/ε of them have one of ε or more, however many rows there are. And no ro
 when rows of others are added to G, nor when columns are left out. So whichever rows can stand out
 in a sum that is yet to come are among those few, and they are known beforehand:
 
-    moments    G, of all own rows
-    standing   the rows whose leverage among the own is not proven to be below `least`
-    donors     two sets of a few rows: what others' rows are made like (`titan.release.leverage`)
+    moments        G, of all own rows
+    high_leverage  the rows whose leverage among the own is not proven to be below `least`
+    donors         two sets of a few rows: what others' rows are made like (`release.leverage`)
 
 All that is decided by these is decided as it would be by all rows. (But for rows that have a share
 together: of one that is not kept, `least` is taken. It is small, and errs on the side of refusing.)
@@ -60,13 +60,13 @@ class Look:
 
     moments: Moments
     donors: tuple[Readings, ...] = field(repr=False)
-    standing: Batch = field(repr=False)
+    high_leverage: Batch = field(repr=False)
     least: Fraction
 
     @property
     def every(self) -> bool:
         """Whether all rows are kept."""
-        return self.standing.rows == self.moments.rows
+        return self.high_leverage.rows == self.moments.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +198,7 @@ _Row = tuple[str, tuple[Fraction, ...]]
 
 
 @dataclass(frozen=True)
-class Standing(OfRows[tuple[_Row, ...] | None, Batch | None]):
+class HighLeverage(OfRows[tuple[_Row, ...] | None, Batch | None]):
     """The rows whose leverage in all columns may be `least` or more; None if these are too many."""
 
     projection: Projection
@@ -260,14 +260,14 @@ def looks_at(
         *((rows, moments, ()) for rows, moments in pooled),
     ]
     least = least_leverage(k)
-    standing = {}
+    high_leverage = {}
     for rows, moments, donors in known:
         if (projection := _all_columns(moments)) is not None:
-            standing[named(rows)] = Standing(rows, projection, least), moments, donors
-    batches = read_all(source, [reading for reading, _, _ in standing.values()])
+            high_leverage[named(rows)] = HighLeverage(rows, projection, least), moments, donors
+    batches = read_all(source, [reading for reading, _, _ in high_leverage.values()])
     return {
         name: Look(moments, donors, batch, least)
-        for (name, (_, moments, donors)), batch in zip(standing.items(), batches, strict=True)
+        for (name, (_, moments, donors)), batch in zip(high_leverage.items(), batches, strict=True)
         if batch is not None
     }
 

@@ -91,7 +91,7 @@ def pooled_leverage(
         every = tuple(range(len(whitening.scales)))
         whole = Projection(every, whitening, Fraction(1, k))
         (found,) = ask(source, rows, [Leverage(rows, (whole,))])
-        hint = f"leave that row out, or agree on a model without such outliers: at most 1/{k}"
+        hint = "leave such rows out, or agree on a model without such outliers"
         found.refuse(f"these rows weigh more than one of {k} in the model", hint)
 
 

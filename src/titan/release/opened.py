@@ -43,7 +43,7 @@ class Part(NamedTuple):
     levels: Mapping[str, int]
 
 
-class Entry(NamedTuple):
+class OpenedSum(NamedTuple):
     """One sum that is opened: over the rows of a cell, of a product of parts."""
 
     parts: tuple[Part, ...]
@@ -70,7 +70,7 @@ class Entry(NamedTuple):
 
 def opened(
     model: Model, rounding: Rounding, columns: Mapping[str, Column], *, inference: bool
-) -> list[Entry]:
+) -> list[OpenedSum]:
     """The entries of AᵀA and Aᵀb, and of bᵀb where there is inference."""
     parts = [
         part
@@ -133,7 +133,7 @@ def _raw(name: str, columns: Mapping[str, Column]) -> Part:
     return Part(frozenset([name]), True, _plain(points_of(name, columns[name])), {}, {})
 
 
-def _entries(parts: list[Part], weights: list[Part], inference: bool) -> Iterator[Entry]:
+def _entries(parts: list[Part], weights: list[Part], inference: bool) -> Iterator[OpenedSum]:
     response = len(parts) - 1  # which has one part: it is a number
     for i, j in combinations_with_replacement(range(len(parts)), 2):
         one, other = parts[i], parts[j]
@@ -141,7 +141,7 @@ def _entries(parts: list[Part], weights: list[Part], inference: bool) -> Iterato
         if not apart and (inference or i != response):
             both = [part for part in (one, other, *weights) if part.names]
             levels = {**one.levels, **other.levels}
-            yield Entry(tuple(both), frozenset(levels), prod(levels.values()))
+            yield OpenedSum(tuple(both), frozenset(levels), prod(levels.values()))
 
 
 @cache

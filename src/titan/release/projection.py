@@ -108,9 +108,7 @@ class Found:
 
     def refuse(self, what: str, hint: str) -> None:
         if self.count:
-            where = listing(self.places)
-            if self.count > len(self.places):
-                where += f" and {self.count - len(self.places)} more"
+            where = listing(self.places, count=self.count)
             raise ReleaseError(f"{what}: {where}", hint=hint, rule="leverage")
 
 
@@ -151,7 +149,7 @@ class Leverage(OfRows[Found, Found]):
 
     def of_look(self, look: Any) -> Found:
         """Limits are far above what is not kept."""
-        return self.of_batch(look.standing)
+        return self.of_batch(look.high_leverage)
 
     def of_batch(self, batch: Batch) -> Found:
         above = np.unique(np.concatenate([each.above(batch) for each in self.projections]))
@@ -171,7 +169,7 @@ class Images(OfRows[Floats, Floats]):
         return np.empty((0, len(self.projection.matrix))) if batch is None else self.of_batch(batch)
 
     def of_look(self, look: Any) -> Floats:
-        return self.of_batch(look.standing)
+        return self.of_batch(look.high_leverage)
 
     def of_batch(self, batch: Batch) -> Floats:
         image = self.projection.images(batch)
@@ -206,7 +204,7 @@ class Shares(OfRows[tuple[_Top, ...], Found]):
 
     def of_look(self, look: Any) -> Found:
         """A row that is not kept may have any share below the least that is."""
-        kept = self.of_batch(look.standing)
+        kept = self.of_batch(look.high_leverage)
         if not look.every:
             others = ((float(look.least), "a row of less leverage"),) * self.few
             kept = self.merge(kept, (others,) * len(self.images))

@@ -15,7 +15,7 @@ from titan.report.described_tables import averaged, described
 from titan.report.gathered import Gathered
 from titan.report.generic_tables import rest
 from titan.report.words import asked_for
-from titan.results import Entry
+from titan.results import QuestionOutcome
 from titan.study import Study
 
 Tables = Callable[[Mapping[str, Any]], Iterator[Html]]
@@ -49,7 +49,7 @@ def anchor(number: int) -> str:
     return f"answer-{number}"
 
 
-def _content(entry: Entry) -> Iterator[Html]:
+def _content(entry: QuestionOutcome) -> Iterator[Html]:
     if isinstance(entry.outcome, TitanError):
         hint = f" ({entry.outcome.hint})" if entry.outcome.hint else ""
         said = f"There is no answer to this question: {entry.outcome.message}{hint}."

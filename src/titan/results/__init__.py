@@ -2,6 +2,6 @@
 
 from titan.results.result import Result
 from titan.results.result_file import decode, encode, save
-from titan.results.results import Entry, Results
+from titan.results.results import QuestionOutcome, Results
 
-__all__ = ["Entry", "Result", "Results", "decode", "encode", "save"]
+__all__ = ["QuestionOutcome", "Result", "Results", "decode", "encode", "save"]

@@ -41,7 +41,7 @@ from titan import files
 from titan.canonical import canonical
 from titan.errors import FileError, InputError, ReleaseError, TitanError
 from titan.results.result import KINDS, Result
-from titan.results.results import Entry, Results
+from titan.results.results import QuestionOutcome, Results
 
 FORMAT = 1
 NAME = "result.json"
@@ -82,7 +82,7 @@ def sealed(whole: dict[str, Any]) -> bytes:
     return canonical(rest | {"sha256": hashlib.sha256(canonical(rest)).hexdigest()})
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: QuestionOutcome) -> dict[str, Any]:
     outcome = entry.outcome
     if isinstance(outcome, TitanError):
         kind = next(c.__name__ for c in type(outcome).__mro__ if c.__name__ in _ERRORS)
@@ -172,12 +172,12 @@ def _results(whole: dict[str, Any]) -> Results:
     )
 
 
-def _read_entry(entry: object) -> Entry:
+def _read_entry(entry: object) -> QuestionOutcome:
     name = fields.text(fields.mapping(entry).get("name"))
     if not name.isprintable():
         raise ValueError("a question's name does not print")
     if "error" in fields.mapping(entry):
-        return Entry(name, _read_error(fields.keys(entry, {"name", "error"})["error"]))
+        return QuestionOutcome(name, _read_error(fields.keys(entry, {"name", "error"})["error"]))
     found = fields.keys(entry, _ANSWERED)
     kind = KINDS.get(fields.text(found["kind"]))
     if kind is None:
@@ -189,7 +189,7 @@ def _read_entry(entry: object) -> Entry:
     result = kind.from_state(found["state"], _read_cost(found["cost"]))
     _compare(result, shown)
     printed = found["summary"]
-    return Entry(name, result, None if printed is None else _read_printed(printed), shown)
+    return QuestionOutcome(name, result, None if printed is None else _read_printed(printed), shown)
 
 
 def _read_error(error: object) -> TitanError:

@@ -17,7 +17,7 @@ Outcome = Result | TitanError
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class QuestionOutcome:
     """One question's outcome, with what was shown of it where that is known."""
 
     name: str
@@ -54,7 +54,7 @@ class Results:
 
     def __init__(
         self,
-        outcomes: Mapping[str, Outcome] | Iterable[Outcome | Entry],
+        outcomes: Mapping[str, Outcome] | Iterable[Outcome | QuestionOutcome],
         *,
         study: str | None = None,
         run: int | None = None,
@@ -104,7 +104,7 @@ class Results:
             raise outcome
         return outcome
 
-    def entry(self, key: str | SupportsIndex) -> Entry:
+    def entry(self, key: str | SupportsIndex) -> QuestionOutcome:
         """The question with its outcome, failed or not."""
         try:
             return self.entries[self._at[key] if isinstance(key, str) else key]
@@ -120,6 +120,13 @@ class Results:
             return self.entries[0].to_dict()
         return {"questions": {entry.name: entry.to_dict() for entry in self.entries}}
 
+    def of_run(self) -> dict[str, Any]:
+        """For JSON: of which study and run this is, and what its sums cost; empty where of none."""
+        if self.study is None:
+            return {}
+        parties = list(self.parties or ())
+        return {"study": self.study, "run": self.run, "parties": parties, "cost": self.cost}
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file of mode 600, for `titan.load`; an older one at this place is replaced."""
         from titan.results.result_file import save
@@ -130,11 +137,17 @@ class Results:
         return f"<Results: {', '.join(map(repr, self.entries))}>"
 
 
-def _entries(outcomes: Mapping[str, Outcome] | Iterable[Outcome | Entry]) -> Iterator[Entry]:
+def _entries(
+    outcomes: Mapping[str, Outcome] | Iterable[Outcome | QuestionOutcome],
+) -> Iterator[QuestionOutcome]:
     if isinstance(outcomes, Mapping):
-        outcomes = [Entry(name, outcome) for name, outcome in outcomes.items()]
+        outcomes = [QuestionOutcome(name, outcome) for name, outcome in outcomes.items()]
     for number, outcome in enumerate(outcomes, 1):
-        entry = outcome if isinstance(outcome, Entry) else Entry(f"q{number}", outcome)
+        entry = (
+            outcome
+            if isinstance(outcome, QuestionOutcome)
+            else QuestionOutcome(f"q{number}", outcome)
+        )
         if not isinstance(entry.outcome, Result | TitanError):
             raise InputError(
                 f"{type(entry.outcome).__name__} is not a result",

@@ -16,7 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from titan.errors import BusyError, FileError, FullError
+from titan.errors import BusyError, DamagedError, FileError, FullError
 from titan.files import MORE_ROOM, attempt, sync_folder
 
 SQLITE = b"SQLite format 3\x00"  # how every such file begins
@@ -268,9 +268,11 @@ def explained(place: Path, what: str) -> Iterator[None]:
     except OSError as error:
         refuse(place, what, (error.strerror or "the disk fails").lower())
     except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
+        if code == sqlite3.SQLITE_NOTADB:
             _refuse_kind(place, what)
-        refuse(place, what, str(error))
+        kind = DamagedError if code == sqlite3.SQLITE_CORRUPT else FileError
+        refuse(place, what, str(error), kind)
 
 
 def refuse(place: Path, what: str, reason: str, kind: type[FileError] = FileError) -> NoReturn:
@@ -288,7 +290,8 @@ def refuse(place: Path, what: str, reason: str, kind: type[FileError] = FileErro
 
 
 def _refuse_kind(place: Path, what: str) -> NoReturn:
-    raise FileError(
+    kind = DamagedError if what == "journal" else FileError  # a journal is ours, whatever it is now
+    raise kind(
         f'"{place}" cannot be used: it is not a {what}',
         hint=f"name the {what}; if this was one, it is damaged: restore it from a backup",
     ) from None

@@ -14,7 +14,7 @@ import numpy as np
 
 from titan.errors import ReleaseError
 from titan.listing import listing
-from titan.study.crossing import read_divided
+from titan.study.crossing import Divided, read_divided
 from titan.study.row_classes import (
     Class,
     Places,
@@ -29,14 +29,14 @@ from titan.study.row_digests import Content, Counts, Mask, OwnRows, RowSet, Word
 _SHOWN = 12  # hex digits of a study's digest
 _SAME_INTERVALS = (
     "ask for the same groups, and for the same grid or a multiple of it, of proportional hazards "
-    "for the same grid and ties; "
+    "for the same grid, ties and min_cell, on the same steps of the dictionary; "
 )
 Parties = Mapping[str, str]
 """From names to certificates' fingerprints."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerQuestion:
     """One question of one run, as a ledger sees it before anything has left."""
 
     study: str
@@ -51,6 +51,8 @@ class Entry:
     columns: Mapping[str, Content]
     """Those that it uses, and what they are."""
     own: OwnRows = field(repr=False)
+    divided: tuple[Divided, ...] = ()
+    """How it divides rows by numbers."""
 
     @property
     def used(self) -> Mask:
@@ -62,7 +64,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierQuestion:
     """One that was recorded, or another of the same study; its rows are read when needed."""
 
     study: str
@@ -75,6 +77,7 @@ class Earlier:
     row_set: int
     digests: Callable[[], Words] = field(repr=False)
     parts: Callable[[], Mapping[str, Counts]] = field(repr=False)
+    divided: tuple[Divided, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,9 @@ class Conflict:
         return f"its parties differ from those of {earlier} only by {listing(self.parties)}"
 
 
-def conflicts(entries: Sequence[Entry], earlier: Sequence[Earlier]) -> list[Conflict]:
+def conflicts(
+    entries: Sequence[LedgerQuestion], earlier: Sequence[EarlierQuestion]
+) -> list[Conflict]:
     """All, the earliest study first; of each its parties before its rows."""
     known, shared, exposed = list(earlier), set[int](), set[int]()
     for own in {id(entry.own): entry.own for entry in entries}.values():
@@ -119,10 +124,10 @@ def conflicts(entries: Sequence[Entry], earlier: Sequence[Earlier]) -> list[Conf
     return list(dict.fromkeys(found))
 
 
-def _as_earlier(entry: Entry) -> Earlier:
+def _as_earlier(entry: LedgerQuestion) -> EarlierQuestion:
     """For the questions of the same study that read other files."""
     rows = entry.rows
-    return Earlier(
+    return EarlierQuestion(
         entry.study, entry.title, entry.run, entry.parties, entry.tau, entry.minimum,
         rows.columns, -id(entry), lambda: rows.digests, lambda: rows.parts,
     )  # fmt: skip
@@ -143,7 +148,7 @@ class _Frame:
     equal_rows: bool
     sets: dict[int, tuple[Words, Places, bool]] = field(default_factory=dict)
 
-    def find(self, each: Earlier) -> tuple[Words, Places, bool]:
+    def find(self, each: EarlierQuestion) -> tuple[Words, Places, bool]:
         """Its rows' keys, where each is among today's (-1: nowhere), whether any rows are equal."""
         if each.row_set not in self.sets:
             keys, _, equal_rows = keys_of(each.digests())
@@ -157,8 +162,8 @@ class _Source:
     """Today's questions on one source of rows, beside the earlier ones."""
 
     own: OwnRows
-    entries: Sequence[Entry]
-    earlier: tuple[Earlier, ...]
+    entries: Sequence[LedgerQuestion]
+    earlier: tuple[EarlierQuestion, ...]
     _frames: dict[Names, _Frame] = field(default_factory=dict)
 
     @cached_property
@@ -177,7 +182,7 @@ class _Source:
         """Columns of each earlier question that today's use under another name."""
         return [self._looked_for(each) for each in self.earlier]
 
-    def _looked_for(self, each: Earlier) -> dict[str, str]:
+    def _looked_for(self, each: EarlierQuestion) -> dict[str, str]:
         new = [name for name in self._here if name not in each.columns]
         lost = [name for name in each.columns if name not in self._here]
         if not new or not lost:
@@ -197,7 +202,7 @@ class _Source:
         same = {name: name for name in self.earlier[at].columns if name in self.own.cells}
         return tuple(sorted({**self._renamed[at], **same}.items()))
 
-    def sharing(self, entry: Entry) -> set[int]:
+    def sharing(self, entry: LedgerQuestion) -> set[int]:
         """Which of the earlier questions use a column of this one."""
         used = entry.columns.keys()
         return {
@@ -208,7 +213,7 @@ class _Source:
 
     # -- classes --------------------------------------------------------------------------------
 
-    def exposed_by(self, entry: Entry) -> set[int]:
+    def exposed_by(self, entry: LedgerQuestion) -> set[int]:
         """The questions from which this one differs by a few rows; -1 for one of the same study."""
         near = [each for each in self.entries if entry.columns.keys() & each.columns.keys()]
         sharing = sorted(self.sharing(entry))
@@ -223,7 +228,7 @@ class _Source:
                 exposed.add(at)
         return exposed.union(*self._by_classes(entry, near, frames, needed))
 
-    def _least_change(self, entry: Entry, at: int, names: Names) -> int:
+    def _least_change(self, entry: LedgerQuestion, at: int, names: Names) -> int:
         """Where an earlier column is gone rows cannot be matched; columns can, one by one."""
         before = self.earlier[at].parts()
         differing = (change(before[n], self.own.parts(here, entry.used)) for n, here in names)
@@ -231,8 +236,8 @@ class _Source:
 
     def _by_classes(
         self,
-        entry: Entry,
-        near: Sequence[Entry],
+        entry: LedgerQuestion,
+        near: Sequence[LedgerQuestion],
         frames: Mapping[Names, Sequence[int]],
         needed: int,
     ) -> Iterator[set[int]]:
@@ -274,7 +279,7 @@ class _Source:
         return self._frames[names]
 
 
-def read_before(entry: Entry, earlier: Sequence[Earlier]) -> list[dict[str, str]]:
+def read_before(entry: LedgerQuestion, earlier: Sequence[EarlierQuestion]) -> list[dict[str, str]]:
     """For each earlier question the columns of this one that it read, of mostly the same rows; each
     with the name it had then.
 
@@ -299,27 +304,25 @@ def read_before(entry: Entry, earlier: Sequence[Earlier]) -> list[dict[str, str]
 
 
 def crossing(
-    entries: Sequence[Entry], earlier: Sequence[tuple[Earlier, str]]
+    entries: Sequence[LedgerQuestion], earlier: Sequence[tuple[EarlierQuestion, str]]
 ) -> Iterator[Conflict]:
     """Earlier questions, each in its words, whose intervals or groups cross those of today's."""
-    before = [(each, words) for each, words in earlier if read_divided(words, each.columns)]
+    told = [(each, each.divided or read_divided(w, each.columns)) for each, w in earlier]
+    before = [(each, divided) for each, divided in told if divided]
     for entry in entries:
-        mine = read_divided(entry.model, tuple(entry.columns))
-        if mine is None or not before:
-            continue
-        read = read_before(entry, [each for each, _ in before])
-        for (each, words), names in zip(before, read, strict=True):
-            theirs = read_divided(words, each.columns)
+        mine = entry.divided or read_divided(entry.model, tuple(entry.columns))
+        read = read_before(entry, [each for each, _ in before]) if mine else []
+        for (each, divided), names in zip(before, read, strict=False):
             now = {then: here for here, then in names.items()}
-            same = theirs is not None and now.get(theirs.time) == mine.time
-            if theirs is not None and same and not mine.fits(theirs.under(now)):
+            theirs = [it.under(now) for it in divided if it.time in now]
+            if any(a.time == b.time and not a.fits(b) for a in mine for b in theirs):
                 yield Conflict(each.study, each.title, each.run, "intervals")
 
 
 # -- parties ----------------------------------------------------------------------------------
 
 
-def _parties(entry: Entry, earlier: Sequence[Earlier]) -> list[Conflict]:
+def _parties(entry: LedgerQuestion, earlier: Sequence[EarlierQuestion]) -> list[Conflict]:
     """The parties that stand out between this study and the earlier ones that share columns.
 
     A party is the same if its name or its certificate is: parties that were renamed, or have new
@@ -366,7 +369,7 @@ def _same(studies: Sequence[Parties]) -> list[frozenset[str]]:
     return [frozenset(names[whose(f"name {n}")] for n in parties) for parties in studies]
 
 
-def refusal_of(entry: Entry, found: Sequence[Conflict]) -> ReleaseError:
+def refusal_of(entry: LedgerQuestion, found: Sequence[Conflict]) -> ReleaseError:
     """In words, for the party whose ledger found it."""
     if all((each.study, each.run) == (entry.study, entry.run) for each in found):
         return ReleaseError(

@@ -42,5 +42,8 @@ def gather(
     if not title:
         study = replace(study, title=title_of(study.questions, study.columns))
     for name in unread_columns(study):  # what was said about it is misspelt
-        raise InputError(f"{name!r} is not a column that a question reads")
+        raise InputError(
+            f"{name!r} is not a column that a question reads",
+            hint="check its spelling, or say nothing about it",
+        )
     return study

@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from titan.errors import BusyError, FileError
+from titan.errors import BusyError, DamagedError, FileError
+from titan.files import attempt
 from titan.study import run_key
 from titan.study.audit import JOURNAL, STATUS
 from titan.study.journal import Journal, RunState
 
+DAMAGED = "journal.damaged"
 State = Literal["running", "finished", "no answer", "resumable", "given up", "empty", "unreadable"]
 
 
@@ -110,4 +112,23 @@ def give_up(kept: KeptRun, now: datetime, tell: Callable[[str], None]) -> bool:
     except FileError as error:
         tell(f"{kept.folder}: {error.message}")
     run_key.destroy(path.with_name(f"{JOURNAL}.secret"))
+    (kept.folder / STATUS).unlink(missing_ok=True)
     return True
+
+
+def open_journal(folder: Path, tell: Callable[[str], None]) -> Journal:
+    """A run's; one that is damaged beyond reading is as good as lost, and is replaced by a new one.
+
+    With that this party comes back as one that forgot all: then the others end the run, too.
+    """
+    path = folder / JOURNAL
+    try:
+        return Journal.open(path)
+    except DamagedError as error:
+        tell(f"{error.message}; it is set aside as {DAMAGED}, and the others are told")
+    run_key.destroy(folder / f"{JOURNAL}.secret")
+    with attempt("set aside", path):
+        for end in ("-wal", "-shm", "-vectors", ""):
+            if (file := folder / f"{JOURNAL}{end}").exists():
+                file.replace(folder / f"{DAMAGED}{end}")
+    return Journal.open(path)

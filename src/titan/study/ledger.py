@@ -51,10 +51,11 @@ import numpy as np
 
 from titan.errors import FileError
 from titan.protocol.masking import fresh_key
+from titan.study.crossing import Divided
 from titan.study.differencing import (
     Conflict,
-    Earlier,
-    Entry,
+    EarlierQuestion,
+    LedgerQuestion,
     conflicts,
     crossing,
     read_before,
@@ -123,7 +124,7 @@ class Ledger(LedgerJournals):
 
     # -- studies ------------------------------------------------------------------------------
 
-    def check(self, entries: Sequence[Entry]) -> list[Conflict]:
+    def check(self, entries: Sequence[LedgerQuestion]) -> list[Conflict]:
         """All conflicts of a study's questions, with earlier ones and among each other."""
         own = {
             (each.study, each.run, each.model, _fingerprint(each.rows), _json(each.parties))
@@ -137,20 +138,29 @@ class Ledger(LedgerJournals):
         found = conflicts(entries, [each for each, _ in earlier])
         return list(dict.fromkeys([*found, *crossing(entries, earlier)]))
 
-    def _earlier(self, *, vetoed: bool = False) -> Iterator[tuple[Earlier, str, bytes]]:
+    def _earlier(self, *, vetoed: bool = False) -> Iterator[tuple[EarlierQuestion, str, bytes]]:
         """What was recorded, with its words and the digest of its rows; or only what was vetoed."""
-        for model, digest, columns, parties, study, title, run, tau, minimum, at in self._all(
-            "SELECT model, sha256, columns, parties, study, title, runs.run, tau, minimum, row_set "
-            "FROM entries JOIN runs ON entries.run = runs.place "
-            "JOIN row_sets ON row_set = row_sets.place "
+        for model, digest, columns, parties, study, title, run, tau, least, at, told in self._all(
+            "SELECT model, sha256, columns, parties, runs.study, title, runs.run, tau, minimum, "
+            "row_set, content FROM entries JOIN runs ON entries.run = runs.place "
+            "JOIN row_sets ON row_set = row_sets.place LEFT JOIN divided "
+            "ON divided.study = runs.study AND divided.question = entries.question "
             "WHERE vetoed OR NOT ? ORDER BY entries.place",
             vetoed,
         ):
             who, names = self._read(parties), tuple(self._read(columns))
             rows = partial(self._digests, at), partial(self._parts, at)
-            yield Earlier(study, title, run, who, tau, minimum, names, at, *rows), model, digest
+            more = names, at, *rows, self._divided(told)
+            yield EarlierQuestion(study, title, run, who, tau, least, *more), model, digest
 
-    def vetoes(self, entries: Sequence[Entry]) -> Vetoes:
+    def _divided(self, content: str | None) -> tuple[Divided, ...]:
+        """None where it divides by no number, or was written by an earlier program."""
+        try:
+            return tuple(map(Divided.from_state, self._read(content))) if content else ()
+        except (ValueError, TypeError, ZeroDivisionError):
+            self._refuse_damaged()
+
+    def vetoes(self, entries: Sequence[LedgerQuestion]) -> Vetoes:
         """Those of other runs that stand against these questions."""
         found = [(each, digest) for each, _, digest in self._earlier(vetoed=True)]
         mine = {(entry.study, entry.run) for entry in entries}
@@ -168,7 +178,7 @@ class Ledger(LedgerJournals):
 
     def record(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[LedgerQuestion],
         *,
         allow_differencing: bool = False,
         nonce: bytes = b"",
@@ -195,7 +205,7 @@ class Ledger(LedgerJournals):
                 )  # fmt: skip
         return vetoes
 
-    def has_rows_of(self, entry: Entry) -> bool | None:
+    def has_rows_of(self, entry: LedgerQuestion) -> bool | None:
         """Whether its question was recorded in its run with just these rows.
 
         None where the run is not in this ledger.
@@ -242,7 +252,7 @@ class Ledger(LedgerJournals):
         return found
 
     def forget_other_rows(
-        self, study: str, run: int, nonce: bytes, entries: Sequence[Entry]
+        self, study: str, run: int, nonce: bytes, entries: Sequence[LedgerQuestion]
     ) -> None:
         """Withdraw a run that is here with other rows than these, before they are recorded.
 
@@ -308,7 +318,7 @@ class Ledger(LedgerJournals):
             self._refuse_damaged()
         return {name: np.frombuffer(counts, "<u4").astype(np.int64) for name, counts in found}
 
-    def _store(self, entry: Entry, date: str, *, allowed: bool) -> None:
+    def _store(self, entry: LedgerQuestion, date: str, *, allowed: bool) -> None:
         if self.has_rows_of(entry):
             return
         for name, content in entry.columns.items():
@@ -324,6 +334,10 @@ class Ledger(LedgerJournals):
             entry.question, entry.model, entry.minimum, self._row_set(entry.rows),
             entry.study, entry.run,
         )  # fmt: skip
+        if entry.divided:  # the same whenever the study is
+            told = _json([each.state for each in entry.divided])
+            what = entry.study, entry.question, told
+            self._do("INSERT OR IGNORE INTO divided VALUES (?, ?, ?)", *what)
 
     def _row_set(self, rows: RowSet) -> int:
         """Where these rows are stored; once, however many studies use them."""

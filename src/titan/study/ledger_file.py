@@ -87,6 +87,10 @@ class LedgerFile(Database):
         super()._lay_out()
         if self._one("PRAGMA quick_check(1)") != ("ok",) or not self._one("SELECT 1 FROM ledger"):
             self._refuse_damaged()
+        self._do(
+            "CREATE TABLE IF NOT EXISTS divided (study TEXT NOT NULL, question TEXT NOT NULL, "
+            "content TEXT NOT NULL, PRIMARY KEY (study, question))"
+        )
         for table, more in (("over", ""), ("said", "word BLOB NOT NULL, ")):
             key = "study, run" + ", word" * bool(more)
             self._do(  # which ledgers made before did not have

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from titan.engines.local import Count, agreed
+from titan.engines.counting import Count
+from titan.engines.local import agreed
 from titan.engines.mpi.exchange import Exchange
 from titan.engines.mpi.ranks import Ranks
 from titan.errors import MessageError

@@ -1,8 +1,8 @@
-"""Flooding: every masked vector is passed on to all, along ways that are as short as can be.
+"""Flooding: every masked vector is passed on to all, in as many rounds as the diameter.
 
-Vector o reaches party p in round dist(o, p), from one neighbour that had it a round earlier; so
-after as many rounds as the diameter everyone has all m, and each of them once. A payload is the
-number of vectors, their origins, then the vectors:
+Each party hears each vector once, from a neighbour that had it in an earlier round; who passes on
+what in which round follows from the network alone. A payload is the number of vectors, their
+origins, then the vectors:
 
     count: u32    origins: u32 × count    vectors: (width · d bytes) × count
 """

@@ -1,9 +1,9 @@
-"""Every party tells all others a few bytes, along shortest paths, in `diameter` rounds.
+"""Every party tells all others a few bytes, in `diameter` rounds.
 
 In round r party p tells q what comes from parties at distance r-1 of p and r of q: what q has not
-heard before, as soon as it can be there, from everyone who is nearer, or from one of those. So it
-is known beforehand who says what to whom, and how long that takes. A payload is the number of
-items, their origins, then the items:
+heard before, as soon as it can be there, from everyone who is nearer. Where it is enough to hear
+each item once, one neighbour brings it, perhaps later. So it is known beforehand who says what to
+whom, and how long that takes. A payload is the number of items, their origins, then the items:
 
     count: u32    origins: u32 × count    items: (size bytes) × count
 """
