@@ -136,11 +136,6 @@ def counts_found(rows: Rows, ended: Ended, steps: Sequence[Opened]) -> list[tupl
     ]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="with one interval for all times the terms of a party are functions of its own four "
-    "counts, and what three parties open tells them all",
-)
 def test_a_grid_of_one_interval_tells_no_partys_own_counts() -> None:
     rows = smokers_of({"north": (60, 0.4), "east": (47, 0.3), "south": (71, 0.55)})
     ended, steps = ask_cox(rows, Flag(), grid="60")
@@ -191,11 +186,6 @@ def two_events(most: int) -> Iterator[list[Term]]:
                 yield [(n, s, first), (later, t, last)]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="eight events in four parties: the risk set of each, which is when it came among its "
-    "party's rows and how many smokers were left, follows from what is opened",
-)
 def test_risk_sets_of_few_events_are_not_found() -> None:
     rng = random.Random(20)
     rows: Rows = {}
