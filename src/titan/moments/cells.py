@@ -105,17 +105,26 @@ class Cells(ABC):
         return wrong
 
 
+Written = Callable[[], tuple[npt.NDArray[np.uint8], npt.NDArray[Any], npt.NDArray[Any]]]
+"""Some bytes, with eight more than all texts in them, where each text begins, and its length."""
+
+
 class ArrowCells(Cells):
     """Cells that Arrow holds: text, numbers, truth values, or a dictionary of such."""
+
+    @property
+    def written(self) -> Written | None:
+        """Text without blanks around it, where it need not be fetched from Arrow."""
+        return self.__dict__.get("_written")
 
     @once
     def array(self) -> Any:
         """One Arrow array, without chunks and dictionary."""
         return _decoded(self.values)
 
-    def known_as(self, numbers: tuple[Column, Mask]) -> ArrowCells:
-        """These cells, of which somebody knows already what numbers they are."""
-        self.__dict__["_numbers"] = numbers
+    def known_as(self, numbers: tuple[Column, Mask], written: Written) -> ArrowCells:
+        """These cells, of which somebody knows already what numbers they are and where written."""
+        self.__dict__.update(_numbers=numbers, _written=written)
         return self
 
     def __getstate__(self) -> dict[str, Any]:

@@ -282,16 +282,26 @@ class CsvLines:
         if parsing.rows.decimal_comma:
             return None
         ended = padded[-2 - BEYOND] == padded[-1 - BEYOND]  # by a line's end of its own
-        at = [parsing.header.index(name) for name in parsing.raw]
         text = padded[:-1] if ended else padded
-        return read_lines(text, parsing.text.delimiter, len(parsing.header), at)
+        return read_lines(text, parsing.text.delimiter, len(parsing.header), self._wanted)
 
     def block(self, plain: PlainLines, place: CsvPlace) -> Block:
         cells: dict[str, Cells] = {}
-        for name, numbers in zip(self.parsing.rows.columns, plain.columns, strict=True):
+        for name, at, numbers in zip(
+            self.parsing.rows.columns, self._wanted, plain.columns, strict=True
+        ):
             of_name = ArrowCells(name, Later(partial(self._column, name)), place)
-            cells[name] = of_name if numbers is None else of_name.known_as(numbers)
+            written = partial(self._written, plain, at)
+            cells[name] = of_name if numbers is None else of_name.known_as(numbers, written)
         return Block(plain.rows, cells, place)
+
+    @property
+    def _wanted(self) -> list[int]:
+        """Which of a line's fields."""
+        return [self.parsing.header.index(name) for name in self.parsing.raw]
+
+    def _written(self, plain: PlainLines, at: int) -> tuple[Bytes, Any, Any]:
+        return self.padded, *plain.written(at)
 
     def _column(self, name: str) -> Any:
         return self.table[name]

@@ -61,6 +61,8 @@ class Fields:
     columns: int
     others: Ints
     """The columns in which there are other characters than those of numbers."""
+    line_end: int = 1
+    """Characters between the last field of a line and the next line."""
 
     @classmethod
     def of(cls, text: Bytes, delimiter: int, fields: int) -> Fields | None:
@@ -96,7 +98,14 @@ class Fields:
         if fields == 1 and (starts == ends).any():
             return None  # a line with nothing in it is not a row
         others = _others(lines, starts, fields)
-        return cls(text, starts, points, ends, negative, fields, others)
+        return cls(text, starts, points, ends, negative, fields, others, len(line_end))
+
+    def written(self, column: int) -> tuple[Ints, Ints]:
+        """Where the texts of a column begin, signs included, and end."""
+        ends = self.ends.reshape(-1, self.columns)
+        if column:
+            return ends[:, column - 1] + 1, ends[:, column]
+        return np.append(0, ends[:-1, -1] + self.line_end), ends[:, 0]
 
     def only(self, wanted: Sequence[int]) -> Fields:
         """The fields of some columns."""

@@ -46,6 +46,14 @@ class PlainLines:
     rows: int
     columns: tuple[tuple[Column, Mask] | None, ...]
     """None of a column which is not all plain numbers."""
+    pieces: tuple[tuple[int, Fields], ...]
+    """Those of the text, and at which byte each begins."""
+
+    def written(self, column: int) -> tuple[Ints, Ints]:
+        """Where in the text the cells of a column, of all that lines have, begin; their lengths."""
+        found = [(start, *fields.written(column)) for start, fields in self.pieces]
+        places = np.concatenate([start + begin for start, begin, _ in found])
+        return places, np.concatenate([end - begin for _, begin, end in found])
 
 
 def read_lines(
@@ -59,6 +67,7 @@ def read_lines(
     if delimiter not in _DELIMITERS or not len(lines) or not wanted:
         return None
     found = _Columns(len(wanted), int(np.count_nonzero(lines == _NEWLINE)))
+    pieces = []
     for start, stop in _pieces(lines):
         part = Fields.of(text[start : stop + BEYOND], ord(delimiter), fields)
         if part is None:
@@ -66,7 +75,9 @@ def read_lines(
         found.add(part, wanted)
         if not found.left:
             return None
-    return PlainLines(found.rows, tuple(found.column(at) for at in range(len(wanted))))
+        pieces.append((start, part))
+    columns = tuple(found.column(at) for at in range(len(wanted)))
+    return PlainLines(found.rows, columns, tuple(pieces))
 
 
 def _pieces(lines: Bytes) -> list[tuple[int, int]]:
