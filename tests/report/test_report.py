@@ -26,7 +26,7 @@ from tests.report.parsed import Element, parsed
 from titan.listing import in_groups
 from titan.report.numbers import fixed, number
 
-DERIVED = {"tvalues", "pvalues", "conf_int"}
+DERIVED = {"tvalues", "pvalues", "conf_int", "hazard_conf_int"}
 """Their bounds decide how many digits are shown, and are not shown themselves."""
 ANOTHER_NAME = {"x", "params_error", "digits"}
 SUPERSCRIPT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
@@ -102,6 +102,9 @@ def test_what_is_shown_is_the_number_rounded(page: str) -> None:
         if text.startswith("< "):
             assert value < float(text[2:])
             continue
+        if "±" in text:  # not one digit is proven
+            assert abs(value) <= read(text.partition("± ")[2])[0]
+            continue
         said, step = read(text)
         assert math.isclose(said, value, rel_tol=1e-15, abs_tol=1.01 * step), (text, value)
         count += 1
@@ -136,6 +139,24 @@ def test_coefficients_stand_under_their_names(page: str, shown: dict[str, Any]) 
             full = cells(section(page, f"answer-{at}"), name, "estimate", "proven within")
             assert full[0].text == repr(found["params"][name])
             assert full[1].numbers == [found["error_bound"][name]]
+
+
+@pytest.mark.parametrize("question", ["risk", "hazard"])
+def test_standard_errors_of_models_with_steps_stand_beside_their_bounds(
+    page: str, shown: dict[str, Any], question: str
+) -> None:
+    """They were "–": nothing was said to be proven of them."""
+    found, at = shown[question], list(shown).index(question) + 1
+    for name in found["params"]:
+        heads, rows = next(
+            (heads, rows) for heads, rows in section(page, f"answer-{at}").tables()
+            if heads.count("proven within") > 1
+        )  # fmt: skip
+        told = dict(zip(heads, zip(rows[name], rows[name][1:], strict=False), strict=False))
+        value, within = told["standard error"]
+        assert value.text == repr(found["bse"][name])
+        assert within.numbers == [found["bse_error"][name]]
+        assert 0 < found["bse_error"][name] < found["bse"][name] / 10
 
 
 def test_coefficients_are_in_the_models_order(page: str) -> None:
@@ -273,7 +294,7 @@ def test_the_network_is_a_ring_with_kappa_and_tau(page: str) -> None:
     assert set(places) == set(NAMES)
     assert len({round(math.hypot(*place), 1) for place in places.values()}) == 1
     assert len(list(svg.all("line"))) == len(list(svg.all("polygon"))) == len(NAMES)
-    assert "everybody is linked with everybody" in found.text
+    assert "every party is linked with every other" in found.text
     assert "κ = 2" in found.text
     assert "τ = 1" in found.text
 
@@ -293,14 +314,14 @@ def test_what_was_opened_cost_and_signed(page: str, kept: Gathering) -> None:
     opened = section(page, "opened").text
     assert "1. counts" in opened
     assert "sums" in opened
-    assert "a curious party learns nothing else of the others' rows" in opened
+    assert "a curious party learns nothing else about the others' rows" in opened
     cost = section(page, "cost")
     assert {results["cost"]["rounds"], results["cost"]["messages"]} <= set(cost.numbers)
     signed = section(page, "fingerprints").text
     digest = hashlib.sha256((kept.run_folder("north") / "result.json").read_bytes()).hexdigest()
     for each in (kept.study.digest, digest, kept.study.card("north").fingerprint):
         assert in_groups(each) in signed
-    assert "right, and that of the study's card" in signed
+    assert "right, and matches the study's card" in signed
     assert "titan verify north-run1 --study study.toml" in section(page, "verify").text
     assert str(kept.folder) not in page, "the machine's own folders are nobody's business"
 
@@ -322,7 +343,7 @@ def test_the_folders_of_a_rehearsal_are_one_report(kept: Gathering, tmp_path: Pa
     assert told["left_out"] == []
     found = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert section(found, "parties").text.count("is here") == len(NAMES)
-    assert "All 3 tell the same of the run" in section(found, "fingerprints").text
+    assert "All 3 transcripts agree" in section(found, "fingerprints").text
     assert "The records of east, south say the same" in section(found, "checks").text
     assert "A rehearsal: all parties ran on one machine" in parsed(found).text
 

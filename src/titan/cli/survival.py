@@ -36,13 +36,18 @@ def command(
     event: Annotated[str, Option(help="The column of 1 (it happened then) and 0 (not by then).")],
     by: Annotated[str | None, Option(help="Groups: one column, or several with commas.")] = None,
     grid: Annotated[
-        str | None, Option(help="How wide intervals are, in the time's unit. [default: its step]")
+        str | None,
+        Option(
+            help="How wide intervals are, in the time's unit. [default: its step]",
+            rich_help_panel=options.MORE,
+        ),
     ] = None,
     until: Annotated[
         str | None, Option(help="Where the last interval ends.", rich_help_panel=options.MORE)
     ] = None,
     party: tables.Party = None,
     missing: options.Missing = "refuse",
+    csv: options.Csv,
     network: options.NetworkName = None,
     tau: options.Tau = None,
     sums: options.SumChoices,
@@ -62,8 +67,8 @@ def command(
 ) -> None:
     """Survival curves by group, numbers at risk and the log-rank test; nobody shows a row.
 
-    An interval that few rows of a group leave in is refused, and the error names a coarser grid
-    that would do (--allow-small).
+    If too few rows of a group leave in an interval, it is refused, and the error names a coarser
+    grid that would work (--allow-small).
 
     \b
     Example:
@@ -83,7 +88,7 @@ def command(
     asked |= {"until": until, "missing": missing}
     choices = sums.given(tau=tau, engine=engine)
     method = partial(survival, **asked)
-    net, out = tables.ask(method, files, party, network, choices, allow_small=allow_small)
+    net, out = tables.ask(method, files, party, network, choices, allow_small=allow_small, csv=csv)
     if plot is not None:
         out.plot(plot)
     give(options.answer(out, net), lambda: _print(out, net, tau), json=json, save=save)

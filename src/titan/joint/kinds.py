@@ -9,12 +9,14 @@ process need not know it:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from titan.errors import InputError
 from titan.joint.computation import Computation
+from titan.listing import divided
 from titan.moments.rows import Missing
 from titan.release import Dictionary
 from titan.release.policy import Policy
@@ -147,12 +149,33 @@ class Question:
 
     def __str__(self) -> str:
         """In one line: what comes first, then the other options."""
-        said = {option: v if isinstance(v, str) else ", ".join(v) for option, v in self.asked}
+        said = {
+            option: written(v)
+            if isinstance(v, str)
+            else ", ".join(written(each, ";,") for each in v)
+            for option, v in self.asked
+        }
         kind = KINDS[self.kind]
         first = [said.pop(option) for option in (kind.first, kind.second) if option in said]
         told = [", ".join(first)] if first else []
         told += [f"{option} {value}" for option, value in said.items()]
         return f"{self.kind}: {'; '.join(told)}" if told else self.kind
+
+
+def written(value: str, ends: str = ";") -> str:
+    """As it stands among others with these between: in quotes where it would not end there."""
+    plain = all(divided(f"{value}{end}", end) == [value, ""] for end in ends)
+    if plain and not value.startswith('"'):
+        return value
+    return json.dumps(value, ensure_ascii=False).replace('\\"', "\\u0022")
+
+
+def read_written(text: str) -> str:
+    """The inverse of `written`; what earlier programs have written is as it is."""
+    try:
+        return str(json.loads(text)) if text.startswith('"') else text
+    except ValueError:
+        return text
 
 
 _SHAPES = {TEXT: "one text", TEXTS: "a list of texts"}

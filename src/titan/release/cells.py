@@ -367,7 +367,7 @@ class CellCounts:
             said.append(f"the rows and parties off coarser grids of {names}")
         if self.varying:
             names = ", ".join(name for name, _, _ in self.varying)
-            said.append(f"in how many parties' rows {names} are not all the same")
+            said.append(f"how many parties have rows with different values of {names}")
         return "; ".join(said)
 
 

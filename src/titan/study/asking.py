@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from titan.errors import InputError
 from titan.joint.cox_asked import formula_asked
 from titan.joint.glm_question import offset_of
-from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named
+from titan.joint.kinds import TEXT, Kind, Question, Value, kind_named, read_written
 from titan.joint.survival import as_asked
 from titan.listing import QUOTES, divided, listing
 from titan.moments import Model, Source
@@ -104,18 +104,24 @@ def earlier_models(asked: Iterable[str], today: Collection[str], key: RowKey) ->
     for text in asked:
         kind, _, rest = text.partition(": ")
         first, *options = (piece.strip() for piece in divided(rest, ";"))
-        said = dict(option.split(" ", 1) for option in options)
         if text in today:
             continue
         if kind == "solve":
-            names = [name.strip() for name in first.split(", ")]
+            said = _options(options)
+            names = [read_written(name.strip()) for name in divided(first, ",")]
             found.append(Model.from_columns(said["response"], names, intercept=False))
         elif "formula" in kind_named(kind).options:
+            said = _options(options)
             offset = offset_of(said.get("offset"), said.get("exposure"))
             weights, time = said.get("weights"), said.get("time")
             summed = uncentred(formula_asked(said | {"formula": first}), levels)[0]
             found.append(Model(summed, weights=weights, offset=offset, time=time, levels=levels))
     return found
+
+
+def _options(said: Iterable[str]) -> dict[str, str]:
+    pairs = (option.partition(" ") for option in said)
+    return {key: read_written(value) for key, _, value in pairs}
 
 
 # -- columns ----------------------------------------------------------------------------------

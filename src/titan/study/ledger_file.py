@@ -30,7 +30,10 @@ CREATE TABLE entries (
     minimum INTEGER NOT NULL, row_set INTEGER NOT NULL);
 CREATE TABLE row_sets (
     place INTEGER PRIMARY KEY, sha256 BLOB UNIQUE NOT NULL, columns TEXT NOT NULL,
-    digests BLOB NOT NULL);
+    rows INTEGER NOT NULL);
+CREATE TABLE row_pieces (
+    row_set INTEGER NOT NULL, place INTEGER NOT NULL, digests BLOB NOT NULL, counts BLOB,
+    PRIMARY KEY (row_set, place));
 CREATE TABLE refusals (
     study TEXT NOT NULL, run INTEGER NOT NULL, columns TEXT NOT NULL,
     PRIMARY KEY (study, run, columns));
@@ -38,7 +41,7 @@ CREATE TABLE parts (
     row_set INTEGER NOT NULL, name TEXT NOT NULL, counts BLOB NOT NULL,
     PRIMARY KEY (row_set, name))
 """
-_VERSION = 4
+_VERSION = 5
 
 
 class LedgerFile(Database):
@@ -87,6 +90,10 @@ class LedgerFile(Database):
         super()._lay_out()
         if self._one("PRAGMA quick_check(1)") != ("ok",) or not self._one("SELECT 1 FROM ledger"):
             self._refuse_damaged()
+        self._do(
+            "CREATE TABLE IF NOT EXISTS divided (study TEXT NOT NULL, question TEXT NOT NULL, "
+            "content TEXT NOT NULL, PRIMARY KEY (study, question))"
+        )
         for table, more in (("over", ""), ("said", "word BLOB NOT NULL, ")):
             key = "study, run" + ", word" * bool(more)
             self._do(  # which ledgers made before did not have

@@ -12,9 +12,8 @@ of ours, and everything but the door needs the session that a code was exchanged
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -127,18 +126,20 @@ class Guard:
             size = headers.get("content-length", "")
             if not size.isdecimal() or int(size) > MOST_BYTES:
                 return _no(f"a form of more than {MOST_BYTES} bytes", 413)
-        if path.startswith(OPEN) or self.sessions.knows(self._session(headers)):
+        if path.startswith(OPEN) or any(map(self.sessions.knows, self._brought(headers))):
             return None
         if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
             return RedirectResponse(DOOR, 303)
         return _no("sign in first: titan web shows a code in its terminal")
 
-    def _session(self, headers: Headers) -> str:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
-        except CookieError:
-            return ""
-        return "" if found is None or not found.value.isascii() else found.value
+    def _brought(self, headers: Headers) -> Iterator[str]:
+        """All that comes under the cookie's name: programs at other ports of this machine have the
+        same host, and their cookies, some of this name or of no good form, come with ours."""
+        for line in headers.getlist("cookie"):
+            for piece in line.split(";"):
+                name, _, value = piece.strip().partition("=")
+                if name == self.cookie and value.isascii():
+                    yield value
 
     def admit(self, response: Response, session: str) -> Response:
         response.set_cookie(self.cookie, session, httponly=True, samesite="strict", path="/")

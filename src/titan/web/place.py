@@ -93,12 +93,24 @@ class Place:
             return name
         study = Study.parse(text, "the study")
         name = f"study-{study.digest[:12]}{_ENDINGS[kind]}"
-        study.save(self.folder / name, force=True)  # the same study, byte for byte
+        path = self.folder / name
+        if path.exists() and _digest(path) != study.digest:
+            raise FileError(
+                f"{name} is another study, whose fingerprint begins alike, or was edited",
+                hint="ask who sent it to you; then move the older file out of the folder",
+            )
+        study.save(path, force=True)
         return name
 
     def _with(self, *endings: str) -> list[Path]:
         found = (p for p in self.folder.iterdir() if p.suffix.lower() in endings and p.is_file())
         return sorted(found, key=lambda path: path.name.lower())[:_MOST]
+
+
+def _digest(path: Path) -> str | None:
+    """Of the study in a file; None where there is none."""
+    found = dict(_readable([path], Study.load))
+    return found[path.name].digest if found else None
 
 
 def _over(folder: Path) -> bool:
