@@ -1,6 +1,7 @@
 """CSV files as sources of rows: a range of bytes is a piece of them.
 
 CSV is read as text and nothing but text: Arrow's own guess would be doubles, and 0.1 would be lost.
+Lines of plain numbers need not even be text of Arrow's: see `plain_lines`.
 
 A range ends with a line, which without quotes is a record's end. Where quotes begin, a line may end
 inside a cell: from there on the file is read in sequence, as is one that is compressed or whose

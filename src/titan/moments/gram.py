@@ -34,8 +34,10 @@ def gram(names: Sequence[str], columns: Sequence[Column]) -> Moments:
     if not rows or not names:
         return replace(Moments.zero(names), rows=rows)
     finer = [column.at for column in columns if isinstance(column, MostlyCoarse)]
-    if finer and len(few := np.unique(np.concatenate(finer))) <= rows // _MOST_APART:
-        return _apart(names, columns, few)
+    if finer and max(map(len, finer)) <= rows // _MOST_APART:
+        few = np.unique(np.concatenate(finer))
+        if len(few) <= rows // _MOST_APART:
+            return _apart(names, columns, few)
     batch = _Batch(names, columns)
     for start in range(0, rows, BLOCK):
         batch.add(start, min(start + BLOCK, rows))

@@ -9,7 +9,7 @@ beyond is kept apart (`MostlyCoarse`), so that the others stay in int64.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -149,15 +149,10 @@ class _Columns:
         else:
             for at, numbers, factor in zip(group, table, factors, strict=True):
                 np.multiply(numbers, factor, out=self._numbers[at, span])
-        for fields, kept in ((found.gaps, self._gaps), (found.finer, self._finer)):
-            row, column = np.divmod(fields, len(group))
-            for place in np.unique(column).tolist():
-                own = column == place
-                some = row[own] + self._row
-                if kept is self._gaps:
-                    self._gaps[group[place]].append(some)
-                else:
-                    self._finer[group[place]].append((some, found.rest[own], found.written[own]))
+        for at, rows_of, _ in _by_column(found.gaps, group):
+            self._gaps[at].append(rows_of + self._row)
+        for at, rows_of, own in _by_column(found.finer, group):
+            self._finer[at].append((rows_of + self._row, found.rest[own], found.written[own]))
 
     def _factor(self, at: int, found: Numbers) -> int:
         """What brings new numbers of a column to one unit with earlier ones; 0 if none can."""
@@ -190,3 +185,16 @@ class _Columns:
         numbers = numbers * factor
         numbers[at_rows] += rest
         return coarsest(numbers, -most), missing
+
+
+def _by_column(fields: Ints, group: Sequence[int]) -> Iterator[tuple[int, Ints, Ints]]:
+    """Each column of a group that has some of these fields: their rows, and which they are."""
+    if not len(fields):
+        return
+    rows = fields // len(group)
+    columns = (fields - rows * len(group)).astype(np.int32)
+    order = np.argsort(columns, kind="stable")
+    ends = np.cumsum(np.bincount(columns, minlength=len(group))).tolist()
+    for at, start, stop in zip(group, [0, *ends], ends, strict=False):
+        if start < stop:
+            yield at, rows[order[start:stop]], order[start:stop]
