@@ -62,6 +62,7 @@ docs: $(DOCS)  ## the documentation, build/docs/index.html; every command in it 
 privacy: $(READY)  ## the proofs of privacy, the longer set included
 	@$(BIN)/python -m pytest -n $(WORKERS) -o python_files='test_*.py longer_*.py' tests/privacy
 	@$(BIN)/python -m tests.release.step_campaign
+	@$(BIN)/python -m tests.release.hazard_campaign
 
 faults: $(READY)  ## the fault campaign: parties killed, cut off, lied to and talked over
 	@$(BIN)/python -m tests.party.campaign.mutated --frames 1000000

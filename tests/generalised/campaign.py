@@ -62,7 +62,9 @@ def compare(out: Any, drawn: Any, counts: Counter[str], what: str, penalised: bo
         start=list(out.params.values()),
     )
     right = truth.inside(out.params, params)
-    right += [] if penalised else truth.inside(out.bse, errors)
+    if not penalised:
+        right += truth.inside(out.bse, errors)
+        right += truth.told(out.to_dict(), truth.tests_of(params, errors))
     counts[f"{what}: certified at {out.opened.problem.bits} bits"] += 1
     counts[f"{what}: {min(out.digits, 20):2d} digits at {out.opened.problem.bits} bits"] += 1
     counts["numbers compared"] += len(right)

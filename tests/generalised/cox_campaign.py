@@ -64,7 +64,10 @@ def compare(
         start=list(out.params.values()),
     )
     right = truth.inside(out.params, found.params)
-    right += [] if penalty else truth.inside(out.bse, found.bse)
+    if not penalty:
+        right += truth.inside(out.bse, found.bse)
+        tested = truth.tests_of(found.params, found.bse)
+        right += truth.told(out.to_dict(), tested | truth.ratios_of(tested))
     told = [out.statistics["llf"], out.statistics["llnull"]]
     right += truth.inside(titan.leastsquares.named.Named(["llf", "llnull"], told), found[2:])
     bits = out.opened.problem.bits

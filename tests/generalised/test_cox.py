@@ -143,6 +143,10 @@ def test_a_result_comes_back_from_its_state() -> None:
         assert np.array_equal(again.predict(table(9)), out.predict(table(9)))
     told = json.loads(json.dumps(out.to_dict()))
     assert told["hazard_ratios"]["age"] == pytest.approx(math.exp(told["params"]["age"]))
+    for key in ("bse", "tvalues", "pvalues", "hazard_ratios"):
+        assert 0 < told[f"{key}_error"]["age"] < 1e-2 * abs(told[key]["age"])
+    assert max(told["hazard_conf_int_error"]["age"]) < 1e-3
+    assert 0 < told["llr_error"] < 1e-3 * told["llr"]
     assert "<script" not in out._repr_html_()
     assert "exp(coef)" in out._repr_html_()
     assert "Cox(months to died" in repr(out)

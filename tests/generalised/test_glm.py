@@ -162,6 +162,20 @@ def test_a_result_comes_back_from_its_state() -> None:
         GLM.from_state(state | {"step": state["step"] | {"totals": []}})
 
 
+def test_every_number_of_the_json_has_its_error() -> None:
+    """That it holds is `campaign`'s; here, that it is there and small, and null with a penalty."""
+    told = titan.glm(table(), formula="died" + RIGHT, offset="o").to_dict()
+    for name in told["params"]:
+        for key in ("params", "bse", "tvalues", "pvalues"):
+            assert 0 < told[f"{key}_error"][name] < 1e-3 * max(abs(told[key][name]), 1e-3), key
+        assert max(told["conf_int_error"][name]) < 1e-3
+    for key in ("llf", "llnull", "deviance", "null_deviance", "pearson_chi2", "aic", "bic"):
+        assert 0 < told[f"{key}_error"] < 1e-3 * abs(told[key])
+    assert (told["pseudo_rsquared_error"] < 1e-3, told["scale_error"]) == (True, 0.0)
+    penalised = titan.glm(table(), formula="died" + RIGHT, alpha=1).to_dict()
+    assert set(penalised["bse_error"].values()) == {None}
+
+
 def test_a_penalty_makes_separated_data_answerable() -> None:
     x = np.arange(40.0)
     data = {"x": x, "y": (x > 19).astype(float)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mpmath
@@ -47,6 +48,46 @@ def estimate(
                 inverse = hessian**-1
                 return list(beta), [mpmath.sqrt(inverse[j, j]) for j in range(p)]
         raise AssertionError("Newton's method does not converge: there may be no estimate")
+
+
+def tests_of(params: Sequence[Any], errors: Sequence[Any]) -> dict[str, list[Any]]:
+    """z, p and the ends of 95 % confidence intervals, under the names of the JSON."""
+    with mpmath.workdps(DIGITS + 15):
+        z = [b / e for b, e in zip(params, errors, strict=True)]
+        wide = mpmath.sqrt(2) * mpmath.erfinv(1 - mpmath.mpf(0.05))
+        limits = [[b - wide * e, b + wide * e] for b, e in zip(params, errors, strict=True)]
+        p = [mpmath.erfc(abs(x) / mpmath.sqrt(2)) for x in z]
+        return {"params": list(params), "bse": list(errors), "tvalues": z, "pvalues": p,
+                "conf_int": limits}  # fmt: skip
+
+
+def ratios_of(tested: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Hazard ratios and their limits."""
+    with mpmath.workdps(DIGITS + 15):
+        ends = [[mpmath.exp(x) for x in pair] for pair in tested["conf_int"]]
+        return {"hazard_ratios": [mpmath.exp(b) for b in tested["params"]], "hazard_conf_int": ends}
+
+
+def told(answer: Mapping[str, Any], truth: Mapping[str, Any]) -> list[bool]:
+    """Of every number of a JSON: whether the truth is within its `_error`; null is beyond all."""
+    with mpmath.workdps(DIGITS + 15):
+        return [
+            abs(right) > sys.float_info.max
+            if value is None
+            else abs(mpmath.mpf(value) - right) <= mpmath.mpf(error)
+            for key, numbers in truth.items()
+            for value, error, right in zip(
+                _flat(answer[key]), _flat(answer[f"{key}_error"]), _flat(numbers), strict=True
+            )
+        ]
+
+
+def _flat(numbers: Any) -> list[Any]:
+    if isinstance(numbers, Mapping):
+        numbers = list(numbers.values())
+    if not isinstance(numbers, list):
+        return [numbers]
+    return [x for each in numbers for x in _flat(each)]
 
 
 def inside(found: Any, truth: Sequence[Any]) -> list[bool]:

@@ -24,6 +24,7 @@ from titan.release import Category, Dictionary, Flag, Number, Time
 from titan.study import check
 from titan.study.asking import read_question
 from titan.study.ledger import Ledger
+from titan.study.shares import in_words, shares
 
 COLUMNS = Dictionary.of(
     {
@@ -58,9 +59,9 @@ def rows_of(names: tuple[str, ...] = NAMES, rows: int = 60) -> Rows:
     return found
 
 
-def gathering(folder: Path, *questions: Question) -> Gathering:
+def gathering(folder: Path, *questions: Question, rows: int = 60) -> Gathering:
     g = Gathering(folder, changes={"questions": questions, "columns": COLUMNS})
-    for name, own in rows_of().items():
+    for name, own in rows_of(rows=rows).items():
         lines = [",".join(map(str, cells)) for cells in zip(*own.values(), strict=True)]
         g.write(name, "\n".join([",".join(own), *lines]) + "\n")
     return g
@@ -68,7 +69,8 @@ def gathering(folder: Path, *questions: Question) -> Gathering:
 
 def test_engines_find_the_same_bits(tmp_path: Path) -> None:
     """So do real parties: `tests/party/test_cox_resumed.py`, `tests/party/test_acceptance.py`."""
-    study = gathering(tmp_path, asking(grid=3), asking("fine", "x", grid=3, precision=40)).study
+    asked = asking(grid=3), asking("fine", "x", grid=3, precision=40)
+    study = gathering(tmp_path, *asked, rows=400).study
     states = in_one_process(study, tmp_path)
     hr, fine = (state.answer for state in states)
     assert (hr.digits >= 5, fine.digits >= 9) == (True, True)
@@ -87,6 +89,11 @@ def test_check_lists_what_every_step_opens() -> None:
     assert learned["steps"]["numbers"] == 22 * 5
     told = sum(item["numbers"] for item in report["learned"])
     assert told == sum(each["entries"] for each in question["sums"])
+    (share,) = shares(study_of(rows_of(), COLUMNS, asking()))
+    assert share["of"] == "rows at each months and x, by arm"
+    assert (share["question"], share["step_bits"]) == ("hr", 24)
+    assert share["least_rows"] < share["rows_for_all_bits"]
+    assert "24 bits need about" in in_words(share)
     counted = learned["cells"]["sentence"]
     assert "the rows in every cell of arm by died" in counted
     assert "months" not in counted, "when rows leave is in no count"

@@ -1,258 +1,142 @@
-"""Invariant: what the steps of Cox's model open is not made of so few risk sets that whoever knows
-its own rows can work out the others'.
+"""Invariant: what the steps of proportional hazards open is neither a party's own numbers at risk,
+nor the table behind them.
 
-Each attack here is north's, alone: it takes its own part from every total, and looks for what the
-other parties can be. Nothing is lowered in any of these studies.
+Each attack here found what it looks for before these steps were counted. Some are given what no
+party knows (`hazards_opened`): what they do not find, nobody does.
 """
 
 from __future__ import annotations
 
-import math
-import random
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from titan.generalised.steps import Opened
-from titan.joint.kinds import Question
-from titan.moments import open_source
-from titan.release import Column, Dictionary, Flag, Number, Time
+from titan.release import Dictionary, Flag, Number, Time
 
-from .asking import Ended, asked_of, study_of
-from .steps_opened import steps_opened
+from .asking import ask
+from .hazards_opened import Party, attacked, cox, drawn, known, numbers_at_risk
+from .steps_opened import ask_steps
 
-Rows = dict[str, dict[str, list[int]]]
-Floats = npt.NDArray[np.float64]
-MONTHS, DIED = Time.read("0", "60", "1", "months"), Flag()
+NAMES = "north", "east", "south"
+FLAGS = Dictionary.of({"arm": Flag(), "months": Time.read("0", "60", "1"), "died": Flag()})
 
 
-def ask_cox(rows: Rows, smoker: Column, **options: str) -> tuple[Ended, list[Opened]]:
-    said = {"formula": "smoker", "time": "months", "event": "died", **options}
-    columns = Dictionary.of({"months": MONTHS, "died": DIED, "smoker": smoker})
-    study = study_of(rows, columns, Question("cox", "hr", tuple(said.items())))
-    with steps_opened() as steps:
-        ended = asked_of(study, study.meeting, rows)
-    return ended, steps
-
-
-def as_told(steps: Sequence[Opened]) -> tuple[Floats, Floats]:
-    """H and the score of each, then the likelihood at 0; and how far rounding may take them."""
-    last, parties = steps[-1], steps[-1].problem.parties
-    told = [float(x) for step in steps for x in step.values[:2]] + [float(last.values[3])]
-    units = [u for step in steps for u in step.point.units(step.problem)[:2]]
-    near = 2.0 ** np.array([*units, last.point.units(last.problem)[3]])
-    return np.array(told), near * (parties / 2 + 0.1)
-
-
-Term = tuple[float, float, float]
-"""Of one term: Σ 1, Σ x and x of who has the event, over a flag x and those at risk."""
-
-
-def of_terms(terms: Sequence[Term], steps: Sequence[Opened]) -> Floats:
-    """What they add to what is told."""
-    scale = steps[0].problem.combination(0)[0]
-    found = []
-    for step in steps:
-        odds = math.exp(float(step.beta[0] * scale))
-        p = [ones * odds / (rows - ones + ones * odds) for rows, ones, _ in terms]
-        found.append(float(scale) ** 2 * sum(q * (1 - q) for q in p))
-        found.append(float(scale) * sum(x - q for q, (_, _, x) in zip(p, terms, strict=True)))
-    return np.array([*found, -sum(math.log(rows) for rows, _, _ in terms)])
-
-
-# -- an interval that is the whole range ----------------------------------------------------------
-
-Own = tuple[int, int, int, int]
-"""Of one party: rows, events, smokers, smokers with the event."""
-
-
-def own_counts(own: dict[str, list[int]]) -> Own:
-    both = [s * d for s, d in zip(own["smoker"], own["died"], strict=True)]
-    return len(both), sum(own["died"]), sum(own["smoker"]), sum(both)
-
-
-def in_one_interval(own: Own) -> list[Term]:
-    """Efron's terms, of which term l leaves l/m out of all m with the event."""
-    rows, events, smokers, both = own
-    share = both / max(events, 1)
-    return [(rows - at, smokers - at * share, share) for at in range(events)]
-
-
-def between_two(rest: Own, null: float, near: float) -> Iterator[tuple[Own, Own]]:
-    """All ways to divide what is left, the smaller party first, with that likelihood at 0."""
-    logs = np.cumsum([0.0, *np.log(np.arange(1, rest[0] + 1))])
-    for rows, events in product(range(10, rest[0] // 2 + 1), range(1, rest[1])):
-        sizes = (rows, events), (rest[0] - rows, rest[1] - events)
-        if not all(0 < m <= n for n, m in sizes):
-            continue
-        if abs(null + sum(logs[n] - logs[n - m] for n, m in sizes)) > near:
-            continue
-        for smokers, both in product(range(rows + 1), range(events + 1)):
-            pair = (*sizes[0], smokers, both), (*sizes[1], rest[2] - smokers, rest[3] - both)
-            if all(0 <= e <= s and 0 <= m - e <= n - s for n, m, s, e in pair):
-                yield pair
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="with one interval for all times the terms of a party are functions of its own four "
-    "counts, and what three parties open tells them all",
-)
-def test_a_grid_of_one_interval_tells_no_partys_own_counts() -> None:
-    rng = random.Random(1)
-    rows: Rows = {}
-    for name, count, share in (("north", 60, 0.4), ("east", 47, 0.3), ("south", 71, 0.55)):
-        own: dict[str, list[int]] = {"months": [], "died": [], "smoker": []}
-        for _ in range(count):
-            smoker = int(rng.random() < share)
-            event = 1 + int(rng.expovariate(math.exp(0.8 * smoker) / 40))
-            left = rng.randrange(3, 61)
-            cells = min(event, left), int(event <= left), smoker
-            for column, cell in zip(own.values(), cells, strict=True):
-                column.append(cell)
-        rows[name] = own
-    ended, steps = ask_cox(rows, Flag(), grid="60")
-    if ended.refused is not None:
-        return
-    used = steps[1], steps[-1]
-    north, *others = map(own_counts, rows.values())
-    told, near = as_told(used)
-    told -= of_terms(in_one_interval(north), used)
-    n, m, s, e = (sum(each) for each in zip(*others, strict=True))  # as counted, less its own
-    found = [
-        pair
-        for pair in between_two((n, m, s, e), told[-1], near[-1])
-        if (abs(sum(of_terms(in_one_interval(own), used) for own in pair) - told) <= near).all()
-    ]
-    assert found != [tuple(others)], "rows, events, smokers, and those with both: of each party"
-
-
-# -- few events -----------------------------------------------------------------------------------
-
-
-def at_events(own: dict[str, list[int]]) -> list[Term]:
-    """At every event: how many are at risk, how many of them smoke, and whether who has it does."""
-    found = []
-    for at, died in enumerate(own["died"]):
-        if died:
-            there = [s for s, m in zip(own["smoker"], own["months"], strict=True)
-                     if m >= own["months"][at]]  # fmt: skip
-            found.append((len(there), sum(there), own["smoker"][at]))
-    return [tuple(map(float, term)) for term in sorted(found, reverse=True)]  # type: ignore[misc]
-
-
-def two_events(most: int) -> Iterator[list[Term]]:
-    """All that a party with one event of a smoker, and one of another, can have at risk."""
-    for n, later in product(range(4, most + 1), range(3, most)):
-        for s, t, first in product(range(n + 1), range(later + 1), (0, 1)):
-            last = 1 - first
-            had = first <= s < n + first and last <= t < later + last
-            if had and 0 <= (s - first) - t <= n - later - 1:
-                yield [(n, s, first), (later, t, last)]
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="eight events in four parties: the risk set of each, which is when it came among its "
-    "party's rows and how many smokers were left, follows from what is opened",
-)
-def test_risk_sets_of_few_events_are_not_found() -> None:
-    rng = random.Random(20)
-    rows: Rows = {}
-    for name in ("north", "east", "south", "west"):
-        months = rng.sample(range(5, 60), 13)
-        smoker = [int(rng.random() < 0.5) for _ in months]
-        early = sorted(range(13), key=months.__getitem__)[:-2]
-        events = [rng.choice([i for i in early if smoker[i] == kind]) for kind in (0, 1)]
-        died = [int(i in events) for i in range(13)]
-        rows[name] = {"months": months, "died": died, "smoker": smoker}
-    ended, steps = ask_cox(rows, Flag())
-    if ended.refused is not None:
-        return
-    used = [steps[1], steps[2], steps[-1]]
-    north, *others = map(at_events, rows.values())
-    told, near = as_told(used)
-    told -= of_terms(north, used)
-    every = list(two_events(13))
-    parts = np.array([of_terms(each, used) for each in every])
-    one, other = np.triu_indices(len(parts))
-    key = parts[one, 5] + parts[other, 5]
-    order = np.argsort(key)
-    key, one, other = key[order], one[order], other[order]
-    found = set()
-    for at, part in enumerate(parts):
-        left = told - part
-        low, high = np.searchsorted(key, [left[5] - near[5], left[5] + near[5]])
-        pairs = parts[one[low:high]] + parts[other[low:high]]
-        for hit in low + np.flatnonzero((abs(pairs - left) <= near).all(axis=1)):
-            three = every[at] + every[one[hit]] + every[other[hit]]
-            found.add(tuple(sorted((n, s) for n, s, _ in three)))
-    secret = tuple(sorted((n, s) for party in others for n, s, _ in party))
-    assert found != {secret}, "how many are at risk at each event, and how many of them smoke"
-
-
-# -- parties that add nothing -------------------------------------------------------------------
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="south's events count, but all who are at risk then are alike: it adds nothing to any "
-    "score or Hessian, and hides nobody",
-)
-def test_a_party_whose_risk_sets_do_not_vary_does_not_hide_the_others() -> None:
-    """Cigarettes a day: the smokers of south leave early, without the event."""
-    rng = random.Random(1)
-    rows: Rows = {}
-    for name in ("north", "east", "south"):
-        own: dict[str, list[int]] = {"months": [], "died": [], "smoker": []}
-        for at in range(60):
-            cells = rng.randrange(1, 50), rng.randrange(2), rng.randrange(40)
-            if name == "south" and at % 3 == 0:
-                cells = rng.randrange(1, 20), 0, rng.randrange(1, 40)
-            elif name == "south":
-                cells = rng.randrange(25, 60), rng.randrange(2), 0
-            for column, cell in zip(own.values(), cells, strict=True):
-                column.append(cell)
-        rows[name] = own
-    ended, steps = ask_cox(rows, Number.read("0", "60", "1"))
-    if ended.refused is not None:
-        return
-    computation: Any = ended.study.meeting.computation("hr")
-    north, east = (computation.prepare(open_source(rows[name])) for name in ("north", "east"))
-    for step in steps[1:]:
-        units = step.point.units(step.problem)
-        totals = [computation.totals(part, step.problem, step.point.at) for part in (north, east)]
-        for place in (0, 1):  # the Hessian, and the score
-            mine, its = (each.sums[place] for each in totals)
-            seen = float(step.values[place]) - mine / 2.0**140
-            assert seen != pytest.approx(its / 2.0**140, abs=2.0 ** units[place] * 2)
-
-
-def test_of_flags_this_is_seen_in_the_counts() -> None:
-    """With a flag, events of smokers must be in three parties, and so must those of others: then
-    both are at risk at the first of them."""
-    counts = Counter[bool]()
-    for seed in range(4):
-        rng = random.Random(seed)
-        rows: Rows = {
-            name: {
-                "months": [rng.randrange(1, 60) for _ in range(60)],
-                "died": [rng.randrange(2) for _ in range(60)],
-                "smoker": [rng.randrange(2) for _ in range(60)],
-            }
-            for name in ("north", "east", "south")
+def trial(seed: int, sizes: tuple[int, ...] = (60, 50, 55)) -> dict[str, Any]:
+    """Of each party its rows with one of two arms."""
+    rng, found = np.random.default_rng(seed), {}
+    for name, rows, share in zip(NAMES, sizes, (0.5, 0.4, 0.6), strict=True):
+        arm = (rng.random(rows) < share).astype(int)
+        months = np.ceil(rng.exponential(30 / np.exp(0.7 * arm)))
+        died = (months <= 60) & (rng.random(rows) < 0.7)
+        found[name] = {
+            "arm": arm.tolist(),
+            "months": np.minimum(months, 60).astype(int).tolist(),
+            "died": died.astype(int).tolist(),
         }
-        early, south = seed % 2 == 0, rows["south"]
-        if early:  # nobody who smokes is there when somebody dies
-            smokers = south["smoker"]
-            pairs = zip(south["months"], smokers, strict=True)
-            south["months"] = [m // 3 + 1 if s else 20 + m // 2 for m, s in pairs]
-            south["died"] = [d * (1 - s) for d, s in zip(south["died"], smokers, strict=True)]
-        ended, _ = ask_cox(rows, Flag())
-        counts[(ended.refused is not None) == early] += 1
-    assert counts == {True: 4}
+    return found
+
+
+# -- a party's own numbers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_others_have_at_risk_in_each_arm_is_not_found(seed: int) -> None:
+    """With one interval, at the usual 24 bits, north found it of east and south: it tried all."""
+    parties, asked = trial(seed), cox("arm", 60, ties="breslow")
+    free, steps = ask_steps(parties, FLAGS, asked, limited=False)
+    assert free.refused is None
+    arms = {name: np.array(own["arm"]) for name, own in parties.items()}
+    died = {name: np.array(own["died"]) for name, own in parties.items()}
+    truth = [(int((arms[n] == 0).sum()), int((arms[n] == 1).sum()), int(died[n].sum()))
+             for n in NAMES]  # fmt: skip
+    pooled = [sum(x) for x in zip(*truth, strict=True)]
+    events = sum(int((arms[n] * died[n]).sum()) for n in NAMES)
+    found = numbers_at_risk(steps, truth[0], pooled, events)
+    assert sorted(found) == sorted(truth[1:])
+    ended, steps = ask_steps(parties, FLAGS, asked)
+    assert ended.refused is not None
+    assert (ended.refused.rule, ended.opened, steps) == ("bits", ("counts",), [])
+    assert "a finer grid of times" in str(ended.refused.hint)
+
+
+def test_on_a_fine_grid_the_same_trial_is_answered() -> None:
+    ended = ask(trial(1, (160, 150, 155)), FLAGS, cox("arm", 1))
+    assert ended.refused is None
+    fit = ended.states[0].answer
+    assert fit.opened.problem.bits == 24
+    assert fit.digits >= 4
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "grid", "sizes", "precision"),
+    [
+        (31, 60, (60, 70, 12), 40),
+        (21, 60, (60, 70, 12), 40),
+        (21, 30, (60, 70, 12), 40),
+        (15, 60, (79, 116, 12), 24),
+    ],
+)
+def test_the_rows_of_a_party_at_every_value_are_not_found(
+    values: int, grid: int, sizes: tuple[int, ...], precision: int
+) -> None:
+    """All of them were, by who knows the other parties' rows and Σw and Σwa of every risk set."""
+    parties, asked = drawn(1, sizes, values), cox("x", grid, ties="breslow", precision=precision)
+    free, steps = ask_steps(parties, known(values), asked, limited=False)
+    assert free.refused is None
+    own = {name: Party.of(rows, grid) for name, rows in parties.items()}
+    secret = own["east"].table(values)
+    others = [own["north"], own["south"]]
+    assert attacked(steps, own["east"], others, values) == len(secret)
+    ended, steps = ask_steps(parties, known(values), asked)
+    if ended.refused is None:
+        assert attacked(steps, own["east"], others, values) < 0.8 * len(secret)
+    else:
+        assert (ended.refused.rule, ended.opened) == ("bits", ("counts",))
+
+
+def test_who_has_nearly_all_rows_takes_care_of_the_others() -> None:
+    """With 600 rows of its own in one interval, north would see 16 bits of the 82 of others."""
+    ended = ask(drawn(1, (600, 70, 12), 51), known(51), cox("x", 60))
+    assert ended.vetoed
+    assert set(ended.owners) == {"north"}
+    assert ended.owners["north"].rule == "bits"
+    assert "the 82 rows that are left without this party's own" in str(ended.owners["north"])
+    assert ended.opened == ("counts", "regressors")
+    fewer = ask(drawn(1, (600, 70, 12), 51), known(51), cox("x", 60, precision=10))
+    assert fewer.refused is None
+
+
+def test_who_has_all_events_at_one_time_says_so_by_a_veto() -> None:
+    """All take times to be spread over the grid: with one alone it is as if it had one interval."""
+    parties = drawn(1, (60, 70, 65), 31)
+    spread = ask(parties, known(31), cox("x", 1))
+    assert spread.refused is None
+    for own in parties.values():
+        own["months"] = [12 if died else 60 for died in own["died"]]
+    ended = ask(parties, known(31), cox("x", 1))
+    assert ended.vetoed
+    assert {refusal.rule for refusal in ended.owners.values()} == {"bits"}
+    assert ended.opened == ("counts", "regressors")
+
+
+def test_a_small_party_whose_events_come_together_is_hidden_by_others() -> None:
+    parties = drawn(1, (200, 200, 30), 31)
+    own = parties["south"]
+    own["months"] = [12 if died else 60 for died in own["died"]]
+    assert ask(parties, known(31), cox("x", 1)).refused is None
+
+
+def test_a_number_of_few_values_is_counted_by_time_all_the_same() -> None:
+    """Its cells are known; how many of them leave when, at each party, is not."""
+    columns = Dictionary.of(
+        {"x": Number.read("0", "3", "1"), "months": Time.read("0", "60", "1"), "died": Flag()}
+    )
+    parties = drawn(2, (100, 110, 120), 4)
+    ended = ask(parties, columns, cox("x", 60))
+    assert ended.refused is not None
+    assert (ended.refused.rule, ended.opened) == ("bits", ("counts",))
+    assert ask(parties, columns, cox("x", 1)).refused is None

@@ -129,6 +129,60 @@ def test_sums_beyond_their_range_do_not_tell_the_others_apart() -> None:
     assert ended.opened == ("counts", "regressors")
 
 
+# -- an event that was not expected -------------------------------------------------------------
+
+
+def surprising() -> dict[str, Any]:
+    """The outcome hardly ever comes below 60; the sixth person, who is 38, has it."""
+    rng = np.random.default_rng(4)
+    age = np.clip(rng.normal(60, 9, 600).round(), 0, 120).astype(int)
+    died = (rng.random(600) < 1 / (1 + np.exp(-(age - 75) * 0.45))).astype(int)
+    age[5], died[5] = 38, 1
+    return {"age": age, "died": died}
+
+
+def pearson_of(ended: Any) -> tuple[float, float, dict[str, float]]:
+    """What is reported, what all can see of the sum, and the coefficients."""
+    assert ended.refused is None
+    fit = ended.states[0].answer
+    layout = fit.opened.problem.layout
+    place = layout.of_step + layout.statistics.index("pearson")
+    unit = fit.opened.point.units(fit.opened.problem)[place]
+    seen = fit.opened.totals[place] % fit.opened.point.cap * 2.0**unit
+    return fit.pearson_chi2, seen, fit.params
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_surprising_event_is_not_what_pearsons_statistic_tells(
+    exact: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was 483,947 of 484,011: the logarithm gave that person's age."""
+    if exact:  # the same of sums in balls
+        monkeypatch.setattr(
+            "titan.joint.glm.GeneralisedLinear.totals",
+            lambda model, part, problem, at: model.exact_totals(part, problem, at),
+        )
+    parties, asked = divided(surprising()), glm("died ~ age")
+    with monkeypatch.context() as patched:
+        patched.setattr("titan.joint.glm.looked_at", lambda totals, _: totals)
+        told, _, params = pearson_of(ask(parties, KNOWN, asked))
+    assert round((-np.log(told) - params["Intercept"]) / params["age"]) == 38
+    withheld, seen, _ = pearson_of(ask(parties, KNOWN, asked))
+    assert np.isnan(withheld)
+    assert seen < 600, "and what is in its place is not that person's"
+
+
+def test_pearsons_statistic_is_told_where_nobody_is_most_of_it() -> None:
+    people = surprising()
+    people["died"] = (np.random.default_rng(1).random(600) < people["age"] / 120).astype(int)
+    told, seen, params = pearson_of(ask(divided(people), KNOWN, glm("died ~ age")))
+    mu = 1 / (1 + np.exp(-params["Intercept"] - params["age"] * people["age"]))
+    terms = (people["died"] - mu) ** 2 / (mu * (1 - mu))
+    assert max(terms) < sum(terms) / 3
+    assert told == pytest.approx(sum(terms), rel=1e-3)
+    assert seen == pytest.approx(told)
+
+
 # -- tables -------------------------------------------------------------------------------------
 
 
@@ -181,6 +235,25 @@ def test_the_rows_at_every_value_are_not_found(
     assert rows_found(rows, values, seed, False, **options) == values
     left = rows_found(rows, values, seed, True, **options)
     assert left is None or left < 0.8 * values
+
+
+def test_who_has_nearly_all_rows_takes_care_of_the_others() -> None:
+    """It can take its own out of every sum: what is told is of the few that are left."""
+    columns, known = one_number(2072, 51, 1)
+    parties = {
+        name: {key: list(values[rows]) for key, values in columns.items()}
+        for name, rows in zip(
+            NAMES, (slice(2000), slice(2000, 2036), slice(2036, 2072)), strict=True
+        )
+    }
+    ended = ask(parties, known, glm("y ~ x"))
+    assert ended.vetoed
+    assert set(ended.owners) == {"north"}
+    assert ended.owners["north"].rule == "bits"
+    assert ended.opened == ("counts", "regressors")
+    fewer = ask(parties, known, glm("y ~ x", precision=8))
+    assert fewer.refused is None
+    assert fewer.states[0].answer.opened.problem.bits == 8
 
 
 def test_nor_those_of_the_patients_by_three_questions_at_40_bits() -> None:

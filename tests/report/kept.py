@@ -35,6 +35,7 @@ QUESTIONS = (
     _asked("describe", "table", columns=("age", "sex", "died", "<i>weight</i>")),
     _asked("survival", "os", time="months", event="died", by=("sex",), grid="12", until="36"),
     _asked("solve", "equations", columns=("age",), response="y"),
+    _asked("cox", "hazard", formula="y", time="months", event="died", grid="3"),
 )
 
 

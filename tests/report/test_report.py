@@ -26,7 +26,7 @@ from tests.report.parsed import Element, parsed
 from titan.listing import in_groups
 from titan.report.numbers import fixed, number
 
-DERIVED = {"tvalues", "pvalues", "conf_int"}
+DERIVED = {"tvalues", "pvalues", "conf_int", "hazard_conf_int"}
 """Their bounds decide how many digits are shown, and are not shown themselves."""
 ANOTHER_NAME = {"x", "params_error", "digits"}
 SUPERSCRIPT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
@@ -102,6 +102,9 @@ def test_what_is_shown_is_the_number_rounded(page: str) -> None:
         if text.startswith("< "):
             assert value < float(text[2:])
             continue
+        if "±" in text:  # not one digit is proven
+            assert abs(value) <= read(text.partition("± ")[2])[0]
+            continue
         said, step = read(text)
         assert math.isclose(said, value, rel_tol=1e-15, abs_tol=1.01 * step), (text, value)
         count += 1
@@ -136,6 +139,24 @@ def test_coefficients_stand_under_their_names(page: str, shown: dict[str, Any]) 
             full = cells(section(page, f"answer-{at}"), name, "estimate", "proven within")
             assert full[0].text == repr(found["params"][name])
             assert full[1].numbers == [found["error_bound"][name]]
+
+
+@pytest.mark.parametrize("question", ["risk", "hazard"])
+def test_standard_errors_of_models_with_steps_stand_beside_their_bounds(
+    page: str, shown: dict[str, Any], question: str
+) -> None:
+    """They were "–": nothing was said to be proven of them."""
+    found, at = shown[question], list(shown).index(question) + 1
+    for name in found["params"]:
+        heads, rows = next(
+            (heads, rows) for heads, rows in section(page, f"answer-{at}").tables()
+            if heads.count("proven within") > 1
+        )  # fmt: skip
+        told = dict(zip(heads, zip(rows[name], rows[name][1:], strict=False), strict=False))
+        value, within = told["standard error"]
+        assert value.text == repr(found["bse"][name])
+        assert within.numbers == [found["bse_error"][name]]
+        assert 0 < found["bse_error"][name] < found["bse"][name] / 10
 
 
 def test_coefficients_are_in_the_models_order(page: str) -> None:

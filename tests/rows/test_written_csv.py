@@ -91,11 +91,10 @@ def test_the_hint_helps_on_the_command_line(tmp_path: Path, content: bytes, foun
     assert command(*words, *shlex.split(first[0])).returncode == 0
 
 
-@pytest.mark.parametrize("words", ["solve {}", "survival {} --time a --event b"])
-def test_a_command_without_the_option_does_not_name_it(tmp_path: Path, words: str) -> None:
+def test_a_command_without_the_option_does_not_name_it(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(b"a;b\n1,5;2\n")
-    done = command(*words.format(path).split())
+    done = command("solve", path)
     assert done.returncode == 1
     assert "csv=" not in done.stderr
     assert "--csv" not in done.stderr
@@ -110,6 +109,20 @@ def test_all_that_reads_files_in_python_takes_it(tmp_path: Path) -> None:
     assert titan.survival(path, time="t", event="d", csv="europe").nobs == 40
     assert titan.glm(path, formula="d ~ t", csv="europe").nobs == 40
     assert titan.ridge(path, formula="t ~ a", alpha=1.0, csv="europe").nobs == 40
+
+
+@pytest.mark.parametrize("said", ["--csv europe", "--delimiter ; --decimal-comma"])
+def test_survival_takes_it_too(tmp_path: Path, said: str) -> None:
+    path = tmp_path / "rows.csv"
+    rows = "".join(f"{1 + at % 7},5;{at % 2}\n" for at in range(40))
+    path.write_text(f"t;d\n{rows}", encoding="cp1252")
+    words = ["survival", path, "--time", "t", "--event", "d", "--grid", "1"]
+    refused = command(*words)
+    assert refused.returncode == 1
+    assert "--csv europe" in refused.stderr
+    done = command(*words, *said.split())
+    assert done.returncode == 0, done.stderr
+    assert "40 rows" in done.stdout
 
 
 @pytest.mark.parametrize("cell", ["1.5", "1.234,5", "1,2,3", "1.234"])

@@ -47,6 +47,7 @@ def command(
     ] = None,
     party: tables.Party = None,
     missing: options.Missing = "refuse",
+    csv: options.Csv,
     network: options.NetworkName = None,
     tau: options.Tau = None,
     sums: options.SumChoices,
@@ -87,7 +88,7 @@ def command(
     asked |= {"until": until, "missing": missing}
     choices = sums.given(tau=tau, engine=engine)
     method = partial(survival, **asked)
-    net, out = tables.ask(method, files, party, network, choices, allow_small=allow_small)
+    net, out = tables.ask(method, files, party, network, choices, allow_small=allow_small, csv=csv)
     if plot is not None:
         out.plot(plot)
     give(options.answer(out, net), lambda: _print(out, net, tau), json=json, save=save)

@@ -38,7 +38,7 @@ def ask(
     choices: Mapping[str, Any],
     *,
     allow_small: bool,
-    csv: options.Csv | None = None,
+    csv: options.Csv,
 ) -> tuple[Network | None, Answer]:
     """`method` takes the rows, a network where there is one, and the choices of its sums."""
     if party is not None and len(files) != 1:
@@ -46,10 +46,9 @@ def ask(
             f"--party divides one file, and {len(files)} were given",
             hint="without --party every file is a party's",
         )
-    written = csv or options.Csv()
     with waiting() as wait:
         rows: Any = {
-            name: inputs.open_rows(written.of(file), decimal=True, watch=wait.rows)
+            name: inputs.open_rows(csv.of(file), decimal=True, watch=wait.rows)
             for name, file in inputs.by_party(files).items()
         }
         if len(files) == 1 and party is None:

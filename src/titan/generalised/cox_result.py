@@ -20,6 +20,7 @@ from titan.generalised.estimated import Estimated, statistic
 from titan.generalised.goodness import chi_squared_tail, told_at_estimate
 from titan.generalised.risk_sets import Ties, ties_named
 from titan.generalised.steps import Opened
+from titan.leastsquares.as_json import enclosures, with_errors
 from titan.leastsquares.balls import Ball, nearest
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity
@@ -29,7 +30,6 @@ _STATE = (
     "names", "time", "event", "step", "rows", "events", "iterations", "formula", "grid", "ties",
     "least_at_risk", "alpha", "dropped",
 )  # fmt: skip
-_COEFFICIENTS = ("params", "bse", "error_bound", "tvalues", "pvalues", "hazard_ratios")
 _STATISTICS = ("llf", "llnull", "llr", "llr_pvalue", "aic")
 _COUNTS = ("nobs", "events", "strata", "iterations", "time", "event", "ties", "least_at_risk")
 
@@ -82,9 +82,13 @@ class Cox(Estimated, kind="cox"):
 
     def hazard_conf_int(self, alpha: float = 0.05) -> NamedTable:
         """Name → (lower, upper) of the hazard ratio, at level 1 − alpha."""
-        limits = zip(self.names, self.intervals(alpha), strict=True)
-        rows = {name: Limits(*(float(_exp(end)) for end in ends)) for name, ends in limits}
+        limits = zip(self.names, self.hazard_intervals(alpha), strict=True)
+        rows = {name: Limits(float(low), float(high)) for name, (low, high) in limits}
         return NamedTable(rows, Limits._fields)
+
+    def hazard_intervals(self, alpha: float = 0.05) -> list[tuple[Quantity, Quantity]]:
+        """These limits as enclosures."""
+        return [(_exp(low), _exp(high)) for low, high in self.intervals(alpha)]
 
     # -- the fit as a whole ---------------------------------------------------------------------
 
@@ -130,12 +134,15 @@ class Cox(Estimated, kind="cox"):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: what is infinite or not defined is None."""
+        limits = dict(zip(self.names, self.hazard_intervals(), strict=True))
         whole = {
-            **{key: getattr(self, key) for key in (*_COEFFICIENTS, *_STATISTICS, *_COUNTS)},
+            **self.coefficients_as_json(),
+            **with_errors({"hazard_ratios": enclosures(self.hazard_ratios)}),
+            **with_errors({"hazard_conf_int": limits}),
+            **with_errors(self.statistics),
+            **{key: getattr(self, key) for key in _COUNTS},
             "alpha": float(self.alpha),
             "grid": nearest(self.grid),
-            "conf_int": self.conf_int(),
-            "hazard_conf_int": self.hazard_conf_int(),
             "precision": self.opened.problem.bits,
             "dropped": sum(self.dropped.values()),
         }

@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from titan.decimals import decimal_text
+from titan.leastsquares.named import Quantity
 from titan.leastsquares.summary import Pairs, coefficient_cells, framed, labels, significant
 from titan.listing import aligned
 from titan.markup import items, table, tag
@@ -70,13 +71,12 @@ def _ratio_heading(alpha: float) -> tuple[str, ...]:
 
 
 def _ratios(fit: Cox, alpha: float) -> list[tuple[str, ...]]:
-    limits = fit.hazard_conf_int(alpha)
-    ratios = zip(fit.names, fit.hazard_ratios.enclosures, strict=True)
-    return [(name, significant(x, 4), *(_shown(end) for end in limits[name])) for name, x in ratios]
+    ratios = zip(fit.names, fit.hazard_ratios.enclosures, fit.hazard_intervals(alpha), strict=True)
+    return [(name, significant(x, 4), *map(_shown, ends)) for name, x, ends in ratios]
 
 
-def _shown(number: float) -> str:
-    return "-" if math.isnan(number) else f"{number:.4g}"
+def _shown(limit: Quantity) -> str:
+    return "-" if math.isnan(float(limit)) else significant(limit, 4)
 
 
 def _notes(fit: Cox) -> list[str]:

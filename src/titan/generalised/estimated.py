@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from titan.generalised import goodness
 from titan.generalised.certificate import Certificate
 from titan.generalised.steps import Opened
 from titan.leastsquares import inference
+from titan.leastsquares.as_json import enclosures, with_errors
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity, error_of
@@ -125,6 +127,18 @@ class Estimated(Result):
             covariance = combinations @ inverse @ combinations.T
         rows = {n: self._named(row) for n, row in zip(self.names, covariance.tolist(), strict=True)}
         return NamedTable(rows, self.names)
+
+    def coefficients_as_json(self) -> dict[str, Any]:
+        """Estimates, standard errors, tests and limits, each with how far it may be off."""
+        limits = dict(zip(self.names, self.intervals(), strict=True))
+        tested = {key: enclosures(getattr(self, key)) for key in ("bse", "tvalues", "pvalues")}
+        return {
+            "params": self.params,
+            "error_bound": self.error_bound,
+            "params_error": self.error_bound,
+            **with_errors(tested),
+            **with_errors({"conf_int": limits}),
+        }
 
     def _named(self, quantities: Sequence[Quantity]) -> Named:
         return Named(self.names, quantities)

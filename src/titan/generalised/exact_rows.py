@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titan.generalised.families import FamilyName, cumulant, family_named, mean, variance
-from titan.generalised.rows import SHIFT, At, Layout, Totals
-from titan.leastsquares.balls import fraction_of
+from titan.generalised.rows import SHIFT, At, Layout, Totals, largest_of
+from titan.leastsquares.balls import fraction_of, to_arb
 from titan.moments.arithmetic import as_integers, multiply
 from titan.moments.columns import Column
 from titan.moments.gram import weighted
@@ -45,6 +45,8 @@ class ExactRows:
             return self._totals(layout, at, scales, transform)
 
     def _totals(self, layout: Layout, at: At, scales: Sequence[int], T: Matrix) -> Totals:
+        from flint import arb
+
         family = family_named(layout.family)
         eta = self._eta(at, scales, T)
         y = [int(value) for value in as_integers(self.response).fractions()]
@@ -63,17 +65,19 @@ class ExactRows:
         H = [[hessian.fraction(j, k) for k in n] for j in n]
         g = [_product(score, column) for column in scaled]
         half = [[_dot(row, column) for column in H] for row in T]  # T H, since H is symmetric
-        sums = [_whole(_dot(half[j], T[k])) for j in n for k in range(j + 1)]
-        sums += [_whole(_dot(row, g)) for row in T]
-        found = [*sums, *self._null(layout, at, y)]
+        entries = [_whole(_dot(half[j], T[k])) for j in n for k in range(j + 1)]
+        entries += [_whole(_dot(row, g)) for row in T]
+        found = [*entries, *self._null(layout, at, y)]
         off = math.ldexp(2.0, -Q) * (1 + self._weight())
         errors = [off + math.ldexp(1.0, -SHIFT)] * len(found)
-        statistics = self._statistics(layout, at, eta, means, y) if at.statistics else []
-        for total in statistics:
+        terms = self._terms(layout, at, eta, means, y) if at.statistics else {}
+        for total in (sum(each, arb(0)) for each in terms.values()):
             found.append(_whole(fraction_of(total.mid())))
             errors.append(float(total.rad().upper()) * 1.01 + math.ldexp(1.0, -SHIFT))
         rest = layout.entries - len(found)
-        return Totals((*found, *[0] * rest), (*errors, *[0.0] * rest))
+        largest = largest_of(map(float, terms["pearson"]), at.kept) if terms else ()
+        sums = (*found, *[0] * rest), (*errors, *[0.0] * rest)
+        return Totals(*sums, False, largest, self._weight())
 
     def _weight(self) -> float:
         if self.weights is None:
@@ -111,9 +115,10 @@ class ExactRows:
         both = (np.array(v, object), np.array(r, object))
         return [_whole(_product(self._times(Column(x, -Q)), one)) for x in both]
 
-    def _statistics(
+    def _terms(
         self, layout: Layout, at: At, eta: list[arb], means: list[arb], y: list[int]
-    ) -> list[arb]:
+    ) -> dict[str, list[Any]]:
+        """The parts that rows have in each statistic, in the order of the layout."""
         family = family_named(layout.family)
         pearson = [(n - m) ** 2 / _spread(family, m) for n, m in zip(y, means, strict=True)]
         found: dict[str, list[Any]] = {
@@ -126,21 +131,13 @@ class ExactRows:
         }
         if layout.offset:
             found["null_likelihood"] = _likelihood(family, self._null_eta(at), y)
-        return [self._sum(found[name]) for name in layout.statistics]
+        return {name: self._weighted(found[name]) for name in layout.statistics}
 
-    def _sum(self, terms: list[Any]) -> arb:
-        from flint import arb, fmpq
-
+    def _weighted(self, terms: list[Any]) -> list[Any]:
         if self.weights is None:
-            return sum(terms, arb(0))
-        weights = self.weights.fractions()
-        return sum(
-            (
-                t * arb(fmpq(w.numerator, w.denominator))
-                for t, w in zip(terms, weights, strict=True)
-            ),
-            arb(0),
-        )
+            return terms
+        weights = map(to_arb, self.weights.fractions())
+        return [t * w for t, w in zip(terms, weights, strict=True)]
 
 
 def _likelihood(family: FamilyName, eta: list[arb], y: list[int]) -> list[arb]:

@@ -38,8 +38,8 @@ class Goodness:
     def _told(self, name: str) -> Ball:
         return Ball(self.opened.statistics[name], self.opened.statistics_error)
 
-    def _beyond(self, name: str) -> bool:
-        """Whether some party could only tell that it is very large."""
+    def withheld(self, name: str) -> bool:
+        """Whether some party does not tell it: a row is too much of it, or it is beyond range."""
         names = self.opened.problem.layout.statistics
         total = self.opened.totals[self.opened.problem.layout.of_step + names.index(name)]
         return abs(total) >= self.opened.point.cap
@@ -127,8 +127,8 @@ class Goodness:
 
     @cached_property
     def pearson_chi2(self) -> Quantity:
-        if self._beyond("pearson"):
-            return math.inf
+        if self.withheld("pearson"):
+            return math.nan
         told = self._told("pearson")
         size = told.upper + (0 if self._binomial else 2 * self.response.upper)
         return Ball(told.mid, told.rad + size * self.certificate.growth)

@@ -20,6 +20,7 @@ from titan.generalised.estimated import Estimated, statistic
 from titan.generalised.families import FAMILIES, LINKS, FamilyName, family_named
 from titan.generalised.goodness import Goodness
 from titan.generalised.steps import Opened
+from titan.leastsquares.as_json import with_errors
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Quantity
@@ -29,9 +30,8 @@ _STATE = (
     "names", "response", "formula", "weights", "offset", "rows", "iterations", "alpha", "constant",
     "step", "dropped",
 )  # fmt: skip
-_COEFFICIENTS = ("params", "bse", "error_bound", "tvalues", "pvalues")
 _STATISTICS = ("llf", "llnull", "deviance", "null_deviance", "pearson_chi2", "aic", "bic")
-_COUNTS = ("nobs", "df_model", "df_resid", "scale", "iterations", "family", "link", "alpha")
+_COUNTS = ("nobs", "df_model", "df_resid", "iterations", "family", "link", "alpha")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +136,13 @@ class GLM(Estimated, kind="glm"):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: what is infinite or not defined is None."""
+        numbers = {key: self.statistics[key] for key in _STATISTICS}
+        numbers |= {"pseudo_rsquared": self.goodness.pseudo_rsquared("cs"), "scale": self.scale}
         whole = {
-            **{key: getattr(self, key) for key in (*_COEFFICIENTS, *_STATISTICS, *_COUNTS)},
+            **self.coefficients_as_json(),
+            **with_errors(numbers),
+            **{key: getattr(self, key) for key in _COUNTS},
             "alpha": float(self.alpha),
-            "pseudo_rsquared": self.pseudo_rsquared(),
-            "conf_int": self.conf_int(),
             "precision": self.opened.problem.bits,
             "response": self.response,
             "dropped": sum(self.dropped.values()),

@@ -34,7 +34,7 @@ Whole = npt.NDArray[Any]
 
 def ties_named(name: object) -> Ties:
     for known in TIES:
-        if name == known:
+        if isinstance(name, str) and name == known:
             return known
     raise InputError(f"ties={name!r}", hint=f"one of {', '.join(TIES)}")
 
@@ -61,6 +61,12 @@ class Timeline:
     @property
     def total(self) -> int:
         return int(self.events.sum())
+
+    @property
+    def spread(self) -> float:
+        """At how many times events come, if as unevenly: 2 to their entropy."""
+        shares = self.events / max(self.total, 1)
+        return float(2 ** -(shares * np.log2(shares)).sum()) if len(self) else 0.0
 
     def until(self, exits: Whole) -> npt.NDArray[np.int64]:
         """Of every row the number of event times not after its exit."""

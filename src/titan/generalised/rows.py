@@ -18,9 +18,10 @@ off by d adds 2 d √(H Σ w v) + d² Σ w v, and d Σ w |r|.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from heapq import nlargest
 
 import numpy as np
 
@@ -93,6 +94,8 @@ class At:
     statistics: bool = False
     proven: bool = False
     short: bool = False
+    kept: int = 0
+    """So many of the largest parts that rows have in Pearson's χ² are kept, for their owner."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +107,20 @@ class Totals:
     """As they are, not in multiples."""
     overflow: bool = False
     """Some μ is beyond all doubles: nothing is claimed."""
+    largest: tuple[float, ...] = field(default=(), repr=False)
+    """The largest parts that single rows have in Pearson's χ²."""
+    weight: float = field(default=0.0, repr=False)
+    """Σw of these rows."""
+    withheld: bool = False
+    """One of them is too large for χ² to be told."""
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
             tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)),
             tuple((a + b) * (1 + 2.0**-50) for a, b in zip(self.errors, other.errors, strict=True)),
             self.overflow or other.overflow,
+            largest_of((*self.largest, *other.largest), max(len(self.largest), len(other.largest))),
+            self.weight + other.weight,
         )
 
 
@@ -138,7 +149,8 @@ class FloatRows:
     def totals(self, layout: Layout, at: At) -> Totals:
         size = SHORT if at.short else CHUNK
         starts = range(0, len(self), size)
-        found = [self.chunk(slice(start, start + size)).sums(layout, at) for start in starts]
+        chunks = [self.chunk(slice(start, start + size)) for start in starts]
+        found = [chunk.sums(layout, at) for chunk in chunks]
         table = np.array([sums for sums, _ in found])
         if not np.all(np.abs(table) < _MOST):
             nothing = (0,) * layout.entries
@@ -146,7 +158,18 @@ class FloatRows:
         sums = tuple(whole(math.fsum(column)) for column in table.T.tolist())
         rounded = np.abs(table).sum(axis=0) * UNIT
         errors = np.sum([errors for _, errors in found], axis=0) + rounded
-        return Totals(sums, tuple((errors * 1.01).tolist()))
+        largest = [x for chunk in chunks for x in chunk.largest_parts(layout, at)]
+        kept = largest_of(largest, at.kept), _dot(np.ones(len(self)), self.weights)
+        return Totals(sums, tuple((errors * 1.01).tolist()), False, *kept)
+
+    def largest_parts(self, layout: Layout, at: At) -> tuple[float, ...]:
+        """Of Pearson's χ², where some are kept."""
+        if not at.statistics or not at.kept:
+            return ()
+        eta, _ = self.eta(np.array([float(x) for x in at.beta]))
+        parts = goodness(family_named(layout.family), eta, self.y).pearson
+        parts = parts if self.weights is None else parts * self.weights
+        return tuple(np.sort(parts)[-at.kept :].tolist())
 
     def eta(self, beta: Floats) -> tuple[Floats, float]:
         """The linear predictor, and how far it may be off."""
@@ -223,6 +246,11 @@ class FloatRows:
         for place, name in enumerate(layout.statistics, start):
             sums[place], errors[place] = found[name]
             errors[place] += abs(sums[place]) * (len(self) + 4) * UNIT
+
+
+def largest_of(numbers: Iterable[float], count: int) -> tuple[float, ...]:
+    """So many, the largest first, with zeros where there are not as many."""
+    return tuple(nlargest(count, (*numbers, *[0.0] * count)))
 
 
 def _dot(x: Floats, weights: Floats | None) -> float:

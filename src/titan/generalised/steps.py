@@ -85,7 +85,7 @@ class Problem:
     def begin(self) -> Point:
         """At β = 0, where all μ are alike but for an offset: outcomes alone are told."""
         size = -2 if self.family == "binomial" else self.first
-        bits = MIDDLE if self.family == "poisson" else EARLY
+        bits = {"binomial": EARLY, "poisson": MIDDLE, "cox": early_bits(self.bits)}[self.family]
         # at β = 0 the outcome alone is within `first`, later it is near its mean
         cox = self.family == "cox"
         residual = root_of(size) if cox else self.first
@@ -149,7 +149,11 @@ class Point:
             )
         if self.bare:
             numbers[layout.score] = [0] * layout.columns
-        return [max(-self.cap, min(n, self.cap)) for n in numbers], near
+        within = [max(-self.cap, min(n, self.cap)) for n in numbers]
+        if totals.withheld:
+            place = layout.of_step + layout.statistics.index("pearson")
+            within[place] = self.cap + min(within[place], self.cap // (2 * problem.parties))
+        return within, near
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,8 @@ def _notes(fit: GLM) -> list[str]:
         notes.append(f"The linear predictor has the offset {fit.offset}.")
     if fit.weights:
         notes.append(f"Rows are weighted by {fit.weights}.")
+    if fit.goodness.withheld("pearson"):
+        notes.append("Pearson's chi2 is not told: one row would be a large part of it.")
     if fit.dropped:
         notes.append(f"{sum(fit.dropped.values())} rows were left out as incomplete.")
     notes.append("What needs rows (residuals, influence, …) is absent: only sums were pooled.")

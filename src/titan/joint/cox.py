@@ -42,6 +42,7 @@ from titan.joint.pooled_model import Known, RowsPart
 from titan.moments import Collected, Source
 from titan.moments.reading import read
 from titan.release.evidence import Check
+from titan.release.step_budget import StepBudget
 
 NO_GRID = TimeGrid("time", "event", Fraction(1), Fraction(1))
 
@@ -134,6 +135,17 @@ class ProportionalHazards(SteppedModel):
                 "there are no events at all", hint="a hazard is estimated from rows with the event"
             )
 
+    def event_times(
+        self, told: StepBudget, known: Known, part: RowsPart | None = None
+    ) -> int | None:
+        """Of a small party those of an average one: others hide how its events are spread."""
+        on_average = told.times(self.happened(known))
+        if not isinstance(part, CoxPart) or not len(part.timeline):
+            return on_average
+        if 2 * self.parties * part.timeline.total < self.happened(known):
+            return on_average
+        return max(1, min(on_average, round(part.timeline.spread)))
+
     def problem(self, known: KnownSteps) -> Problem:
         moments, rows = self._moments(known), known.opened.rows or 0
         assert self.ranges is not None  # noqa: S101 - known before the first sum
@@ -144,7 +156,7 @@ class ProportionalHazards(SteppedModel):
         return Problem(
             self.layout,
             self.parties,
-            self.bits,
+            known.bits or self.bits,
             scales,
             coordinates(moments, after=1),
             Fraction(max(rows, 1)),

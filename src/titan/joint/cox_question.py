@@ -7,13 +7,16 @@ from titan.generalised.risk_sets import ties_named
 from titan.generalised.steps import MIDDLE
 from titan.joint.cox import ProportionalHazards
 from titan.joint.cox_asked import grid_asked, model_asked, right_side, spoken
+from titan.joint.cox_rows import TimeGrid
 from titan.joint.equations import Given
 from titan.joint.glm_question import alpha_asked, precision_asked, ranges_of
 from titan.joint.kinds import TEXT, Asked, Setting, kind
-from titan.release import Dictionary
+from titan.moments import Model
+from titan.release import Dictionary, Number
 from titan.release.made import MadeColumns
 from titan.release.model_cells import cells_of
 from titan.release.sizes import INDICATOR, size_of, sizes
+from titan.release.step_budget import StepBudget
 
 _OPTIONS = ("formula", "time", "event", "grid", "ties", "alpha", "precision")
 
@@ -46,14 +49,14 @@ def cox(asked: Asked, setting: Setting) -> ProportionalHazards:
     """Hazard ratios, with a proof; every party has a baseline hazard of its own."""
     known, policy, parties = setting.columns, setting.policy, len(setting.parties)
     model = model_asked(asked, known.model)
-    made = MadeColumns.of(model, known, policy.precision)
+    made, times = MadeColumns.of(model, known, policy.precision), grid_asked(asked, known)
     return ProportionalHazards(
         Given(
             model.names,
             made.sizes,
             "solution",
             INDICATOR,
-            cells_of(model, known, squared=True),
+            cells_of(model, known, squared=True, steps=True),
             parties,
         ),
         parties,
@@ -66,6 +69,18 @@ def cox(asked: Asked, setting: Setting) -> ProportionalHazards:
         bits=precision_asked(asked),
         alpha=alpha_asked(asked),
         ranges=ranges_of(model, made.sizes[1:], INDICATOR, known),
-        times=grid_asked(asked, known),
+        told=_told(model, made, setting, times) if policy.rows_per_cell else None,
+        times=times,
         ties=ties_named(asked.get("ties", "efron")),
     )
+
+
+def _told(model: Model, made: MadeColumns, setting: Setting, times: TimeGrid) -> StepBudget:
+    """What steps may tell of a table of the model's numbers and the time."""
+    column = setting.columns[times.time]
+    assert isinstance(column, Number)  # noqa: S101 - as `grid_asked` saw
+    intervals, parties = max(1, -int(-column.high // times.grid)), len(setting.parties)
+    return StepBudget(
+        model, made.rounding, setting.columns, "cox",
+        time=times.time, intervals=intervals, parties=parties,
+    )  # fmt: skip

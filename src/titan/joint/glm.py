@@ -20,10 +20,11 @@ from typing import Any
 
 from titan.errors import DataError, NumberError, ReleaseError
 from titan.generalised.families import FamilyName
+from titan.generalised.large_parts import looked_at
 from titan.generalised.newton import MOST_STEPS, Newton, no_events
 from titan.generalised.result import GLM
 from titan.generalised.rows import At, Layout, Totals
-from titan.generalised.steps import GUARD, Problem
+from titan.generalised.steps import GUARD, MIDDLE, Problem, early_bits
 from titan.joint.computation import Sum
 from titan.joint.equations import Given
 from titan.joint.explanations import Explanation, Item
@@ -98,7 +99,7 @@ class SteppedModel(PooledModel):
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
         layout, bits = self.layout, self.bits
-        ring = Ring(bits + GUARD + 2 + self.parties.bit_length())
+        ring = Ring(max(bits, MIDDLE) + GUARD + 2 + self.parties.bit_length())
         opens = (
             f"the score and the Hessian at the estimate so far, {layout.of_step} numbers "
             f"{self._digits}; in the last step also {listing(layout.statistics)}, in others 0"
@@ -121,6 +122,8 @@ class SteppedModel(PooledModel):
             f"rises and bends at the estimate so far, {self.made_of}; {self._digits}"
         )
         told = f"in the last step: {listing(layout.statistics)}, to {self.bits} bits"
+        if self.kept and "pearson" in layout.statistics:
+            told += f"; pearson only where no row is more than one of {self.kept} parts of it"
         fits = "by computing: the coefficients and standard errors of this model, and the estimate "
         before = [item for item in whole.items if item.what in ("rows", "cells", "AᵀA")]
         items = (
@@ -140,9 +143,10 @@ class SteppedModel(PooledModel):
 
     @property
     def _digits(self) -> str:
-        finest = "" if self.bits <= 24 else f", and in the end to {self.bits}"
+        early, near = early_bits(self.bits), min(self.bits, MIDDLE)
+        finest = "" if self.bits <= MIDDLE else f", and in the end to {self.bits}"
         fewer = "; fewer if single values would be told" if self.told is not None else ""
-        return f"to 16 bits of their range, near the end to 24{finest}{fewer}"
+        return f"to {early} bits of their range, near the end to {near}{finest}{fewer}"
 
     def opened_bits(self, rows: int) -> int:
         """At most: as if every possible step were made with all digits."""
@@ -179,18 +183,46 @@ class SteppedModel(PooledModel):
         assert newton is not None  # noqa: S101 - it begins with the Gram matrix
         if n == len(self.before) and isinstance(self.equations, Given):
             self.checks.before_outcomes(self.equations.regressors(known.opened), part)
+            self._check_others_tables(known, part)
         self._check_leverage(known, part)
         return self.sums[n].ring.from_ints(self._numbers(newton, part))
 
     def _numbers(self, newton: Newton, part: RowsPart) -> list[int]:
         """What a party enters; where digits will be claimed, each within a unit of the truth."""
         point, problem = newton.point, newton.problem
-        numbers, near = point.encode(problem, self.totals(part, problem, point.at))
+        at = replace(point.at, kept=self.kept)
+        numbers, near = point.encode(problem, looked_at(self.totals(part, problem, at), problem))
         if point.last and not near:
-            numbers, near = point.encode(problem, self.exact_totals(part, problem, point.at))
+            exact = self.exact_totals(part, problem, at)
+            numbers, near = point.encode(problem, looked_at(exact, problem))
             if not near:
                 raise NumberError("the sums of a step cannot be made with so many digits")
         return numbers
+
+    def _check_others_tables(self, known: KnownSteps, part: RowsPart) -> None:
+        """That steps do not tell too much of a table of the others' rows: own ones are known."""
+        told, counts = self.told, known.opened.counts
+        if told is None or known.bits is None:
+            return
+        left = [_without(n, own, self.parties, self.tau)
+                for n, own in zip(counts, part.counts, strict=True)]  # fmt: skip
+        least, counted = smallest_of(self.cells, counts), counted_numbers(self.cells)
+        times, rest = self.event_times(told, known, part), (left[0], smallest_of(self.cells, left))
+        for each in told.told(known.bits, counts[0], least, counted, times, rest):
+            if each.bits > each.limit_without:
+                raise ReleaseError(
+                    f"{known.bits} bits of every step tell {each.bits:.0f} bits of {each.table} "
+                    f"among the {each.rows} rows that are left without this party's own, where "
+                    f"{each.limit_without:.0f} are the most",
+                    hint="ask for fewer bits (precision=12), or use fewer rows of this party",
+                    rule="bits",
+                    cell=each.table,
+                )
+
+    @property
+    def kept(self) -> int:
+        """How many of the largest parts in Pearson's χ² a party looks at in its own rows."""
+        return self.policy.rows_per_cell if isinstance(self.equations, Given) else 0
 
     def _check_leverage(self, known: KnownSteps, part: RowsPart) -> None:
         k = self.policy.rows_per_cell
@@ -232,7 +264,13 @@ class SteppedModel(PooledModel):
         """After the counts, before anything is opened but these."""
         counts = known.opened.counts
         least, counted = smallest_of(self.cells, counts), counted_numbers(self.cells)
-        return told.bits(self.bits, counts[0], least, counted)
+        return told.bits(self.bits, counts[0], least, counted, self.event_times(told, known))
+
+    def event_times(
+        self, told: StepBudget, known: Known, part: RowsPart | None = None
+    ) -> int | None:
+        """At how many times there are events, at a party, or at all on average; of hazards."""
+        return None
 
     def _moments(self, known: Known) -> PooledMoments:
         if isinstance(self.equations, Given):
@@ -251,6 +289,13 @@ class SteppedModel(PooledModel):
     @property
     def needs_full_rank(self) -> bool:  # type: ignore[override]
         return not self.alpha
+
+
+def _without(rows: int, own: int, parties: int, tau: int) -> int:
+    """Those that are left for honest parties, where a coalition of this size has own ones: each of
+    it as many, or as many as the others have on average."""
+    of_average = (rows - own) * max(parties - max(tau, 1), 1) // max(parties - 1, 1)
+    return max(rows - max(tau, 1) * own, of_average, 0)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from titan.release import Dictionary
 from titan.release.made import MadeColumns
 from titan.release.model_cells import cells_of
 from titan.release.sizes import INDICATOR, Size, expression_size, size_of, sizes
-from titan.release.step_budget import StepBudget
+from titan.release.step_budget import LEAST_BITS, StepBudget
 from titan.ring.whole import as_whole
 
 PRECISIONS = MIDDLE, 40
@@ -60,8 +60,9 @@ def _model(asked: Asked, columns: Dictionary) -> Model:
 
 
 def precision_asked(asked: Asked) -> int:
-    """A study does not open sums exactly: full precision would tell more than the answer needs."""
-    text, (least, most) = str(asked.get("precision", MIDDLE)), PRECISIONS
+    """A study does not open sums exactly: full precision would tell more than the answer needs. It
+    may agree on less than is usual, where a party has most of the rows."""
+    text, least, most = str(asked.get("precision", MIDDLE)), LEAST_BITS, PRECISIONS[1]
     if not text.isdecimal() or not least <= int(text[:9]) <= most:
         raise InputError(f"precision is {text[:40]!r}", hint=f"from {least} to {most} bits")
     return int(text)

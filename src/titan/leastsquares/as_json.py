@@ -1,4 +1,4 @@
-"""A regression as JSON: every number with how far it may be off, under its name and `_error`.
+"""A fit as JSON: every number with how far it may be off, under its name and `_error`.
 
 What is infinite or not defined is null, and so is its error; an error that is null beside a number
 says that nothing is proven of it.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from titan import canonical
 from titan.leastsquares.balls import Ball, nearest
-from titan.leastsquares.named import Quantity
+from titan.leastsquares.named import Named, Quantity
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
@@ -24,14 +24,15 @@ _COUNTS = ("nobs", "df_model", "df_resid", "exact_fit", "cov_type", "formula")
 
 def as_dict(fit: Regression) -> dict[str, Any]:
     limits = dict(zip(fit.names, fit.intervals(), strict=True))
+    proven = fit.robust is None
     whole = {
         "params": fit.params,
         "error_bound": fit.error_bound,
         "params_error": fit.error_bound,
         **{key: getattr(fit, key) for key in _COUNTS},
-        **_with_errors(fit, {key: _by_name(fit, key) for key in _COEFFICIENTS}),
-        **_with_errors(fit, fit.statistics | {"scale": fit.scale_ball, "ssr": fit.ssr_ball}),
-        **_with_errors(fit, {"conf_int": limits}),
+        **with_errors({key: enclosures(getattr(fit, key)) for key in _COEFFICIENTS}, proven),
+        **with_errors(fit.statistics | {"scale": fit.scale_ball, "ssr": fit.ssr_ball}, proven),
+        **with_errors({"conf_int": limits}, proven),
         "condition": fit.certificate.condition,
         "method": fit.certificate.approximation.method,
         "response": fit.moments.response,
@@ -41,12 +42,13 @@ def as_dict(fit: Regression) -> dict[str, Any]:
     return dict(canonical.finite(whole))
 
 
-def _by_name(fit: Regression, key: str) -> dict[str, Quantity]:
-    return dict(zip(fit.names, getattr(fit, key).enclosures, strict=True))
+def enclosures(numbers: Named) -> dict[str, Quantity]:
+    """By name."""
+    return dict(zip(numbers, numbers.enclosures, strict=True))
 
 
-def _with_errors(fit: Regression, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    proven = fit.robust is None
+def with_errors(numbers: Mapping[str, Any], proven: bool = True) -> dict[str, Any]:
+    """Quantities, quantities by name, or pairs of them by name: as floats, and their errors."""
     found: dict[str, Any] = {}
     for name, quantity in numbers.items():
         found[name] = _each(quantity, float)

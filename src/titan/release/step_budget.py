@@ -1,9 +1,12 @@
-"""To how many bits the steps of a generalised linear model are opened: as many as its tables allow.
+"""To how many bits the steps of a GLM, or of Cox's model, are opened: as many as its tables allow.
 
 All that steps tell of a table, and made columns beside them, is at most three tenths of it
 (`budget`, `steps_told`). Where k such models of a study use the same number, each has 2/(k + 1) of
 that: their steps tell much that is the same. With fewer than 8 bits nothing would be proven, so
 that is refused.
+
+A coalition takes its own rows out of all sums. Nobody knows how many these are; but every party
+looks at what is told of the rows that are left without its own: at most half of their table.
 """
 
 # Rule 1: all of this is public: it follows from the study and the counts that its first sum opens.
@@ -12,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
 from titan.errors import ReleaseError
-from titan.generalised.families import FamilyName
+from titan.generalised.families import Likelihood
 from titan.listing import listing
 from titan.moments.model import Model
 from titan.release.budget import SHARE, Budget, Least, among
@@ -24,6 +28,8 @@ from titan.release.made import Rounding
 from titan.release.steps_told import Names, StepTable, step_tables
 
 LEAST_BITS = 8
+WITHOUT = Fraction(1, 2)
+"""Of a table of the rows that are left without a party's own, at most."""
 _MOST_ROWS = 10_000_000
 _NEAR = 20  # rows are told to a part of so many
 
@@ -42,6 +48,11 @@ class Told:
     def allowed(self) -> bool:
         return self.bits <= self.limit
 
+    @property
+    def limit_without(self) -> float:
+        """Where a party's own rows are not among them."""
+        return self.limit * float(WITHOUT / SHARE)
+
 
 @dataclass(frozen=True)
 class StepBudget:
@@ -50,15 +61,25 @@ class StepBudget:
     model: Model
     rounding: Rounding
     columns: Mapping[str, Column] = field(repr=False)
-    family: FamilyName
+    family: Likelihood
     models: int = 1
     """That share a number with it, itself included."""
     made: Callable[[], Budget] | None = field(default=None, compare=False, repr=False)
     """What made columns of the whole study tell."""
+    time: str | None = None
+    """Of Cox's model."""
+    intervals: int = 1
+    """Of its grid."""
+    parties: int = 1
 
     @cached_property
     def tables(self) -> tuple[StepTable, ...]:
-        return step_tables(self.model, self.rounding, self.columns, self.family)
+        return step_tables(self.model, self.rounding, self.columns, self.family, self.time)
+
+    def times(self, events: int) -> int:
+        """At how many of them a party has events, if all have as many of these, and they come half
+        as evenly as can be."""
+        return max(1, (min(self.intervals, events // self.parties) + 1) // 2)
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -67,6 +88,7 @@ class StepBudget:
         factors += [self.model.offset_factor] if self.model.offset_factor else []
         found = {name for factor in factors for name in factor.columns_needed()}
         found |= {self.model.weights} if self.model.weights else set()
+        found |= {self.time} if self.time else set()
         return frozenset(n for n in found if isinstance(self.columns.get(n), Number))
 
     def bits(
@@ -75,16 +97,17 @@ class StepBudget:
         rows: int,
         least: Least = lambda _: None,
         counted: Collection[frozenset[str]] = (),
+        times: int | None = None,
     ) -> int:
         """The most that are allowed, at most `most`; ReleaseError where that is too few."""
 
         def passes(bits: int) -> bool:
-            return all(each.allowed for each in self.told(bits, rows, least, counted))
+            return all(each.allowed for each in self.told(bits, rows, least, counted, times))
 
         if passes(most):
             return most
         if not passes(LEAST_BITS):
-            found = self.told(LEAST_BITS, rows, least, counted)
+            found = self.told(LEAST_BITS, rows, least, counted, times)
             raise self._refusal(max(found, key=lambda each: each.bits - each.limit))
         low, high = LEAST_BITS, most
         while high - low > 1:
@@ -98,13 +121,18 @@ class StepBudget:
         rows: int,
         least: Least = lambda _: None,
         counted: Collection[frozenset[str]] = (),
+        times: int | None = None,
+        left: tuple[int, Least] | None = None,
     ) -> Iterator[Told]:
-        """Table by table; of each set `counted` all values are cells, and known."""
-        there = self._rows(rows, least)
+        """Table by table; of each set `counted` all values are cells, and known. Without the number
+        of times, as if half of all rows had the event. With `left` of the table of some rows alone:
+        sums are rounded as those of all are."""
+        there, times = self._rows(rows, least), times or self.times(rows // 2)
+        rest = there if left is None else self._rows(*left)
         for table in self.tables:
-            own = there[frozenset(table.within)]
+            own = rest[frozenset(table.within)]
             if own and not among(table.raw, counted):
-                share = table.share(bits, there, 2 * SHARE / (self.models + 1))
+                share = table.share(bits, there, 2 * SHARE / (self.models + 1), times)
                 found = share.measured(own, self._beside(table, own))
                 yield Told(str(share), share.entries, own, *found)
 
@@ -148,11 +176,12 @@ class StepBudget:
     def _refusal(self, told: Told) -> ReleaseError:
         needed = self.least_rows(LEAST_BITS, told.rows)
         more = f"use about {needed} rows, " if needed else ""
+        finer = "choose a finer grid of times, " if self.time else ""
         return ReleaseError(
             f"the steps of a model of {listing(map(repr, sorted(self.numbers)))} tell "
             f"{told.bits:.0f} bits of {told.table} over {told.rows} rows, even with {LEAST_BITS} "
             f"bits each, where {told.limit:.0f} are the most",
-            hint=f"{more}merge small levels, or make categories of a number with few values",
+            hint=f"{more}{finer}merge small levels, or make categories of a number with few values",
             rule="bits",
             cell=told.table,
         )

@@ -1,4 +1,4 @@
-"""How much the steps of a generalised linear model tell of tables of its numbers.
+"""How much the steps of a GLM, or of Cox's model, tell of tables of its numbers.
 
 Each step opens Σ v(η) a aᵀ and Σ (y − μ(η)) a at another estimate: sums of further functions of the
 same columns, as a ladder of made columns would. From the usual four to six steps of a model of one
@@ -10,6 +10,13 @@ steep one by halves: four with the digits of early steps, two with those of late
 taken to lie in the middle half of every range. An entry within cells (of sex, of sex and treatment)
 counts in a table of its own, with the rows of the smallest. How well that fits, and what was not
 found with it, is in docs/decisions/0018-what-steps-tell.md.
+
+Of Cox's model a step opens Σ W (a − E)(a − E)ᵀ and Σ W (a − E), where W is exp(aᵀβ) times what the
+baseline hazard has come to until a row leaves, and E a mean of the rows at risk. Whoever knew these
+of every risk set would have sums over one table: of the rows at each value of the numbers, and at
+each time with the event or without. They are counted as if that were so. Of times there are as many
+as the grid has intervals, or as a party has events; with one alone, that is the table of the
+numbers, and everybody in it is in the same risk set (docs/decisions/0026-what-hazards-tell.md).
 """
 
 # Rule 1: all of this is public: it follows from the study and the counts that its first sum opens.
@@ -28,7 +35,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from titan.generalised.elementary import Floats, exp, log1p, logistic
-from titan.generalised.families import FamilyName
+from titan.generalised.families import Likelihood
 from titan.generalised.steps import EARLY, MIDDLE, early_bits
 from titan.moments import expressions
 from titan.moments.floats import floats
@@ -46,12 +53,13 @@ STEPS: tuple[tuple[Digits, float], ...] = (
     ("late", 31 / 32), ("late", 63 / 64),
 )  # fmt: skip
 """Those that are counted, and how far on the way to the steepest they are."""
-_STEEPEST = {"binomial": 1.5, "poisson": 0.5}
+_STEEPEST: dict[Likelihood, float] = {"binomial": 1.5, "poisson": 0.5, "cox": 1.0}
 """In standard deviations of the linear predictor, for rows in the middle half."""
 _MOST_ETA = 40.0
 _DEPENDENT = 2.0**-20
 _POINTS = 256  # of smooth functions so many are enough
 _FINER = 16  # bits of functions below what their sums are rounded to
+_TIMES = 64  # at which functions of the time are looked at
 Names = frozenset[str]
 
 
@@ -92,33 +100,48 @@ class StepTable:
     points: tuple[int, ...]
     variance: Fraction
     curves: tuple[Curve, ...] = field(repr=False)
-    family: FamilyName = "binomial"
+    family: Likelihood = "binomial"
+    time: str | None = None
+    """One of `raw`, of Cox's model."""
 
-    def share(self, bits: int, rows: Mapping[Names, int], part: Fraction) -> Share:
-        """Where late steps have so many bits, and cells so many rows."""
+    def share(self, bits: int, rows: Mapping[Names, int], part: Fraction, times: int = 1) -> Share:
+        """Where late steps have so many bits, cells so many rows, and there are so many times."""
         found = []
-        first = EARLY if self.family == "binomial" else MIDDLE
-        of_step = {"first": first, "early": early_bits(bits), "late": bits}
+        early = early_bits(bits)
+        first = {"binomial": EARLY, "poisson": MIDDLE, "cox": early}[self.family]
+        of_step = {"first": first, "early": early, "late": bits}
         for curve in self.curves:
             size = sqrt(prod(rows[cells] for cells in curve.over))
             scale = 2.0 ** (of_step[curve.digits] + _FINER) / size
             found.append(tuple(map(int, np.rint(curve.values[:_POINTS] * scale).tolist())))
-        mine = self.raw, self.linear, self.within, self.cells, self.points, self.variance
+        pairs = zip(self.raw, self.points, strict=True)
+        # with the event or without at every time; where all leave at one that makes no difference
+        points = tuple(2 * times - 1 if name == self.time else n for name, n in pairs)
+        mine = self.raw, self.linear, self.within, self.cells, points, self.variance
         return Share(*mine, tuple(found), Fraction(1 << _FINER), part)
 
 
 def step_tables(
-    model: Model, rounding: Rounding, columns: Mapping[str, Column], family: FamilyName
+    model: Model,
+    rounding: Rounding,
+    columns: Mapping[str, Column],
+    family: Likelihood,
+    time: str | None = None,
 ) -> tuple[StepTable, ...]:
-    """All tables of the numbers of one model; none where it has only categories and flags."""
+    """All tables of the numbers of one model; none where it has only categories and flags. Those of
+    Cox's model are by time too."""
     made, levels = _columns(model, rounding, columns)
     offset = _offset(model, columns)
     weights = {model.weights} if model.weights and points(columns[model.weights]) > 2 else set()
     raw = frozenset().union(*(each.names for each in made), offset.names) | weights
+    raw |= {time} if time else set()
     if not raw:
         return ()
     by_cells: dict[Names, list[Curve]] = {}
-    for curve, cells in _curves(made, offset, family, _mean(model, columns)):
+    curves_of = (
+        _hazard_curves(made, time) if time else _curves(made, offset, family, _mean(model, columns))
+    )
+    for curve, cells in curves_of:
         by_cells.setdefault(cells, []).append(curve)
     found = []
     for cells, curves in by_cells.items():
@@ -126,13 +149,11 @@ def step_tables(
         grids = tuple(points(columns[name]) for name in sorted(raw))
         of = tuple(sorted(cells)), count
         if not weights:
-            found.append(
-                StepTable(tuple(sorted(raw)), None, *of, grids, Fraction(1), tuple(curves))
-            )
+            table = tuple(sorted(raw)), None, *of, grids, Fraction(1), tuple(curves)
+            found.append(StepTable(*table, time=time))
         else:
-            tables = _weighted(sorted(raw), str(model.weights), of, columns, curves)
-            found += [replace(table, family=family) for table in tables]
-    return tuple(found)
+            found += _weighted(sorted(raw), str(model.weights), of, columns, curves)
+    return tuple(replace(table, family=family) for table in found)
 
 
 def _weighted(
@@ -227,7 +248,7 @@ def _mean(model: Model, columns: Mapping[str, Column]) -> float:
 
 
 def _curves(
-    made: Sequence[Made], offset: Made, family: FamilyName, mean: float
+    made: Sequence[Made], offset: Made, family: Likelihood, mean: float
 ) -> Iterator[tuple[Curve, Names]]:
     """Entry by entry, since the steps of one tell most alike; with the cells each is within."""
     everywhere = frozenset[str]()
@@ -247,8 +268,40 @@ def _curves(
         yield Curve(values / 4, "late", (everywhere, everywhere)), everywhere
 
 
+def _hazard_curves(made: Sequence[Made], time: str) -> Iterator[tuple[Curve, Names]]:
+    """The same of Cox's model: no constant, and means are taken off but for what is within cells
+    (of which they are a part). What the hazard has come to rises evenly with the time."""
+    reached = floats(points_of(time, Number(Fraction(0), Fraction(_TIMES - 1), Fraction(1))))
+    reached = (2 * reached + 1) / _TIMES
+    everywhere, columns = frozenset[str](), [each for each in made if each.names or each.cells]
+    offset = Made(np.zeros(POINTS), np.zeros(POINTS), everywhere, everywhere)
+    steps = [(digits, *_hazards(columns, offset, slope)) for digits, slope in STEPS]
+    steps.insert(0, ("first", *_hazards(columns, offset, 0.0)))
+    for (at, one), (by, other) in combinations_with_replacement(enumerate(columns), 2):
+        pair = one.cells, other.cells
+        for digits, v, less in steps:
+            both = v * reached * less[at] * less[by]
+            yield Curve(both, digits, pair), one.cells | other.cells
+    for (at, one), (digits, v, less) in product(enumerate(columns), steps[1:]):
+        late = digits == "late"
+        over = [one.cells] if late else [one.cells, everywhere]
+        finer = 0.5 if late else 1.0
+        yield Curve(v * reached * less[at] * finer, digits, tuple(over)), one.cells
+    _, v, _ = steps[-1]
+    yield Curve(v * reached / 4, "late", (everywhere, everywhere)), everywhere
+
+
+def _hazards(columns: Sequence[Made], offset: Made, slope: float) -> tuple[Floats, list[Floats]]:
+    """exp(η) at the points, and the columns less their means."""
+    near, wide = (exp(eta) for eta in _eta(columns, offset, "cox", slope))
+    size = fsum(near.tolist())
+    means = [0.0 if each.cells else fsum((near * each.near).tolist()) / size for each in columns]
+    less = [each.wide - mean for each, mean in zip(columns, means, strict=True)]
+    return wide / (size / POINTS), less
+
+
 def _eta(
-    made: Sequence[Made], offset: Made, family: FamilyName, slope: float
+    made: Sequence[Made], offset: Made, family: Likelihood, slope: float
 ) -> tuple[Floats, Floats]:
     """In the middle half, and everywhere: all numbers have an equal part in it."""
     plain = [each for each in made if each.names and not each.cells]
@@ -261,7 +314,7 @@ def _eta(
 
 
 def _step(
-    made: Sequence[Made], offset: Made, family: FamilyName, slope: float
+    made: Sequence[Made], offset: Made, family: Likelihood, slope: float
 ) -> tuple[Floats, Floats]:
     """v and μ at the points, as large as the range that entries are rounded in."""
     near, wide = _eta(made, offset, family, slope)
@@ -272,7 +325,7 @@ def _step(
     return 4 * less * more, np.where(wide >= 0, more, less)
 
 
-def _statistics(made: Sequence[Made], offset: Made, family: FamilyName) -> Iterator[Floats]:
+def _statistics(made: Sequence[Made], offset: Made, family: Likelihood) -> Iterator[Floats]:
     """The log-likelihood, and Pearson's χ² of rows without an event."""
     _, eta = _eta(made, offset, family, 1.0)
     if family == "binomial":

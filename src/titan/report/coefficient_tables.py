@@ -21,7 +21,8 @@ _INTERCEPT = "Intercept"
 _TESTED = ("bse", "tvalues", "pvalues", "conf_int")
 _STATISTICS = (
     "rsquared", "rsquared_adj", "fvalue", "f_pvalue", "llf", "llnull", "deviance", "null_deviance",
-    "pearson_chi2", "pseudo_rsquared", "aic", "bic", "scale", "ssr", "df_effective",
+    "pearson_chi2", "pseudo_rsquared", "llr", "llr_pvalue", "aic", "bic", "scale", "ssr",
+    "df_effective",
 )  # fmt: skip
 _REPEATED = ("params", "error_bound", "x")
 """`x` is what a solution calls `params`, too."""
@@ -35,9 +36,13 @@ def coefficients(answer: Mapping[str, Any]) -> Iterator[Html]:
     """Of an answer's JSON: the table, the same in full, and what else there is."""
     names = list(answer["params"])
     others = [key for key in answer if _by_names(answer, key, names)]
+    further = [key for key in answer if key.endswith("_conf_int")]
     yield _table(answer, names, others)
+    for key in further:
+        rows = ([name, *_limits(answer, name, key)] for name in names)
+        yield grid(label(key), ("", "from", "to"), rows)
     if "error_bound" in answer:
-        yield _in_full(answer, names)
+        yield _in_full(answer, names, others)
     statistics = [key for key in _STATISTICS if isinstance(answer.get(key), int | float)]
     if statistics:
         yield grid(
@@ -45,7 +50,7 @@ def coefficients(answer: Mapping[str, Any]) -> Iterator[Html]:
             ("", "value", "in full", "proven within"),
             (_statistic(answer, key) for key in statistics),
         )
-    known = {*_REPEATED, *_TESTED, *others, *statistics}
+    known = {*_REPEATED, *_TESTED, *others, *further, *statistics}
     known |= {f"{key}_error" for key in known}
     if answer.get("rows") == answer.get("nobs"):
         known.add("rows")  # another name for the same
@@ -84,7 +89,7 @@ def _table(answer: Mapping[str, Any], names: Sequence[str], others: Sequence[str
             p = named(answer.get("pvalues"), name)
             row.append(p_value(p, named(error_of(answer, "pvalues"), name)))
         row += _limits(answer, name) if limits else []
-        row += [number(answer[key][name]) for key in others]
+        row += [_cell(answer, key, name, 5) for key in others]
         if scale is not None:
             row.append(_drawn(scale, answer, name) if name in drawn else tag("span"))
         rows.append(row)
@@ -102,9 +107,9 @@ def _cell(answer: Mapping[str, Any], key: str, name: str, digits: int) -> Html:
     return number(named(answer.get(key), name), named(error_of(answer, key), name), digits)
 
 
-def _limits(answer: Mapping[str, Any], name: str) -> list[Html]:
-    limits = answer["conf_int"].get(name) or (None, None)
-    errors = named(error_of(answer, "conf_int"), name) or (None, None)
+def _limits(answer: Mapping[str, Any], name: str, key: str = "conf_int") -> list[Html]:
+    limits = answer[key].get(name) or (None, None)
+    errors = named(error_of(answer, key), name) or (None, None)
     return [number(end, error, 5) for end, error in zip(limits, errors, strict=True)]
 
 
@@ -122,8 +127,8 @@ def _drawn(scale: Scale, answer: Mapping[str, Any], name: str) -> Html:
 # -- in full ----------------------------------------------------------------------------------
 
 
-def _in_full(answer: Mapping[str, Any], names: Sequence[str]) -> Html:
-    keys = [key for key in ("params", "bse") if error_of(answer, key) is not None]
+def _in_full(answer: Mapping[str, Any], names: Sequence[str], others: Sequence[str]) -> Html:
+    keys = [key for key in ("params", "bse", *others) if error_of(answer, key) is not None]
     heads = ["", *(head for key in keys for head in (label(key), "proven within"))]
     rows = (
         [name, *(cell for key in keys for cell in _full_pair(answer, key, name))] for name in names
@@ -138,7 +143,7 @@ def _full_pair(answer: Mapping[str, Any], key: str, name: str) -> tuple[Html, Ht
 
 def _statistic(answer: Mapping[str, Any], key: str) -> tuple[str, Html, Html, Html]:
     value, error = answer[key], error_of(answer, key)
-    rounded = p_value(value, error) if key == "f_pvalue" else number(value, error, 6)
+    rounded = p_value(value, error) if key.endswith("_pvalue") else number(value, error, 6)
     return label(key), rounded, in_full(value), bound(error)
 
 

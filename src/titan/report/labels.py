@@ -21,7 +21,7 @@ _LABELS = {
     "value": "average", "total": "sum", "unit": "unit", "logrank": "log-rank test",
     "statistic": "χ²", "df": "degrees of freedom", "p_value": "p", "observed": "events observed",
     "expected": "events expected", "weights": "weights", "nobs_total": "rows in all",
-    "hazard_ratios": "hazard ratio", "hazard_conf_int": "hazard ratio, 95 % from … to",
+    "hazard_ratios": "hazard ratio", "hazard_conf_int": "Hazard ratios, 95 % confidence intervals",
     "llr": "likelihood ratio χ²", "llr_pvalue": "p of the likelihood ratio",
     "least_at_risk": "fewest at risk when an event counts", "strata": "strata (parties)",
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from titan.joint.glm import GeneralisedLinear
+from titan.joint.glm import SteppedModel
 from titan.release.budget import Share
 from titan.release.cells import counted_numbers
 from titan.release.step_budget import LEAST_BITS, Told
@@ -14,8 +14,9 @@ from titan.study.preflight import explanations
 
 
 def shares(study: Study) -> list[dict[str, Any]]:
-    """Of made columns, and of the steps of a GLM, with the fewest rows that there may be: bits,
-    their limit, and the rows with which they stay within it. Empty without a limit."""
+    """Of made columns, and of the steps of GLMs and Cox's models, with the fewest rows that there
+    may be: bits, their limit, and the rows with which they stay within it. Empty without a limit.
+    """
     if study.meeting.budget is None:
         return []
     parameters = max((each.parameters or 0 for each in explanations(study)), default=0)
@@ -38,9 +39,10 @@ def _made(share: Share, rows: int) -> dict[str, Any]:
 
 
 def _steps(study: Study, rows: int) -> Iterator[dict[str, Any]]:
-    """Of each GLM the table of which it tells most, for its limit, with as few bits as can be."""
+    """Of each such model the table of which it tells most, for its limit, with as few bits as
+    can be."""
     for name, computation in study.meeting.computations:
-        if not isinstance(computation, GeneralisedLinear) or computation.told is None:
+        if not isinstance(computation, SteppedModel) or computation.told is None:
             continue
         budget, asked = computation.told, computation.bits
         counted = counted_numbers(computation.cells)
