@@ -169,6 +169,7 @@ def test_nor_does_it_find_their_numbers() -> None:
     ended = ask(rows, known(31), cox("x", 1))
     assert ended.vetoed
     assert ended.owners["north"].rule == "bits"
+    assert "times that are nearer to when events happened" in ended.owners["north"].hint
     assert ended.opened == ("counts", "regressors")
 
 

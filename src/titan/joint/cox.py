@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from titan.errors import DataError
+from titan.errors import DataError, ReleaseError
 from titan.generalised.cox_result import Cox
 from titan.generalised.risk_sets import Ties
 from titan.generalised.rows import At, Layout, Totals
@@ -115,6 +115,13 @@ class ProportionalHazards(SteppedModel):
         newton = known.newton
         assert newton is not None  # noqa: S101 - it begins with the Gram matrix
         return Look(self._own(part, newton.problem), newton, (1 + TOLERANCE) / k).above()
+
+    def _check_others_tables(self, known: KnownSteps, part: RowsPart) -> None:
+        try:
+            super()._check_others_tables(known, part)
+        except ReleaseError as refusal:
+            refusal.hint += ", or let all use times that are nearer to when events happened"
+            raise
 
     def own_notes(self, part: RowsPart) -> Iterator[str]:
         """For the owner of the rows."""
