@@ -24,7 +24,8 @@ from titan.moments.collecting import CollectMoments
 from titan.moments.reading import read, read_all
 from titan.moments.rows import ModelRows
 from titan.moments.same_rows import SameRows
-from titan.study.row_digests import DigestRows, RowKey
+from titan.study.digesting import DigestRows
+from titan.study.row_digests import RowKey
 
 ROWS, COLUMNS = 250_000, 20
 KEY = RowKey(bytes(range(32)))

@@ -12,7 +12,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs.extensions import commands, docstrings, notebooks  # noqa: E402
+from docs.extensions import accessible, commands, docstrings, notebooks  # noqa: E402
 
 import titan  # noqa: E402 - after the path
 
@@ -47,3 +47,4 @@ def setup(app: Any) -> None:
     app.connect("source-read", notebooks.on_source_read)
     app.connect("source-read", commands.on_source_read)
     app.connect("autodoc-process-docstring", docstrings.on_docstring)
+    app.connect("build-finished", accessible.on_build_finished)

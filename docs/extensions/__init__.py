@@ -1,1 +1,1 @@
-"""What `make docs` adds to Sphinx: three functions from text to text."""
+"""What `make docs` adds to Sphinx: four functions from text to text."""

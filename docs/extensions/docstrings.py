@@ -13,7 +13,7 @@ from typing import Any
 
 _CODE = re.compile(r"`([^`]+)`")
 _NAMED = re.compile(r"(\S(?:.*?\S)?) {2,}(\S.*)")
-_MEANING = re.compile(r"([*_|\\])")
+_MEANING = re.compile(r"([*_|\\\"])")  # a quote stays the one that can be typed
 
 
 def on_docstring(_app: Any, _what: str, _name: str, _obj: Any, _opt: Any, lines: list[str]) -> None:

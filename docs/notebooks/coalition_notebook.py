@@ -3,9 +3,9 @@
 # %% [markdown]
 # # Notebook: what a coalition sees
 #
-# "Nobody learns more than the sum" is a claim about messages. Here you hold them: `record=True`
-# keeps every message of a run in this process, and `view` gives exactly the part that some
-# parties saw. (Of a rehearsal among real processes, kept with `--keep-journal`,
+# "Nobody learns more than the sum" is a claim about messages. Here you can look at them: with
+# `record=True` every message of a run is kept in this process, and `view` gives exactly the part
+# that some parties saw. (For a rehearsal among real processes, kept with `--keep-journal`,
 # `titan.view(folder, parties)` gives the same.)
 
 # %%
@@ -29,10 +29,10 @@ for message in view.received_by("east"):
     print(message, [f"{number:08x}" for number in message.numbers.reshape(-1)[:2]])
 
 # %% [markdown]
-# A mask, and then masked vectors: numbers modulo 2³². (The second one of each is the carried 1,
-# masked like everything else; in the total it must come out as the number of parties.) Run it
-# again and all of them change, while the total does not. Here are 800 runs, and of each the first
-# number of north's masked vector, as east saw it:
+# First a mask, and then masked vectors: numbers modulo 2³². (The second number of each is a 1 that
+# every party adds, masked like everything else; in the total it must come out as the number of
+# parties.) If you run it again, all of them change, but the total does not. Here are 800 runs, each
+# with the first number of north's masked vector, as east saw it:
 
 
 # %%
@@ -55,15 +55,15 @@ print("north has 12:", sixteenths[0])
 print("north has 90:", sixteenths[1])
 
 # %% [markdown]
-# Counted by their first four bits, both are flat: 50 each, but for chance. What east sees of
-# north says nothing about whether north has 12 or 90. That is a demonstration, not a proof; for
-# small rings [every mask of every graph is enumerated](../privacy.md#how-we-know), and the two
-# distributions are equal.
+# Counted by their first four bits, both are flat: about 50 each. What east sees of north does not
+# depend on whether north has 12 or 90. This is a demonstration, not a proof. For small rings,
+# [every mask of every graph is enumerated](../privacy.md#how-we-know), and the two distributions
+# are equal.
 #
 # ## The wrong two
 #
-# On a cycle, τ = 1 is the most. North's neighbours are east and centre. Whoever has both has
-# north:
+# On a cycle, τ can be at most 1. North's neighbours are east and centre. Together, these two can
+# find out what north has:
 
 # %%
 net.honest_components(["east", "centre"])
@@ -79,12 +79,12 @@ for group in net.honest_components(pair.coalition):
     print(group, "→", float(total[0] * scale))
 
 # %% [markdown]
-# East and centre, together, subtract the masks they shared with north from what north sent, and
-# hold north's 12. Of south and west they learn the sum, 58, and no more: these two still hide
-# each other. That is the exact rule, for any coalition: **it learns the sum over each piece into
-# which the honest parties fall apart.**
+# East and centre subtract the masks that they share with north from what north sent, and are left
+# with north's 12. About south and west they learn the sum, 58, and no more: these two still hide
+# each other. This is the exact rule for any coalition: **without it, the honest parties are split
+# into pieces, and it learns the sum over each piece.**
 #
-# TITAN refuses to begin where the study asks for more than the network has:
+# TITAN refuses to begin if the study asks for more than the network can give:
 
 # %%
 try:
@@ -103,7 +103,6 @@ run = titan.average(names, better, tau=2, record=True)
 [(pair, better.honest_components(pair)) for pair in (better.parties[:2], better.parties[1:3])]
 
 # %% [markdown]
-# Whichever two you choose, the other three stay in one piece: the two learn the sum of the three,
-# which they could work out from the answer anyway. `titan privacy links.csv --tau 2` checks that
-# for a network of your own, names who could learn what where it does not hold, and `--plot` draws
-# it.
+# Whichever two you choose, the other three stay in one piece. The two learn the sum of the three,
+# which they could work out from the answer anyway. `titan privacy links.csv --tau 2` checks this
+# for your own network, and names who could learn what if it does not hold. `--plot` draws it.

@@ -3,14 +3,14 @@
 # %% [markdown]
 # # Notebook: a power grid, area by area
 #
-# The paper's own field. A grid is run by several operators, and each has meters in its own area:
-# flows on lines and injections at buses. The state of the whole grid, the voltage angle at every
-# bus, is the least squares solution of all meters together. An operator's readings show its
-# customers' loads and its generators' bids, so nobody likes to hand them round.
+# This is the paper's own field. A grid is run by several operators, and each has meters in its own
+# area, for flows on lines and injections at buses. The state of the whole grid is the voltage angle
+# at every bus. It is the least squares solution of all meters together. An operator's readings show
+# its customers' loads and its generators' bids, so nobody likes to share them.
 #
 # The cases are the IEEE test cases of 14 and 30 buses (archive of the University of Washington);
-# meters, noise and the division into areas were made for TITAN, in the DC approximation. See
-# `titan_lab.datasets.sources()` for origin and terms.
+# meters, noise and the division into areas were made for TITAN, in the DC approximation. For origin
+# and terms see `titan_lab.datasets.sources()`.
 
 # %%
 import csv
@@ -53,12 +53,12 @@ def areas(case):
 states, held = areas("ieee14")
 for area, (A, b) in held.items():
     alone = np.linalg.matrix_rank(A)
-    print(f"{area}: {len(b)} meters, sees {alone} of the {len(states)} angles by itself")
+    print(f"{area}: {len(b)} meters, sees {alone} of the {len(states)} angles alone")
 
 # %% [markdown]
-# No area sees the whole grid by itself. Together they do. A row of H belongs to one meter and
-# stands out by its nature, which the rules for people's rows refuse; here the rows are of lines
-# and buses, and `allow_small=True` says that this may be.
+# No area sees the whole grid alone; together they do. A row of H belongs to one meter, so it stands
+# out by its nature, and the rules for people's rows would refuse it. Here the rows are about lines
+# and buses, not people, so `allow_small=True` allows them.
 
 # %%
 found = titan.solve(held, "cycle", names=states, tau=1, allow_small=True)
@@ -70,15 +70,14 @@ print("difference from the reference:", max(abs(found.params[bus] - exact[bus]) 
 print("rounds:", found.cost.rounds)
 
 # %% [markdown]
-# The bound is for the rows as they were handed in, which are floats; the reference divides by σ
-# exactly, and is a float itself by now. Both are about the last bit of an angle.
+# The bound is for the rows as they were given, which are floats. The reference divides by σ
+# exactly, and was rounded to a float afterwards. Both are about the last bit of an angle.
 #
 # ## What everybody learns
 #
 # The pooled AᵀA is public among the operators anyway: it follows from the grid's lines, the
-# meters' places and their precision. The pooled Aᵀb is the one new thing, 13 numbers from 54
-# readings. A single
-# operator's Aᵀb stays hidden from each other one.
+# meters' places and their precision. Only the pooled Aᵀb is new: 13 numbers from 54 readings. Each
+# operator's own Aᵀb stays hidden from the others.
 #
 # ## 30 buses, four operators
 
@@ -121,8 +120,8 @@ print(f"{len(states30)} angles, at most {worst:.1e} rad from the exact least squ
 # %% [markdown]
 # ## A meter that is wrong
 #
-# Residuals tell bad meters, and each operator can compute those of its own: it knows the angles
-# now, and its own readings. Nobody else sees them.
+# Residuals reveal bad meters. Each operator can compute those of its own meters, because it now
+# knows the angles and has its own readings. Nobody else sees them.
 
 # %%
 A, b = held["area 1"]
@@ -135,5 +134,5 @@ print(
 )
 
 # %% [markdown]
-# How TITAN compares with the methods of this field (average consensus, EXTRA, DIGing, projection
-# consensus, …) on the 14 buses is [measured](../comparison.md).
+# [The comparison](../comparison.md) measures TITAN beside other methods of this field on the 14
+# buses (average consensus, EXTRA, DIGing, projection consensus, …).

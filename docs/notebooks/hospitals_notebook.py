@@ -3,11 +3,11 @@
 # %% [markdown]
 # # Notebook: four hospitals
 #
-# Cleveland, Budapest, Zurich and Basel, and Long Beach examined patients with chest pain. What
-# goes with a patient's highest heart rate? Each hospital has some hundred patients, and may not
-# show them. The rows are real: Heart Disease, UCI Machine Learning Repository, by Andras Janosi
-# MD (Budapest), William Steinbrunn MD (Zurich), Matthias Pfisterer MD (Basel) and Robert Detrano
-# MD PhD (Long Beach and Cleveland), under CC BY 4.0.
+# Cleveland, Budapest, Zurich and Basel, and Long Beach examined patients with chest pain. What goes
+# with a patient's highest heart rate? Each hospital has one to three hundred patients, and may not
+# show their data. The rows are real: Heart Disease, UCI Machine Learning Repository, by Andras
+# Janosi MD (Budapest), William Steinbrunn MD (Zurich), Matthias Pfisterer MD (Basel) and Robert
+# Detrano MD PhD (Long Beach and Cleveland), under CC BY 4.0.
 
 # %%
 import matplotlib
@@ -42,18 +42,19 @@ fit = titan.fit(hospitals, net, formula="thalach ~ age + sex + exang", tau=1)
 print(fit.summary())
 
 # %% [markdown]
-# Is that the regression of all rows in one file? Here nothing is secret, so we can look:
+# Is this the regression of all rows in one file? Here nothing is secret, so we can check:
 
 # %%
 together = titan.fit(datasets.path("heart_disease"), formula="thalach ~ age + sex + exang")
 fit.params == together.params, max(fit.error_bound.values())
 
 # %% [markdown]
-# Equal to the last bit, and each float is proven to be that close to the exact coefficient.
+# They are equal to the last bit, and each float is proven to be that close to the exact
+# coefficient.
 #
 # ## What one hospital would have found alone
 #
-# The effect of age in each hospital by itself, with its 95 % interval, and in all together:
+# The effect of age in each hospital alone, with its 95 % interval, and in all of them together:
 
 # %%
 alone = {
@@ -75,8 +76,8 @@ figure
 # %% [markdown]
 # ## What follows without another message
 #
-# The sums that were opened answer more than was asked: smaller models, hypotheses, penalties.
-# Nobody has to be asked again, and nobody learns anything new.
+# The sums that were opened answer more than we asked: smaller models, tests of hypotheses,
+# penalties. Nobody has to be asked again, and nobody learns anything new.
 
 # %%
 smaller = fit.submodel("thalach ~ age + exang")
@@ -86,8 +87,8 @@ print("sex and angina together:", fit.f_test("sex = 0, exang = 0"))
 # %% [markdown]
 # ## Logistic regression, with a proof
 #
-# Who has angina when exercising? Newton's method, each step one private sum; the result is proven
-# to be the only maximum of the likelihood, and how near.
+# Who has angina when exercising? Newton's method makes one private sum in each step. A proof says
+# that the likelihood has exactly one maximum, and how near the result is to it.
 
 # %%
 angina = titan.glm(hospitals, net, formula="exang ~ age + sex", tau=1)
@@ -104,5 +105,6 @@ print(
 )
 
 # %% [markdown]
-# In one process that is a number. Among four organisations it is what the network carries: a few
-# kilobytes each. [The tutorial](../tutorial.md) does the same with real keys and real processes.
+# In one process these are only numbers. Among four organisations it is what the network carries: a
+# few kilobytes each. [The tutorial](../tutorial.md) does the same with real keys and real
+# processes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from titan.errors import FileError, FullError
@@ -38,26 +38,37 @@ def write(path: Path, data: bytes, *, mode: int = 0o666, force: bool = False) ->
 
     With `force` an older one is replaced in one step, without it a place that is taken is refused.
     """
+    write_stream(path, [data], mode=mode, force=force)
+
+
+def write_stream(
+    path: Path, pieces: Iterable[bytes], *, mode: int = 0o666, force: bool = False
+) -> int:
+    """The same, of pieces that are made while it is written; how many bytes it has."""
     hint = "" if path.parent.is_dir() else f"make the folder first: mkdir -p {path.parent}"
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     with attempt("written", path, hint):
         fresh.unlink(missing_ok=True)  # of a process that was killed and had the same number
         try:
-            write_all(fresh, data, mode)
+            size = write_all(fresh, pieces, mode)
             fresh.replace(path) if force else _name(fresh, path)
         except FileExistsError:
             raise FileError(f"{path} exists already", hint="force=True replaces it") from None
         finally:
             fresh.unlink(missing_ok=True)  # half a file is worse than none
+    return size
 
 
-def write_all(path: Path, data: bytes, mode: int, *, flags: int = os.O_CREAT | os.O_EXCL) -> None:
+def write_all(
+    path: Path, pieces: Iterable[bytes], mode: int, *, flags: int = os.O_CREAT | os.O_EXCL
+) -> int:
     """Write all of it and wait for the disk; on a full one, a system may take a part in silence."""
     handle = os.open(path, os.O_WRONLY | flags, mode)
     with os.fdopen(handle, "wb") as file:
-        file.write(data)
+        size = sum(map(file.write, pieces))
         file.flush()
         os.fsync(file.fileno())
+    return size
 
 
 def _name(fresh: Path, path: Path) -> None:

@@ -22,9 +22,10 @@ from titan.joint.settings import refuse_without_network
 from titan.joint.system import LinearSystem
 from titan.leastsquares import Regression as Fit
 from titan.leastsquares import Ridge, Solution
+from titan.leastsquares.penalised import check_alpha
 from titan.leastsquares.pooled import exact
 from titan.leastsquares.robust import CovType, clusters_hidden
-from titan.listing import listing
+from titan.listing import check_choice, listing
 from titan.matrices import moments_of, refuse_leverage
 from titan.moments import Model, Moments, Source, open_source
 from titan.moments.grain import grains_of
@@ -156,7 +157,7 @@ def fit(
             f"release={release!r} gives no standard errors",
             hint='release="inference", or titan.solve for the solution alone',
         )
-    _check_choice("cov_type", cov_type, CovType)
+    check_choice("cov_type", cov_type, get_args(CovType), PlanError)
     if network is None:
         refuse_without_network(solver=solver, allow_small=allow_small or None, **options)
         table = open_source(data, decimal=decimal, csv=csv, executor=executor)
@@ -251,6 +252,7 @@ def ridge(
     network, `allow_small` must then be said. Every party learns the pooled AᵀA, Aᵀb and the number
     of rows.
     """
+    check_alpha(alpha)
     model = model_of(formula, response, columns, intercept, weights, pooled=True)
     policy = policy_for(allow_small)
     if network is None:
@@ -344,7 +346,7 @@ def _equations(secrets: Sequence[SecretMoments], settings: SumSettings, release:
             )
     if len(names) < 2:
         raise DataError("there is no column to solve for", hint="name at least one column")
-    _check_choice("release", release, Release)
+    check_choice("release", release, get_args(Release), PlanError)
     return Found(names, len(secrets), settings.bits, release)
 
 
@@ -368,13 +370,6 @@ def _settings(network: Network, options: SumOptions) -> SumSettings:
     if settings.bits < _LEAST_BITS:
         raise PlanError(f"{settings.bits} bits are too few for moments", hint="128 is the default")
     return settings
-
-
-def _check_choice(what: str, given: object, allowed: Any) -> None:
-    if given not in get_args(allowed):
-        raise PlanError(
-            f"{what}={given!r} is unknown", hint=f"one of {', '.join(get_args(allowed))}"
-        )
 
 
 def _check_robust(

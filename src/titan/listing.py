@@ -1,8 +1,10 @@
-"""Names in a sentence: all of a few, the first of many; fingerprints; tables as text; pieces."""
+"""Names in a sentence: all of a few, the first of many; choices; fingerprints; tables as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
+from titan.errors import InputError
 
 WIDE = 80
 """Columns of a terminal, for whoever wraps text."""
@@ -18,6 +20,15 @@ def listing(names: Iterable[object], most: int = 6, count: int = 0) -> str:
     shown = named if len(named) <= most + 1 else named[:most]
     more = max(count, len(named)) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def check_choice(
+    what: str, given: object, allowed: Iterable[str], error: type[InputError] = InputError
+) -> None:
+    """Refuse what is none of these words; arrays and tables, too, which compare by entry."""
+    known = tuple(allowed)
+    if not isinstance(given, str) or given not in known:
+        raise error(f"{what}={given!r} is unknown", hint=f"one of {', '.join(known)}")
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import titan
@@ -15,6 +16,7 @@ from titan.release import Category, Flag, Number
 call: Any = titan
 RNG = np.random.default_rng(0)
 TABLES = [{"x": RNG.normal(size=20), "y": RNG.normal(size=20)} for _ in range(3)]
+ARRAY = np.zeros(3)
 FIT: Any = titan.fit(TABLES, "cycle", formula="y ~ x")
 CALLS: list[Callable[[], Any]] = [
     lambda: call.fit(None, "cycle", formula="y ~ x"),
@@ -51,6 +53,30 @@ CALLS: list[Callable[[], Any]] = [
     lambda: call.join("s", "a", TABLES[0], key="k", listen=5),
     lambda: call.load(5),
     lambda: call.view(None, ["a"]),
+    lambda: call.fit(TABLES, "cycle", formula="y ~ x", tau="1"),
+    lambda: call.fit(TABLES, "cycle", formula="y ~ x", tau=[1]),
+    lambda: call.fit(TABLES, "cycle", formula="y ~ x", recovery=ARRAY),
+    lambda: call.fit(TABLES, "cycle", formula="y ~ x", masks=ARRAY),
+    lambda: call.fit(TABLES, "cycle", formula="y ~ x", cov_type=ARRAY),
+    lambda: call.fit(TABLES, "cycle", formula="y ~ x", missing=ARRAY),
+    lambda: call.fit(TABLES, "cycle", formula="y ~ x", csv=ARRAY),
+    lambda: call.glm(TABLES, "cycle", formula="y ~ x", family=ARRAY),
+    lambda: call.cox(TABLES, "cycle", formula="x", time="x", event="y", ties=ARRAY),
+    lambda: call.ridge(TABLES, "cycle", alpha=ARRAY, formula="y ~ x"),
+    lambda: call.ridge(TABLES[0], alpha=ARRAY, formula="y ~ x"),
+    lambda: call.describe([]),
+    lambda: call.describe({"a": pd.DataFrame(TABLES[0])}),
+    lambda: call.open_source([]),
+    lambda: call.Network.cycle(10**30),
+    lambda: titan.Network.cycle(["a", "b"]).index(ARRAY),
+    lambda: FIT.lasso_path(3),
+    lambda: FIT.lasso_path("x"),
+    lambda: FIT.lasso_path(np.ones((2, 2))),
+    lambda: FIT.ridge_path(3),
+    lambda: FIT.f_test({}),
+    lambda: FIT.params[ARRAY],
+    lambda: FIT.get_robustcov_results(ARRAY),
+    lambda: FIT.anova(ARRAY),
 ]
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.browser import axe
 from tests.browser.driver import Browser
 from tests.cli.test_commands import titan
 from tests.report.kept import run_of_all_kinds
@@ -108,15 +109,14 @@ def test_it_fits_every_screen(browser: Browser, page: Path, wide: int, scheme: s
     assert (_light(paper), _light(ink)) == ((True, False) if scheme == "light" else (False, True))
 
 
-@pytest.mark.skipif("TITAN_AXE" not in os.environ, reason="TITAN_AXE does not name axe.min.js")
+@axe.needed
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("wide", WIDTHS)
 def test_everybody_can_use_it(browser: Browser, page: Path, wide: int, scheme: str) -> None:
     browser.size(wide, 900)
     browser.media(scheme)
     browser.open(page.as_uri())
-    axe = Path(os.environ["TITAN_AXE"]).read_text(encoding="utf-8")
-    assert browser.violations(axe) == []
+    assert browser.violations(axe.source()) == []
 
 
 def _light(colour: str) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser import axe
 from tests.browser.driver import Browser
 from tests.party.ports import free_port
 from tests.web.serving import Served, rows_of
@@ -64,8 +65,8 @@ class Person:
                 width = self.browser.script("return document.documentElement.scrollWidth")
                 assert width <= wide, f"{name} is {width} pixels wide on {wide}"
                 self.browser.picture(self.pictures / f"web-{name}-{wide}-{scheme}.png")
-            if axe := os.environ.get("TITAN_AXE"):
-                assert self.browser.violations(Path(axe).read_text(encoding="utf-8")) == [], name
+            if axe.FILE:
+                assert self.browser.violations(axe.source()) == [], name
         self.browser.media("light")
 
 

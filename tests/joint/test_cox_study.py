@@ -24,6 +24,7 @@ from titan.release import Category, Dictionary, Flag, Number, Time
 from titan.study import check
 from titan.study.asking import read_question
 from titan.study.ledger import Ledger
+from titan.study.shares import in_words, shares
 
 COLUMNS = Dictionary.of(
     {
@@ -88,6 +89,11 @@ def test_check_lists_what_every_step_opens() -> None:
     assert learned["steps"]["numbers"] == 22 * 5
     told = sum(item["numbers"] for item in report["learned"])
     assert told == sum(each["entries"] for each in question["sums"])
+    (share,) = shares(study_of(rows_of(), COLUMNS, asking()))
+    assert share["of"] == "rows at each months and x, by arm"
+    assert (share["question"], share["step_bits"]) == ("hr", 24)
+    assert share["least_rows"] < share["rows_for_all_bits"]
+    assert "24 bits need about" in in_words(share)
     counted = learned["cells"]["sentence"]
     assert "the rows in every cell of arm by died" in counted
     assert "months" not in counted, "when rows leave is in no count"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from titan import Network
@@ -36,6 +36,7 @@ def test_a_ring_is_drawn_as_a_ring(order: list[int], both: bool) -> None:
 
 
 @settings(max_examples=40)
+@example(6, 3, 3)  # where two send to each other
 @given(st.integers(2, 14), st.integers(1, 3), st.integers(0, 9))
 def test_no_links_are_longer_than_in_the_order_given(m: int, degree: int, seed: int) -> None:
     net = Network.random(m, min(degree, m - 1), seed=seed)

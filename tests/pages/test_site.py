@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from docs.extensions import commands, docstrings, notebooks
+from docs.extensions import accessible, commands, docstrings, notebooks
 
 import titan
 from tests.pages import examples
@@ -88,6 +88,7 @@ def test_every_command_is_on_its_page() -> None:
     ("lines", "shown"),
     [
         (["A `name` and *this_*."], ["A ``name`` and \\*this\\_\\*."]),
+        (['{"a": 1}'], ['{\\"a\\": 1}']),
         (
             ["one  is first", "     and more", "two  is next"],
             ["", "``one``", "   is first", "   and more", "", "``two``", "   is next"],
@@ -98,6 +99,32 @@ def test_every_command_is_on_its_page() -> None:
 )
 def test_docstrings_stay_what_they_say(lines: list[str], shown: list[str]) -> None:
     assert list(docstrings.as_rst(lines))[:-1] == shown
+
+
+@pytest.mark.parametrize(
+    ("page", "better"),
+    [
+        ("<pre>wide</pre>", '<pre tabindex="0">wide</pre>'),
+        (
+            '<p class="caption" role="heading"><span>Start</span></p>',
+            '<p class="caption" role="heading" aria-level="2"><span>Start</span></p>',
+        ),
+        (
+            '<tr><th class="head"><p></p></th><th>a</th></tr>',
+            '<tr><td class="head"></td><th>a</th></tr>',
+        ),
+        ('<thead>\n<tr class="row-odd"><th class="head"><p></p></th>\n</tr>\n</thead>', ""),
+        ('\n<div id="search-results">', '\n<h1>Search</h1>\n<div id="search-results">'),
+        (
+            '<dl><dt class="sig py"><dl><dd>a,</dd></dl></dt><dd>said</dd></dl>',
+            '<dl><dt class="sig py"><span class="sig-lines"><span class="sig-line">a,</span></span>'
+            "</dt><dd>said</dd></dl>",
+        ),
+    ],
+)
+def test_pages_are_put_right_once(page: str, better: str) -> None:
+    assert accessible.accessible(page) == better
+    assert accessible.accessible(better) == better
 
 
 def test_a_notebook_is_run_and_shows_what_it_says(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_the_answer_is_on_the_disk_before_it_is_shown(
         return finish(journal, *rest)
 
     def syncing(journal: Journal) -> None:
-        if not journal._in_batch:
+        if not journal._batch.depth:
             waiting.discard(journal.path)
         sync(journal)
 

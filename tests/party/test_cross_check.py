@@ -175,7 +175,7 @@ def test_both_ends_tell_every_message(kept: Gathering, change: Any, told: str) -
     for each in checked.differences:
         assert "from north to east" in each.about or "from east to south" in each.about
         assert told in each.told[each.parties[1] == "east"]
-        assert str(each).startswith(f"{each.about}: {each.parties[0]} tells ")
+        assert str(each).startswith(f"{each.about}: {each.parties[0]} says ")
     first = checked.differences[0]
     assert (first.parties, "from north to east" in first.about) == (("north", "east"), True)
 
@@ -242,7 +242,7 @@ def test_the_command_compares_several(kept: Gathering) -> None:
     runs = folders(kept)
     good = titan("verify", *runs, "--study", "study.toml", cwd=kept.folder)
     assert (good.returncode, good.stderr) == (0, "")
-    assert "all 3 tell the same, and " in good.stdout
+    assert "all 3 transcripts agree, and " in good.stdout
     assert "those are the certificates of north, east, south in study.toml" in good.stdout
     told = json.loads(titan("verify", *runs, "--json").stdout)
     assert (told["verified"], told["differences"]) == (True, [])
@@ -261,7 +261,7 @@ def test_the_command_shows_what_differs(kept: Gathering) -> None:
     paths = [kept.run_folder("north"), kept.folder / "lying.json", kept.run_folder("south")]
     done = titan("verify", *paths, "--study", kept.folder / "study.toml")
     assert done.returncode == 1
-    assert " from north to east: north tells " in done.stdout
+    assert " from north to east: north says " in done.stdout
     assert "differ in 1 thing, the first between north and east" in done.stderr
     said = titan("verify", *paths, "--json")
     assert said.returncode == 1
@@ -274,7 +274,7 @@ def test_the_command_shows_what_differs(kept: Gathering) -> None:
     assert "more than one of the transcripts is by north" in twice.stderr
     assert twice.returncode == 1
     many = altered(kept, replace_masks, "north")
-    shown = [line for line in str(many).splitlines() if " tells " in line]
+    shown = [line for line in str(many).splitlines() if " says " in line]
     assert len(shown) == min(20, len(many.differences))
     with pytest.raises(FileError, match="not the folder of a run"):
         cross_check([kept.folder])

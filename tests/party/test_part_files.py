@@ -76,9 +76,14 @@ def resealed(data: bytes, change: Any) -> bytes:
         lambda f: f.pop("again"),
         lambda f: f.update(study="ab"),
         lambda f: f.update(key="00"),
-        lambda f: f["sources"][0].update(rows=13),
-        lambda f: f["sources"][0].update(rows=1 << 40),
-        lambda f: f["sources"][0].update(rows=-1),
+        lambda f: f["sources"][0].update(rows=[13]),
+        lambda f: f["sources"][0].update(rows=[6, 6]),
+        lambda f: f["sources"][0].update(rows=[11]),
+        lambda f: f["sources"][0].update(rows=12),
+        lambda f: f["sources"][0].update(rows=[]),
+        lambda f: f["sources"][0].update(rows=[0, 12]),
+        lambda f: f["sources"][0].update(rows=[1 << 40]),
+        lambda f: f["sources"][0].update(rows=[-1]),
         lambda f: f["sources"][0].update(finer="1" + "0" * 16),
         lambda f: f["sources"][0]["digested"].append("unknown"),
         lambda f: f["sources"][0]["same"][0].__setitem__(1, "-1"),
@@ -93,10 +98,17 @@ def test_fields_that_cannot_be_are_refused(data: bytes, change: Any) -> None:
 
 
 def test_a_later_format_is_called_that(data: bytes) -> None:
-    later = data[:8] + struct.pack("<I", 2) + data[12:]
-    with pytest.raises(FileError, match="written by a later titan: its format is 2") as refused:
+    later = data[:8] + struct.pack("<I", 3) + data[12:]
+    with pytest.raises(FileError, match="written by a later titan: its format is 3") as refused:
         decode(later, "north.part")
     assert "prepare it again" in refused.value.hint
+
+
+def test_an_earlier_format_is_not_read(data: bytes) -> None:
+    earlier = data[:8] + struct.pack("<I", 1) + data[12:]
+    with pytest.raises(FileError, match="its format is 1, and this program reads 2") as refused:
+        decode(earlier, "north.part")
+    assert "titan prepare" in refused.value.hint
 
 
 def test_it_is_its_owners_alone(data: bytes, tmp_path: Path) -> None:

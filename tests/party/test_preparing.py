@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from tests.counted import Counted
+from tests.study.digests import digests as digests_of
 from tests.study.studies import study
 from titan.cli.output import show_error
 from titan.errors import DataError, InputError
@@ -28,7 +29,7 @@ from titan.moments.cell_digests import CellDigests
 from titan.moments.rows import ModelRows
 from titan.party.preparing import prepare, rows_for
 from titan.release import Dictionary, Number
-from titan.study import Study, row_digests
+from titan.study import Study, digesting
 from titan.study.differencing import LedgerQuestion
 from titan.study.ledger import Ledger
 
@@ -57,7 +58,7 @@ def model_rows(it: Study) -> ModelRows:
 
 def change(one: LedgerQuestion, other: LedgerQuestion) -> int:
     """How many rows differ: the more of those only here, those only there."""
-    here, there = (Counter(it.rows.digests.tolist()) for it in (one, other))
+    here, there = (Counter(digests_of(it.rows)) for it in (one, other))
     return max((here - there).total(), (there - here).total())
 
 
@@ -106,8 +107,8 @@ def test_order_and_batches_do_not_matter(
 ) -> None:
     whole = of(tmp_path, ledger, ROWS)
     assert change(whole, of(tmp_path, ledger, ROWS[::-1])) == 0
-    monkeypatch.setattr(row_digests, "BATCH_ROWS", 7)
-    monkeypatch.setattr(row_digests, "_LEAST_ROWS", 1)
+    monkeypatch.setattr(digesting, "BATCH_ROWS", 7)
+    monkeypatch.setattr(digesting, "_LEAST_ROWS", 1)
     assert change(whole, of(tmp_path, ledger, ROWS)) == 0
 
 
@@ -255,7 +256,7 @@ def test_a_value_has_one_digest_however_often_it_occurs(
         points = [low + round((value - low) / step) * step for value in points]
     digests = CellDigests(bytes(32))
     expected = [int(digests.numbers("", Column.constant(point, 1))[0, 0]) for point in points]
-    assert row_digests._numbers(column, kind, digests).tolist() == expected * times
+    assert digesting._numbers(column, kind, digests).tolist() == expected * times
 
 
 AGES = [f"{20 + i % 50}.{i % 10}" for i in range(60)]

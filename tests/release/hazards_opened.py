@@ -213,3 +213,32 @@ def numbers_at_risk(
         if at:  # the first has no score
             worst = np.maximum(worst, abs(told[1] - score - events * a) / 2.0 ** units[1])
     return [(int(x), int(y), int(d)) for x, y, d in np.argwhere(worst <= step.problem.parties / 2)]
+
+
+def numbers_at_zero(
+    steps: Sequence[Opened], place: int, own: Numbers, pooled: Sequence[int], events: int
+) -> list[Numbers]:
+    """The same of a flag among other columns: at 0 its entries are functions of its numbers alone,
+    and the likelihood there is one of rows and events."""
+    step = steps[1]
+    n, parties = step.problem.columns, step.problem.parties
+    scales = np.diag(2.0 ** -np.array(step.problem.scales, float))
+    back = np.linalg.inv(np.array(step.problem.transform, float) @ scales)
+    units = 2.0 ** np.array(step.point.units(step.problem), float) * parties / 2
+    told = step.floats
+    score = [float(x) for x in step.values[step.problem.layout.score]]
+    size = np.abs(back[place])
+    near = units[0] * size.sum() ** 2, units[n * (n + 1) // 2] * size.sum()
+    hessian, slope = back[place] @ told @ back[place], back[place] @ np.array(score)
+    left = [x - mine for x, mine in zip(pooled, own, strict=True)]
+    tried = np.meshgrid(*(np.arange(x + 1) for x in left), indexing="ij")
+    rest = [x - mine for x, mine in zip(left, tried, strict=True)]
+    pieces = [_of_two(numbers, 0.0, 1.0) for numbers in (own, tried, rest)]
+    first, second = (sum(each) for each in zip(*pieces, strict=True))
+    last = steps[-1]
+    null = [-x[2] * np.log(np.maximum(x[0] + x[1], 1)) for x in (own, tried, rest)]
+    off = 2.0 ** last.point.units(last.problem)[-1] * parties / 2
+    total: Any = sum(null)
+    right = abs(total - float(last.values[-1])) <= off
+    right &= (abs(first - hessian) <= near[0]) & (abs(second + events - slope) <= near[1])
+    return [(int(x), int(y), int(d)) for x, y, d in np.argwhere(right)]

@@ -111,7 +111,7 @@ def test_the_policy_and_its_minima_are_shown(tmp_path: Path) -> None:
     done = asked(tmp_path, study(policy="safe-outputs", precision=16, cells="local"))
     shown = unwrapped(done.stdout)
     assert "safe-outputs" in shown
-    assert "10 of a party, 40 in all, 3 for each parameter, 10 in a cell" in shown
+    assert "10 per party, 40 in all, 3 per parameter, 10 in a cell" in shown
     assert "rounded to 16 bits" in shown
     assert "local" in shown
 

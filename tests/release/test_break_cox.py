@@ -15,7 +15,7 @@ import pytest
 from titan.release import Dictionary, Flag, Number, Time
 
 from .asking import ask
-from .hazards_opened import Party, attacked, cox, drawn, known, numbers_at_risk
+from .hazards_opened import Party, attacked, cox, drawn, known, numbers_at_risk, numbers_at_zero
 from .steps_opened import ask_steps
 
 NAMES = "north", "east", "south"
@@ -46,18 +46,42 @@ def test_what_others_have_at_risk_in_each_arm_is_not_found(seed: int) -> None:
     parties, asked = trial(seed), cox("arm", 60, ties="breslow")
     free, steps = ask_steps(parties, FLAGS, asked, limited=False)
     assert free.refused is None
-    arms = {name: np.array(own["arm"]) for name, own in parties.items()}
-    died = {name: np.array(own["died"]) for name, own in parties.items()}
-    truth = [(int((arms[n] == 0).sum()), int((arms[n] == 1).sum()), int(died[n].sum()))
-             for n in NAMES]  # fmt: skip
-    pooled = [sum(x) for x in zip(*truth, strict=True)]
-    events = sum(int((arms[n] * died[n]).sum()) for n in NAMES)
+    truth, pooled, events = at_risk(parties)
     found = numbers_at_risk(steps, truth[0], pooled, events)
     assert sorted(found) == sorted(truth[1:])
     ended, steps = ask_steps(parties, FLAGS, asked)
     assert ended.refused is not None
     assert (ended.refused.rule, ended.opened, steps) == ("bits", ("counts",), [])
     assert "a finer grid of times" in str(ended.refused.hint)
+
+
+def test_nor_beside_another_number() -> None:
+    """At 0 the entries of a flag tell of it alone, and the likelihood of rows and events."""
+    parties, asked = trial(1), cox("age + arm", 60, ties="breslow")
+    rng = np.random.default_rng(7)
+    for own in parties.values():
+        own["age"] = rng.integers(20, 90, len(own["arm"])).tolist()
+    columns = Dictionary.of({**FLAGS, "age": Number.read("0", "120", "1")})
+    free, steps = ask_steps(parties, columns, asked, limited=False)
+    assert free.refused is None
+    truth, pooled, events = at_risk(parties)
+    found = numbers_at_zero(steps, 1, truth[0], pooled, events)
+    assert set(truth[1:]) <= set(found)
+    assert len(found) <= 4
+    ended = ask(parties, columns, asked)
+    assert ended.refused is not None
+    assert (ended.refused.rule, ended.refused.cell) == ("bits", "rows at each months, by arm")
+
+
+def at_risk(parties: dict[str, Any]) -> tuple[list[Any], list[int], int]:
+    """What each party has: rows without and with the flag, and events; their sums; events of the
+    flag."""
+    arms = {name: np.array(own["arm"]) for name, own in parties.items()}
+    died = {name: np.array(own["died"]) for name, own in parties.items()}
+    each = [(int((arms[n] == 0).sum()), int((arms[n] == 1).sum()), int(died[n].sum()))
+            for n in NAMES]  # fmt: skip
+    pooled = [sum(x) for x in zip(*each, strict=True)]
+    return each, pooled, sum(int((arms[n] * died[n]).sum()) for n in NAMES)
 
 
 def test_on_a_fine_grid_the_same_trial_is_answered() -> None:

@@ -237,6 +237,25 @@ def test_the_rows_at_every_value_are_not_found(
     assert left is None or left < 0.8 * values
 
 
+def test_who_has_nearly_all_rows_takes_care_of_the_others() -> None:
+    """It can take its own out of every sum: what is told is of the few that are left."""
+    columns, known = one_number(2072, 51, 1)
+    parties = {
+        name: {key: list(values[rows]) for key, values in columns.items()}
+        for name, rows in zip(
+            NAMES, (slice(2000), slice(2000, 2036), slice(2036, 2072)), strict=True
+        )
+    }
+    ended = ask(parties, known, glm("y ~ x"))
+    assert ended.vetoed
+    assert set(ended.owners) == {"north"}
+    assert ended.owners["north"].rule == "bits"
+    assert ended.opened == ("counts", "regressors")
+    fewer = ask(parties, known, glm("y ~ x", precision=8))
+    assert fewer.refused is None
+    assert fewer.states[0].answer.opened.problem.bits == 8
+
+
 def test_nor_those_of_the_patients_by_three_questions_at_40_bits() -> None:
     names = ("exang", "sex", "cp2")
     head, *lines = [line.split(",") for line in heart_lines()]

@@ -294,7 +294,7 @@ def test_the_network_is_a_ring_with_kappa_and_tau(page: str) -> None:
     assert set(places) == set(NAMES)
     assert len({round(math.hypot(*place), 1) for place in places.values()}) == 1
     assert len(list(svg.all("line"))) == len(list(svg.all("polygon"))) == len(NAMES)
-    assert "everybody is linked with everybody" in found.text
+    assert "every party is linked with every other" in found.text
     assert "κ = 2" in found.text
     assert "τ = 1" in found.text
 
@@ -314,14 +314,14 @@ def test_what_was_opened_cost_and_signed(page: str, kept: Gathering) -> None:
     opened = section(page, "opened").text
     assert "1. counts" in opened
     assert "sums" in opened
-    assert "a curious party learns nothing else of the others' rows" in opened
+    assert "a curious party learns nothing else about the others' rows" in opened
     cost = section(page, "cost")
     assert {results["cost"]["rounds"], results["cost"]["messages"]} <= set(cost.numbers)
     signed = section(page, "fingerprints").text
     digest = hashlib.sha256((kept.run_folder("north") / "result.json").read_bytes()).hexdigest()
     for each in (kept.study.digest, digest, kept.study.card("north").fingerprint):
         assert in_groups(each) in signed
-    assert "right, and that of the study's card" in signed
+    assert "right, and matches the study's card" in signed
     assert "titan verify north-run1 --study study.toml" in section(page, "verify").text
     assert str(kept.folder) not in page, "the machine's own folders are nobody's business"
 
@@ -343,7 +343,7 @@ def test_the_folders_of_a_rehearsal_are_one_report(kept: Gathering, tmp_path: Pa
     assert told["left_out"] == []
     found = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert section(found, "parties").text.count("is here") == len(NAMES)
-    assert "All 3 tell the same of the run" in section(found, "fingerprints").text
+    assert "All 3 transcripts agree" in section(found, "fingerprints").text
     assert "The records of east, south say the same" in section(found, "checks").text
     assert "A rehearsal: all parties ran on one machine" in parsed(found).text
 

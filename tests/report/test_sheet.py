@@ -92,10 +92,10 @@ def test_who_what_in_which_order_and_lines_to_sign() -> None:
         "the average over the parties of y",
         "linear equations in age, with the right side y",
         "age from 0 to 120 by 1 (years)", "sex one of f, m", "died 0 or 1",
-        "rounded to 20 bits", "10 rows of each party, 40 in all, 3 for each parameter",
-        "at least 3 rows, also without any one party's. Those that are summed over have rows "
-        "of at least 3 parties. No row has a leverage above 1/3",
-        "a curious party learns nothing else of the others' rows", "signature",
+        "rounded to 20 bits", "10 rows from each party, 40 in all, 3 for each parameter",
+        "at least 3 rows, even without any one party's. Those that are summed over have rows "
+        "from at least 3 parties. No row has a leverage above 1/3",
+        "a curious party learns nothing else about the others' rows", "signature",
     ):  # fmt: skip
         assert words in found, words
     steps = [found.index(step) for step in ("1. counts", "2. what", "3. outcomes", "4. robust")]
@@ -109,7 +109,7 @@ def test_words_that_a_board_may_not_know_are_explained_where_they_occur() -> Non
     found = page(ALL).text
     assert "which is how far that row's outcome is from what the fit expects" in found
     assert "values that are not multiples of 2, 5, 10 or more steps" in found
-    assert "“Leverage” is how much one row alone decides the fit" in found
+    assert "“Leverage” is how much a single row decides the fit" in found
     plain = page(study(columns=COLUMNS, questions=(regression("y ~ 1"),))).text
     assert "e²" not in plain, "nobody asked for robust errors"
     assert "the mean of y: least squares with standard errors" in plain
@@ -138,11 +138,11 @@ def test_the_red_box_is_there_only_if_something_is_lowered() -> None:
 def test_from_how_many_rows_on_made_columns_tell_little_enough() -> None:
     one = study(columns=COLUMNS, questions=(regression("y ~ log(1 + age)"),))
     least = max(each["least_rows"] * each["cells"] for each in shares(one))
-    assert f"fewer than about {least} rows in all this study is refused" in page(one).text
+    assert f"fewer than about {least} rows in all, this study is refused" in page(one).text
     powers = " + ".join(f"I(age ** {n})" for n in range(2, 21))
     ladder = study(columns=COLUMNS, questions=(regression(f"y ~ {powers}"),))
     told = {each["least_rows"] for each in shares(ladder)}
-    assert ("whatever the rows, this is refused" in page(ladder).text) is (None in told)
+    assert ("this is refused whatever the rows" in page(ladder).text) is (None in told)
 
 
 def test_what_others_wrote_is_text() -> None:
@@ -173,7 +173,7 @@ def test_one_row_and_more_opened_than_rows_hold() -> None:
     asked = (Question("describe", "table", (("columns", ("age",)),)),)
     few = study(columns=COLUMNS, questions=asked, min_rows_party=1, min_rows_total=1)
     text = page(few).text
-    assert "at least 1 row of each party" in text
+    assert "at least 1 row from each party" in text
     assert "1 rows" not in text
     assert "that is more than so few rows hold" in text
     many = page(replace(few, min_rows_party=10, min_rows_total=10_000)).text

@@ -263,3 +263,35 @@ def test_no_two_of_many_collide_and_every_bit_is_fair(kind: str) -> None:
         assert len(np.unique(word)) == len(np.unique(word >> np.uint64(16))) == count
         ones = [int(((word >> np.uint64(bit)) & np.uint64(1)).sum()) for bit in range(64)]
         assert all(abs(n - count / 2) < 5 * (count / 4) ** 0.5 for n in ones)
+
+
+close = st.lists(st.integers(-40, 40), min_size=1, max_size=60)
+columns = st.tuples(close, st.integers(-1000, 1000), st.sampled_from([0, -2]))
+
+
+@given(st.lists(columns, min_size=1, max_size=5))
+def test_what_columns_of_one_grid_share_is_each_numbers_own(drawn: list[Any]) -> None:
+    """However many values of their unit are known from columns before."""
+    digests = CellDigests(KEY)
+    for numbers, start, power in drawn:
+        own = [start + n for n in numbers]
+        found = digests.numbers("x", Column(np.array(own, np.int64), power, power))
+        expected = [of_number(n * Fraction(10) ** power) for n in own]
+        assert [tuple(pair) for pair in found.tolist()] == expected
+
+
+def test_columns_of_one_grid_share_what_is_known() -> None:
+    """Values are made once, and none where that would take longer than the column itself."""
+    digests, made = CellDigests(KEY), []
+    one_by_one = CellDigests._one_by_one
+
+    def counted(self: CellDigests, name: str, column: Column) -> Any:
+        made.append(len(column))
+        return one_by_one(self, name, column)
+
+    with patch.object(CellDigests, "_one_by_one", counted):
+        for numbers in (np.arange(100), np.arange(100)[::-1], np.arange(50, 110)):
+            digests.numbers("x", Column(numbers, -2, -2))
+        assert sum(made) == 110
+        digests.numbers("x", Column(np.array([0, 10**9]), -2, -2))
+        assert made[-1] == 2

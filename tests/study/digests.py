@@ -8,9 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from titan.moments.cell_digests import CellDigests
-from titan.study.row_digests import Mask, OwnRows, RowKey, Words
+from titan.study.digest_order import Words
+from titan.study.row_digests import Mask, OwnRows, RowKey, RowSet
 
 QUESTION = "q1"
+
+
+def digests(rows: RowSet) -> list[int]:
+    """One for every row, sorted."""
+    return [int(d) for s in rows.stretches() for d, n in zip(*s, strict=True) for _ in range(n)]
 
 
 def cells(values: Iterable[bytes], key: RowKey) -> Words:
@@ -26,4 +32,4 @@ def own_rows(
 ) -> OwnRows:
     """Every column has other values, by which each row is known."""
     found = {name: cells([name.encode() + row for row in rows], key) for name in columns}
-    return OwnRows(key, found, used or {QUESTION: np.ones(len(rows), bool)})
+    return OwnRows.of(key, found, used or {QUESTION: np.ones(len(rows), bool)})

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tests.party.tables import Codes
+from tests.study.digests import digests as digests_of
 from tests.study.studies import regression, study
 from titan import Network
 from titan.errors import TitanError
@@ -25,9 +26,10 @@ from titan.protocol import Binding, Plan
 from titan.release import Dictionary, Number
 from titan.ring import Ring
 from titan.study import Study
+from titan.study.digest_order import Stretch
+from titan.study.digesting import DigestRows
 from titan.study.journal import Journal
-from titan.study.ledger import _fingerprint
-from titan.study.row_digests import DigestRows, RowKey, RowSet
+from titan.study.row_digests import Fingerprint, RowKey, RowSet
 
 
 def all_differ(found: list[Any]) -> None:
@@ -133,9 +135,9 @@ def row_set(**columns: list[Any]) -> RowSet:
 def test_of_a_row() -> None:
     """What stands in one cell never counts as standing in the next, nor as zeros behind it."""
     rows = [("ab", "c"), ("a", "bc"), ("abc", ""), ("", "abc"), ("c", "ab")]
-    all_differ([row_set(x=[x], z=[z]).digests.tolist() for x, z in rows])
+    all_differ([digests_of(row_set(x=[x], z=[z])) for x, z in rows])
     digits = [("1", "12"), ("11", "2"), ("112", None), (None, "112"), ("12", "1")]
-    all_differ([row_set(x=[x], z=[z]).digests.tolist() for x, z in digits])
+    all_differ([digests_of(row_set(x=[x], z=[z])) for x, z in digits])
 
 
 def test_of_a_text() -> None:
@@ -148,8 +150,13 @@ def test_of_a_text() -> None:
 
 def test_of_rows_over_columns() -> None:
     """Under which names rows are kept is part of which rows they are."""
-    digests = np.arange(3, dtype=np.uint64)
+
+    def fingerprint(columns: tuple[str, ...], *counts: int) -> bytes:
+        found, digests = Fingerprint(columns), np.arange(len(counts), dtype=np.uint64)
+        found.add(Stretch(digests, np.array(counts, np.int64)))
+        return found.digest()
+
     names = [("ab", "c"), ("a", "bc"), ("abc",), ('ab", "c',), ("c", "ab"), ()]
-    parts: dict[str, Any] = {}
-    all_differ([_fingerprint(RowSet(columns, digests, parts)) for columns in names])
-    all_differ([_fingerprint(RowSet(("a",), digests[:n], parts)) for n in range(4)])
+    all_differ([fingerprint(columns, 1, 1, 1) for columns in names])
+    all_differ([fingerprint(("a",), *[1] * n) for n in range(4)])
+    all_differ([fingerprint(("a",), *each) for each in ((1, 1), (1, 2), (2, 1), (3,))])

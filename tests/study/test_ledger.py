@@ -15,19 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.study.digests import QUESTION, own_rows
+from tests.study.digests import QUESTION, digests, own_rows
 from titan.errors import DamagedError, FileError, InputError, ReleaseError
 from titan.study.differencing import Conflict, LedgerQuestion
+from titan.study.digest_order import Alike, Stretch
 from titan.study.ledger import Ledger
-from titan.study.row_classes import (
-    Class,
-    Rows,
-    Span,
-    exposed_parties,
-    exposed_rows,
-    found_at,
-    keys_of,
-)
+from titan.study.row_classes import Class, Span, compare, exposed_parties, exposed_rows
 from titan.study.row_digests import OwnRows
 
 ROWS = [b"row %d" % i for i in range(100)]
@@ -175,7 +168,9 @@ def test_files_may_have_other_columns_besides(ledger: Ledger) -> None:
 
 
 def renamed(own: OwnRows, **names: str) -> OwnRows:
-    return replace(own, cells={names.get(name, name): its for name, its in own.cells.items()})
+    (piece,) = own.pieces
+    cells = {names.get(name, name): its for name, its in piece.cells.items()}
+    return replace(own, pieces=[replace(piece, cells=cells)])
 
 
 @pytest.mark.parametrize(
@@ -208,7 +203,7 @@ def test_a_party_that_left_is_seen_under_other_names_of_columns(used: Ledger) ->
     for names in ({}, {"age": "years", "sex": "gender"}):
         own = renamed(own_rows(ROWS, used.row_key, ["age", "sex"]), **names)
         fewer = fingerprints(EVERYONE[:4])
-        other = entry(used, columns=list(own.cells), own=own, study="cd" * 32, parties=fewer)
+        other = entry(used, columns=own.columns, own=own, study="cd" * 32, parties=fewer)
         assert [c.parties for c in used.check([other])] == [("centre",)]
 
 
@@ -265,12 +260,11 @@ def test_classes_are_those_of_multisets(held: list[list[int]]) -> None:
         times = [rows.count(value) for rows in held]
         for n in range(max(times)):
             expected[tuple(n < each for each in times)] += 1
-    digests = [np.array(rows, np.uint64) * np.uint64(0xABCDEF0123456789) for rows in held]
-    keys, places, _ = keys_of(digests[0])
-    earlier = [keys_of(each)[0] for each in digests[1:]]
-    at = [found_at(keys, places, each) for each in earlier]
-    found = Rows([np.ones(len(held[0]), bool)], at, earlier).classes()
-    assert {c.pattern: c.size for c in found if c.size} == dict(expected)
+    words = [np.array(rows, np.uint64) * np.uint64(0xABCDEF0123456789) for rows in held]
+    today = Alike.single(words[0], np.zeros(len(words[0]), np.uint32)).joined()
+    earlier = [Stretch(*np.unique(each, return_counts=True)) for each in words[1:]]
+    found = compare(today, earlier).sizes
+    assert {(kind.use == 0, *kind.earlier): size for kind, size in found.items()} == expected
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), max_size=5), st.data())
@@ -360,7 +354,7 @@ def test_the_ledger_holds_no_rows_and_is_for_its_owner(tmp_path: Path) -> None:
     assert not any(row in data or hashlib.sha256(row).digest()[:8] in data for row in rows)
     with Ledger.open(tmp_path / "other") as other, Ledger.open(path) as ledger:
         here, there = (entry(it, rows=rows).rows for it in (ledger, other))
-        assert np.intersect1d(here.digests, there.digests).size == 0, "keys differ"
+        assert not {*digests(here)} & {*digests(there)}, "keys differ"
         assert "53" not in repr(there)
 
 
@@ -389,14 +383,14 @@ def test_digests_under_the_key_of_another_ledger_are_not_taken(tmp_path: Path) -
     assert "the same command again" in caught.value.hint
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 5])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 6])
 def test_a_ledger_of_another_version_is_refused(tmp_path: Path, version: int) -> None:
     """All its rows would seem to be others than today's, and nothing would be refused."""
     Ledger.open(tmp_path / "l").close()
     with sqlite3.connect(tmp_path / "l") as old:
         old.execute(f"PRAGMA application_id = {0x54_4C_00_00 + version}")
     old.close()
-    with pytest.raises(FileError, match=rf"of another version \({version}, where 4") as refused:
+    with pytest.raises(FileError, match=rf"of another version \({version}, where 5") as refused:
         Ledger.open(tmp_path / "l")
     assert "--ledger" in refused.value.hint
 
@@ -426,7 +420,7 @@ def test_a_damaged_ledger_is_refused_in_words_of_ours(tmp_path: Path) -> None:
         assert "backup" in each.hint or "--ledger" in each.hint
     path.write_bytes(whole)
     with Ledger.open(path) as found:
-        found._do("UPDATE row_sets SET digests = zeroblob(length(digests))")
+        found._do("UPDATE row_pieces SET digests = zeroblob(length(digests))")
         with pytest.raises(DamagedError, match="cannot be used: it is damaged"):
             found.check([entry(found, study="cd" * 32)])
 

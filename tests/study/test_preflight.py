@@ -337,7 +337,7 @@ def test_it_says_exactly_what_is_learned() -> None:
     assert items["cells"].sentence == (
         "the rows in every cell of sex; how many parties have rows in those of sex; "
         "the rows and parties off coarser grids of age, y; "
-        "in how many parties' rows age, y are not all the same"
+        "how many parties have rows with different values of age, y"
     )
     assert "number of rows at that level" in items["AᵀA"].sentence
     assert "means, variances" in items["AᵀA"].sentence

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_CODE = re.compile(r"good for once: (\S+)")
+_CODE = re.compile(r"works once: (\S+)")
 
 
 def rows_of(seed: int, rows: int = 60) -> str:

@@ -120,11 +120,14 @@ def test_a_run_that_is_left_and_stopped_goes_on(served: dict[str, Served], short
     form = {"party": "north", "rows": "rows.csv", "run": "2", "passphrase": ""}
     token = ready(north.post(f"/join/{short}", form))
     place = north.post(f"/join/{short}/yes", {"ready": token}).headers["location"]
-    until(lambda: "Waiting for" in north.get(f"{place}/live").words)
+    said = ""
+    while "Waiting for" not in said:
+        said = north.get(f"{place}/live").words
+        assert "Here, 1 of 3: north." in said, "nobody is here who has not come"
     assert "there is no answer yet" in north.get("/runs").words
     assert north.get(f"{place}/report").status == 400, "it is not over"
     assert north.post(f"{place}/stop", {}).status == 303
-    assert "goes on when you join again" in north.get(place).words
+    assert "join again to continue" in north.get(place).words
 
 
 def test_rows_that_would_end_the_run_are_told_before(served: dict[str, Served], short: str) -> None:
@@ -218,4 +221,4 @@ def test_stopping_the_pages_stops_the_run_in_good_order(
     token = ready(pages.post(f"/join/{short}", form))
     place = pages.post(f"/join/{short}/yes", {"ready": token}).headers["location"]
     until(lambda: "Waiting for" in pages.get(f"{place}/live").words)
-    assert f"{short}-run4-north is stopped; joining again goes on with it" in pages.close()
+    assert f"{short}-run4-north is stopped; join again to continue it" in pages.close()

@@ -41,8 +41,8 @@ class Commands(Group):
             "web",
         ),
         "What a run left": ("show", "report", "verify", "audit", "runs", "ledger"),
-        "Beside these": ("network", "moments"),
-        "To try and to learn": ("demo", "privacy", "compare", "reproduce"),
+        "Tools": ("network", "moments"),
+        "To try it and to learn": ("demo", "privacy", "compare", "reproduce"),
     }
 
     def list_commands(self, ctx: Any) -> list[str]:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _COMPARE = (
     "Call the other parties, at numbers that you know from elsewhere: the study's fingerprint must "
-    "be the same at all of them, and each party's own as it reads it from titan keys show."
+    "be the same at all of them, and each party's own must be the one that titan keys show prints."
 )
 _ANOTHER = (
-    "{name} HAS ANOTHER KEY than when you last met it in a study: {before}. Somebody may have put "
-    "a card of their own in its place: call {name} before you go on."
+    "{name} HAS ANOTHER KEY than in your last study together: {before}. Someone may have replaced "
+    "its card with their own: call {name} before you go on."
 )
 
 
@@ -44,7 +44,7 @@ def miss_ledger(key: Path, ledger: Path, *, ask: bool) -> None:
         return
     if not ask or not sys.stdin.isatty():
         raise error
-    show_alarm(f"{error.message}. To mend it: {error.hint}")
+    show_alarm(f"{error.message}. What to do: {error.hint}")
     if not typer.confirm("Begin a new ledger?"):
         raise typer.Exit(1)
 
@@ -116,7 +116,7 @@ def _show_what(study: Study, report: Report, identity: Identity) -> None:
             ("will send", f"{sent}, plus greetings, signatures and agreement"),
         ]
     )
-    print("Masked sums leave this machine; no row does. Every party will learn:")
+    print("Masked sums leave this machine, but no rows. Every party will learn:")
     for item in report.learned:
         show_wrapped("  - ", item.said)
     show_wrapped("but ", report.hidden)
@@ -127,9 +127,9 @@ def _show_what(study: Study, report: Report, identity: Identity) -> None:
 def rules(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The policy and its limits."""
     release = facts["release"]
-    least = f"{release['min_rows_party']} of a party, {facts['rows_needed_total']} in all, "
-    least += f"{release['rows_per_parameter']} for each parameter, {release['min_cell']} in a cell"
-    cells = f"{release['cells']}; each that is summed over of at least "
+    least = f"{release['min_rows_party']} per party, {facts['rows_needed_total']} in all, "
+    least += f"{release['rows_per_parameter']} per parameter, {release['min_cell']} in a cell"
+    cells = f"{release['cells']}; each that is summed over has rows of at least "
     cells += counted(release["min_cell_parties"], "party", "parties")
     precision = release["precision"]
     return [

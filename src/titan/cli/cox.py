@@ -26,7 +26,11 @@ def command(
     time: tables.Time = None,
     event: tables.Event = None,
     grid: Annotated[
-        str | None, Option(help="Times are rounded up to its multiples. [default: their step]")
+        str | None,
+        Option(
+            help="Times are rounded up to its multiples. [default: their step]",
+            rich_help_panel=options.MORE,
+        ),
     ] = None,
     ties: Annotated[
         str,
@@ -56,11 +60,11 @@ def command(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Cox's proportional hazards: hazard ratios, each party with a baseline of its own.
+    """Cox's proportional hazards: hazard ratios, each party with its own baseline.
 
-    It is proven that the estimate exists and how near it is; where that cannot be shown there is
-    no answer. Events count where at least 3 rows of their party are at risk (--allow-small).
-    Instead of --time and --event the formula may say Surv(months, died) ~ age.
+    The answer comes with a proof that the estimate exists and how near it is; without a proof there
+    is no answer. An event counts if at least 3 rows of its party are at risk (--allow-small).
+    Instead of --time and --event you can write the formula as Surv(months, died) ~ age.
 
     \b
     Example:

@@ -72,11 +72,10 @@ def command(
 ) -> None:
     """Fit a regression to all parties' rows together; nobody shows a row.
 
-    A party is called like its file. Decimal text is read exactly, and every digit that is printed
-    is proven. One FILE alone is read in batches, so that it
-    may be larger than memory. Files made by `titan moments` need no formula; with one, columns are
-    chosen among theirs. Too few rows of a party, in all or for the model are refused
-    (--allow-small).
+    A party has the name of its file. Decimal text is read exactly, and every digit that is printed
+    is proven. A single FILE is read in batches, so it may be larger than memory. Files made by
+    `titan moments` need no formula; if there is one, it chooses among their columns. Too few rows
+    of a party, in all or for the model are refused (--allow-small).
 
     \b
     Example:

@@ -143,20 +143,20 @@ def command(
 ) -> None:
     """Take part in a study: connect, run the rounds, and end with everybody's answer.
 
-    Shows first what will leave this machine and to whom and whether something in the rows is wrong,
-    and asks (titan study check --data looks at the rows beforehand). After a crash, or where others
-    were missing, the same command goes on where it stopped. On a run that is over it asks nothing,
-    shows the answer again and serves what others still need.
+    It first shows what will leave this machine, to whom, and whether anything in the rows is wrong,
+    and asks. (titan study check --data checks the rows in advance.) After a crash, or if others
+    were missing, the same command continues where it stopped. If the run is over, it asks nothing,
+    shows the answer again and sends what others still need.
 
-    Ctrl-C, SIGTERM and SIGHUP stop it in good order, with status 75; under nohup it stays.
+    Ctrl-C, SIGTERM and SIGHUP stop it cleanly, with status 75; under nohup it keeps running.
 
     \b
     Exit status:
       0   the answer was shown or saved
-      1   there is none, unless a file is mended first
+      1   there is no answer, unless a file is corrected first
       2   the command line is wrong
       3   a rule of release refuses
-      75  try again later: the same command goes on
+      75  try again later: the same command continues
 
     \b
     Example:

@@ -31,7 +31,7 @@ def list_(place: Place = Path("runs"), json: options.Json = False) -> None:
     """List runs: folder, run and party, how far each is, its age, and whether secrets remain.
 
     finished: there is an answer. no answer: it ended without one. resumable: the same titan join
-    goes on. given up: it never will. running: another process is at it.
+    continues it. given up: it cannot continue. running: another process is running it.
 
     \b
     Example:
@@ -54,11 +54,11 @@ def clean(
     yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Give up runs that still have secrets: erase these, and never go on.
+    """Give up runs that still have secrets: erase the secrets for good.
 
-    What a run sent, learned and signed stays, and so does the ledger. The other parties can then
-    not go on with the run either: agree with them first, and on the number of the next. A run that
-    is running is left alone and told, and then the status is 75.
+    The record of what a run sent, learned and signed stays, and so does the ledger. The other
+    parties cannot continue the run either: agree with them first, and on the number of the next
+    one. A run that is still running is left alone; a line says so, and the status is 75.
 
     \b
     Example:

@@ -24,22 +24,32 @@ def new(
     address: Annotated[str, Option(help="Where it can be reached, host:port.")],
     out: Annotated[Path, Option(help="The folder to write to.")] = Path(),
     dials_only: Annotated[
-        bool, Option("--dials-only", help="It can dial others, and nobody can dial it.")
+        bool, Option("--dials-only", help="It can dial others, but nobody can dial it.")
     ] = False,
-    days: Annotated[int, Option(help="How long the certificate is good.")] = 730,
+    days: Annotated[
+        int, Option(help="How long the certificate is valid.", rich_help_panel=options.MORE)
+    ] = 730,
     passphrase: Annotated[
-        bool, Option("--passphrase", help="Ask for a passphrase, under which the key is kept.")
+        bool, Option("--passphrase", help="Ask for a passphrase, and encrypt the key with it.")
     ] = False,
     passphrase_file: Annotated[
-        Path | None, Option(metavar="FILE", help="Take it from the first line of a file.")
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Take the passphrase from the first line of a file.",
+            rich_help_panel=options.MORE,
+        ),
     ] = None,
-    force: Annotated[bool, Option("--force", help="Replace keys that are there.")] = False,
+    force: Annotated[
+        bool,
+        Option("--force", help="Replace keys that are there.", rich_help_panel=options.OUTPUT),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Make a private key, which stays here, and a card, which goes to the others.
 
-    With a passphrase the key is of no use to whoever gets hold of its file alone. titan join then
-    asks for it, or reads it from a file. Who has lost it makes new keys: nobody can do without.
+    Nobody can use a key with a passphrase by copying its file. titan join asks for the passphrase,
+    or reads it from a file. If you lose it, make new keys: there is no other way.
 
     \b
     Example:
@@ -55,7 +65,7 @@ def new(
     kept = "with a passphrase" if word else "without a passphrase"
     rows = [
         ("private key", f"{key} ({kept}, mode 600; it never leaves this machine)"),
-        ("card", f"{card} (hand it to whoever gathers the study)"),
+        ("card", f"{card} (send it to whoever writes the study)"),
         *_rows(made.card),
     ]
     answer = {"key": str(key), "card": str(card), **_facts(made.card), "encrypted": bool(word)}
@@ -72,10 +82,10 @@ def change(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Give a private key a passphrase, another one, or none.
+    """Set, change or remove the passphrase of a private key.
 
-    It stays the same key, with the same card and fingerprint, and studies go on. Copies of the file
-    that were made before, backups among them, stay as they are.
+    The key, its card and its fingerprint stay the same, and studies go on. Earlier copies of the
+    file, such as backups, do not change.
 
     \b
     Example:
@@ -97,7 +107,7 @@ def show(
     card: Annotated[Path, Argument(metavar="CARD", help="A party's card.")],
     json: options.Json = False,
 ) -> None:
-    """Show whose a card is; compare the fingerprint with that party, by telephone say.
+    """Show whose card it is; compare the fingerprint with that party, over the telephone.
 
     \b
     Example:

@@ -35,8 +35,8 @@ def show(
 ) -> None:
     """Show every run that counts: its study, questions, parties and whether it was vetoed.
 
-    Of rows a ledger knows digests only, and these are never shown. Runs for which this party's rows
-    could not be used count too: of these it knows the columns that were asked about.
+    A ledger knows only digests of rows, and never shows them. Runs for which this party's rows
+    could not be used count too: for these it knows the columns that were asked about.
 
     \b
     Example:

@@ -46,11 +46,11 @@ def command(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Sum up FILE exactly, for `titan fit`: its rows need not be read again.
+    """Sum up FILE exactly, so that `titan fit` need not read its rows again.
 
-    Rows are read in batches, so that a file may be larger than memory. What is saved (readable by
-    you alone) is the sum of products of every two columns; it is as secret as such sums are, and
-    none of them is printed. Without a model all columns are taken, and `titan fit` chooses.
+    Rows are read in batches, so a file may be larger than memory. What is saved is the sum of
+    products of every two columns. Treat it as secret: only you can read it, and nothing of it is
+    printed. Without a model all columns are taken, and `titan fit` chooses among them.
 
     \b
     Example:

@@ -82,7 +82,7 @@ def design(
     parties: Annotated[
         str, Argument(metavar="PARTIES", help="How many, or their names with commas.")
     ],
-    tau: Annotated[int, Option(help="How many curious parties must learn nothing.")],
+    tau: Annotated[int, Option(help="How many curious parties to protect against.")],
     dials_only: Annotated[
         list[str] | None,
         Option(help="Parties that nobody can dial, with commas; no two will be neighbours."),

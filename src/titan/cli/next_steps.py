@@ -17,7 +17,7 @@ See it work, with the patients of four hospitals:
 Fit your own rows, one file per party, here in one process:
   titan fit north.csv east.csv south.csv --formula "y ~ age + sex" --tau 1
 
-Or divide one file by a column, and let every party be a process of its own:
+Or divide one file by a column, and run every party as its own process:
   titan rehearse rows.csv --party site --formula "y ~ age + sex" --out kept
 
 For real, every organisation on its own machine:
@@ -27,8 +27,8 @@ For real, every organisation on its own machine:
   titan join study.toml --as north --data north.csv --key north.key
 """
 _HELP = """\
-All commands: titan --help. Of one: titan fit --help. Completion in your shell:
-titan --install-completion"""
+All commands: titan --help. One command: titan fit --help.
+Completion in your shell: titan --install-completion"""
 _MOST = 3  # files of a kind that are named
 
 

@@ -29,6 +29,7 @@ RECOVERIES = f"{one_of(recovery_names())}."
 FIRST = "Options"
 SUMS = "How sums are made"
 FILES = "How files are read"
+ELSEWHERE = "Rows that are not in files here"
 MODEL = "The model, said in other ways"
 COLUMNS = "What columns are"
 RELEASE = "What may be released"
@@ -87,7 +88,9 @@ NoIntercept = Annotated[
     bool, Option("--no-intercept", help="Beside --columns.", rich_help_panel=MODEL)
 ]
 Weights = Annotated[str | None, Option(help="A column of analytic weights.")]
-Missing = Annotated[str, Option(help="refuse or drop rows with missing values.")]
+Missing = Annotated[
+    str, Option(help="refuse or drop rows with missing values.", rich_help_panel=FILES)
+]
 Decimal = Annotated[
     bool,
     Option(

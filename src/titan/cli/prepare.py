@@ -58,12 +58,12 @@ def command(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Make what a study's questions need of the rows, where these lie. Nothing is sent.
+    """Read the rows where they are, and save what a study's questions need. Nothing is sent.
 
-    titan join --part then starts in a moment, on a machine that has no rows: counts, moments and
-    the digests for the ledger are in the part, and the few rows that could stand out. Questions
-    that read the rows again (logistic and Poisson regression, HC0 to HC3 errors) are named, and
-    join takes --data for them too.
+    titan join --part then starts at once, on a machine that has no rows. The part holds counts,
+    moments, the digests for the ledger, and the few rows that could stand out. Some questions read
+    the rows again (logistic and Poisson regression, HC0 to HC3 errors): these are named, and join
+    needs --data for them too.
 
     The part is for this study's file as it is now. It is as secret as the rows, and readable by you
     alone. Exit status 1 where the rows cannot be used, 3 where their party would veto.

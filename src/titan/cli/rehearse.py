@@ -55,7 +55,7 @@ def command(
         Option(help=f"{networks.HELP_STUDY} [default: cycle]", rich_help_panel=options.NETWORK),
     ] = None,
     tau: Annotated[
-        int | None, Option(help="How many curious parties must learn nothing. [default: 1]")
+        int | None, Option(help="How many curious parties to protect against. [default: 1]")
     ] = None,
     sums: options.SumChoices,
     conditions: study_options.Conditions,
@@ -75,7 +75,11 @@ def command(
     ] = None,
     out: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Keep study, keys, runs and transcripts in a new folder."),
+        Option(
+            metavar="DIR",
+            help="Keep study, keys, runs and transcripts in a new folder.",
+            rich_help_panel=options.PLACES,
+        ),
     ] = None,
     keep_journal: Annotated[
         bool,

@@ -42,9 +42,9 @@ def command(
 ) -> None:
     """Write a report: the study in words, who took part, what was opened, checked and found.
 
-    One file that loads and runs nothing, for the appendix of a paper and for the data steward; it
-    prints in black and white. Its tables have the numbers of titan show --json. What is not known
-    (of a saved result, all but the answers) is left out, and the report says so.
+    It is one file that loads and runs nothing, for the appendix of a paper and for the data
+    steward. It prints in black and white. Its tables have the numbers of titan show --json. What is
+    not known (for a saved result, everything but the answers) is left out, and the report says so.
 
     \b
     Example:

@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from typer import Option
 
 from titan.cli.checked_rows import files_given
+from titan.cli.options import ELSEWHERE
 from titan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _VARIABLE = "TITAN_FROM"
 class RowsFrom:
     """Instead of files, or beside them."""
 
+    PANEL: ClassVar[str] = ELSEWHERE
     sql: Annotated[
         str | None, Option(metavar="QUERY", help="Instead of files: the rows of this query.")
     ] = None

@@ -27,7 +27,7 @@ def show(
 ) -> None:
     """Print what titan join printed, from the files that the run left.
 
-    Where this party refused, that is why: it is kept here, and no other party has it.
+    If this party refused, this says why. The reason is kept here, and no other party has it.
 
     \b
     Example:
@@ -55,8 +55,8 @@ def audit(
 ) -> None:
     """Show every message that left this machine in a run: its link, round and size.
 
-    A folder's journal is looked at, which also knows a run that is not over; where there is none,
-    its transcript is, after its signature has been checked.
+    It reads the journal in the run's folder, even if the run is not over. If there is no journal,
+    it reads the transcript, after checking its signature.
 
     \b
     Example:
@@ -96,12 +96,12 @@ def verify(
 ) -> None:
     """Check a transcript's form, figures and signature, and show what it says.
 
-    Who signed it is told by a certificate inside it. Whether that is the party's own is checked
-    against the study's card with --study, or against a fingerprint known otherwise with --pin.
+    A certificate inside it says who signed it. To check that the certificate is the party's own,
+    give the study's file with --study, or a fingerprint that you know from elsewhere with --pin.
 
-    Several parties' transcripts of one run are held against each other, too: they must tell the
-    same of the run, its sums and its end, and of every message between two of them both ends must
-    tell the same size and digest. What two parties tell differently is shown, and the status is 1.
+    Given several parties' transcripts of one run, it also compares them. They must agree on the
+    run, its sums and its end; and for every message between two of them, both ends must agree on
+    its size and digest. If they differ, it shows where, and the status is 1.
 
     \b
     Example:

@@ -27,16 +27,16 @@ def command(
     ] = Path("runs"),
     json: options.Json = False,
 ) -> None:
-    """Show how the runs kept here stand.
+    """Show the state of the runs that are kept here.
 
     A run is running, serving (it has its answer and stays for others), answered, refused by a rule,
-    failed, stopped, or gone: its process died. What is stopped or gone goes on with the same titan
-    join.
+    failed, stopped, or gone (its process died). If it is stopped or gone, the same titan join
+    continues it.
 
     \b
     Exit status:
       0   every run is going on or has its answer
-      1   some run ended without an answer, or there is none here
+      1   a run ended without an answer, or there is no run here
       75  some run is stopped or gone: the same titan join goes on
 
     \b
@@ -47,7 +47,7 @@ def command(
     from titan.party.status_file import read
 
     if not runs.is_dir():
-        raise FileError(f"there is no folder {runs}", hint="name the one that titan join has")
+        raise FileError(f"there is no folder {runs}", hint="name the one with titan join's runs")
     one = read(runs)
     folders = sorted(each for each in runs.iterdir() if each.is_dir())
     found = [one] if one else [status for each in folders if (status := read(each))]

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from titan.network import Network
     from titan.study import Card, Link, Report, Study
 
-app = App(help="Gather a study, check one before taking part.")
+app = App(help="Write a study, or check one before taking part.")
 
 
 @app.command()
 @options.grouped
 def new(
     card: Annotated[list[Path], Option(help="A party's card; once for every party.")],
-    tau: Annotated[int, Option(help="How many curious parties must learn nothing.")],
+    tau: Annotated[int, Option(help="How many curious parties to protect against.")],
     out: Annotated[Path, Option(help="The file to write.")],
     *,
     asked: study_options.Asked,
@@ -55,7 +55,7 @@ def new(
         Path | None,
         Option(
             metavar="FILE",
-            help="Own rows that say what columns are; ranges are asked for.",
+            help="Take columns from these rows; it asks for ranges.",
             rich_help_panel=options.COLUMNS,
         ),
     ] = None,
@@ -78,7 +78,7 @@ def new(
     dials_only: Annotated[
         list[str] | None,
         Option(
-            help="Parties that only dial out, with commas; else their cards.",
+            help="Parties that only dial out, separated by commas.",
             rich_help_panel=options.NETWORK,
         ),
     ] = None,
@@ -100,7 +100,7 @@ def new(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Gather cards, links, columns and questions into one file, which all then check and join.
+    """Put cards, links, columns and questions into one file, for all to check and join.
 
     \b
     Example:
@@ -167,11 +167,11 @@ def check(
     csv: options.Csv,
     json: options.Json = False,
 ) -> None:
-    """Is it sound and private, what will it cost, and what will everybody learn?
+    """Is it sound and private, what will it cost, and what will everyone learn?
 
     With --data (or --sql) and --as: would these rows be refused, and why? Nothing is sent or
-    written. Exit status 1 where a condition fails or the file cannot be used, 3 where its party
-    would veto.
+    written. The exit status is 1 if a condition fails or the file cannot be used, and 3 if its
+    party would veto.
 
     \b
     Example:

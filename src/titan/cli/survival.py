@@ -36,7 +36,11 @@ def command(
     event: Annotated[str, Option(help="The column of 1 (it happened then) and 0 (not by then).")],
     by: Annotated[str | None, Option(help="Groups: one column, or several with commas.")] = None,
     grid: Annotated[
-        str | None, Option(help="How wide intervals are, in the time's unit. [default: its step]")
+        str | None,
+        Option(
+            help="How wide intervals are, in the time's unit. [default: its step]",
+            rich_help_panel=options.MORE,
+        ),
     ] = None,
     until: Annotated[
         str | None, Option(help="Where the last interval ends.", rich_help_panel=options.MORE)
@@ -63,8 +67,8 @@ def command(
 ) -> None:
     """Survival curves by group, numbers at risk and the log-rank test; nobody shows a row.
 
-    An interval that few rows of a group leave in is refused, and the error names a coarser grid
-    that would do (--allow-small).
+    If too few rows of a group leave in an interval, it is refused, and the error names a coarser
+    grid that would work (--allow-small).
 
     \b
     Example:

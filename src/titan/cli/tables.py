@@ -24,7 +24,10 @@ Time = Annotated[str | None, Option(help="The column of times, from 0 on.")]
 Event = Annotated[
     str | None, Option(help="The column of 1 (it happened then) and 0 (not by then).")
 ]
-Party = Annotated[str | None, Option(help="Divide one file among parties by this column.")]
+Party = Annotated[
+    str | None,
+    Option(help="Divide one file among parties by this column.", rich_help_panel=options.FILES),
+]
 
 
 def ask(

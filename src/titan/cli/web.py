@@ -20,16 +20,16 @@ def command(
         Path, Argument(metavar="FOLDER", help="This party's keys, cards, studies, rows and runs.")
     ] = Path(),
     port: Annotated[
-        int, Option(help="The port to listen at, on 127.0.0.1 alone.", min=0, max=65535)
+        int, Option(help="The port to listen on, at 127.0.0.1 only.", min=0, max=65535)
     ] = 8047,
     no_browser: Annotated[
-        bool, Option("--no-browser", help="Do not open a browser; show the address alone.")
+        bool, Option("--no-browser", help="Do not open a browser; only show the address.")
     ] = False,
 ) -> None:
     """Open pages in a browser for one party: study, check, join, results.
 
-    They answer this machine alone. The terminal shows a code, which the first page asks for.
-    Whoever leaves a page leaves the run going; Ctrl-C stops it, and it goes on later.
+    Only this machine can reach them. The terminal shows a code, which the first page asks for.
+    If you leave a page, the run goes on. Ctrl-C stops it, and you can continue later.
 
     \b
     Example:
@@ -57,7 +57,7 @@ def command(
     address = f"http://{_HOST}:{listening.getsockname()[1]}/"
     _tell(f"pages for the party in {folder.resolve()}: {address}")
     runs = Runs()
-    sessions = Sessions(lambda code: _tell(f"the code to sign in, good for once: {code}"))
+    sessions = Sessions(lambda code: _tell(f"the code to sign in, which works once: {code}"))
     app = application(Place(folder), listening.getsockname()[1], sessions, runs)
     if not no_browser:
         import webbrowser
@@ -74,7 +74,7 @@ def command(
         pass
     finally:
         for name in runs.stop_all():
-            _tell(f"{name} is stopped; joining again goes on with it")
+            _tell(f"{name} is stopped; join again to continue it")
 
 
 def _listen(port: int) -> socket.socket:

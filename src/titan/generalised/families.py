@@ -38,7 +38,7 @@ _PRECISION = 128
 
 def family_named(name: object) -> FamilyName:
     for known in FAMILIES:
-        if name == known:
+        if isinstance(name, str) and name == known:
             return known
     raise InputError(f"family is {name!r}", hint=f"one of {', '.join(FAMILIES)}")
 

@@ -34,7 +34,7 @@ Whole = npt.NDArray[Any]
 
 def ties_named(name: object) -> Ties:
     for known in TIES:
-        if name == known:
+        if isinstance(name, str) and name == known:
             return known
     raise InputError(f"ties={name!r}", hint=f"one of {', '.join(TIES)}")
 

@@ -10,6 +10,7 @@ from titan.engines import EngineName, Progress, engine_named
 from titan.errors import NetworkError, PlanError
 from titan.joint.computation import Sum
 from titan.network import Network
+from titan.network.refusals import checked_tau
 from titan.protocol import Lines, MaskMode, Plan, RecoveryName, RelayMode
 from titan.ring.whole import whole_number
 
@@ -56,6 +57,11 @@ class SumSettings:
                 hint='for example titan.Network.cycle(5), or its name: "cycle"',
             )
         whole_number("bits", self.bits)
+        if self.tau is not None:
+            checked_tau(self.tau)
+        for name in ("recovery", "masks", "relays"):  # which words there are, the plan knows
+            if not isinstance(given := getattr(self, name), str):
+                raise PlanError(f"{name}={given!r} is unknown", hint=f'a word, as {name}="…"')
         if self.progress is not None and not callable(self.progress):
             raise PlanError(f"progress={self.progress!r} cannot be called", hint="give a function")
         engine_named(self.engine)

@@ -17,6 +17,7 @@ from titan.errors import InputError
 from titan.joint.kaplan_meier import SCALES, Estimate, Scale, normal_quantile, product_limit
 from titan.leastsquares.balls import Ball, nearest
 from titan.leastsquares.named import Quantity, error_of
+from titan.listing import check_choice
 
 ALPHA = 0.05
 
@@ -105,8 +106,7 @@ class Curve:
         return tuple((float(a), float(b)) for a, b in self._limits(alpha, scale))
 
     def _limits(self, alpha: float, scale: Scale) -> list[tuple[Quantity, Quantity]]:
-        if scale not in SCALES:
-            raise InputError(f"scale={scale!r}", hint=f"one of {', '.join(SCALES)}")
+        check_choice("scale", scale, SCALES)
         z = normal_quantile(alpha)
         return [each.interval(z, scale) for each in self.estimates]
 

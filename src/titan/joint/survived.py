@@ -16,7 +16,7 @@ from titan.joint.kaplan_meier import WEIGHTS, Weights, log_rank
 from titan.joint.survival_curve import ALPHA, Curve
 from titan.leastsquares.balls import nearest
 from titan.leastsquares.named import error_of
-from titan.listing import aligned, listing, ruled
+from titan.listing import aligned, check_choice, listing, ruled
 from titan.results import Result
 from titan.results.result import Recorded
 
@@ -117,8 +117,7 @@ class Survival(Result, Mapping[str, Curve], kind="survival"):
 
     def logrank(self, weights: Weights = "logrank") -> LogRank:
         """Do all groups have one curve? `weights` may be "wilcoxon" or "tarone-ware"."""
-        if weights not in WEIGHTS:
-            raise InputError(f"weights={weights!r}", hint=f"one of {', '.join(WEIGHTS)}")
+        check_choice("weights", weights, WEIGHTS)
         if len(self.curves) < 2:
             raise InputError("a log-rank test compares groups, and there is one", hint="by=…")
         risk = [curve._risk for curve in self.curves]

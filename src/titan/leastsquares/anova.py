@@ -29,6 +29,7 @@ from titan.leastsquares.named import Named, Quantity, error_of
 from titan.leastsquares.tested import data_frame
 from titan.listing import aligned, ruled
 from titan.moments.terms import Category, Factor, Term, blocks, name_of
+from titan.ring.whole import as_whole
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -162,7 +163,7 @@ class Anova:
 
 def anova(fit: Regression, typ: int = 1) -> Anova:
     """Sums of squares by the terms of the formula."""
-    if typ not in (1, 2, 3) or isinstance(typ, bool):
+    if as_whole(typ) not in (1, 2, 3):
         raise InputError(f"typ={typ!r}", hint="1, 2 or 3")
     _refuse_robust(fit)
     terms, residual = _terms(fit), _residuals(fit)

@@ -133,6 +133,8 @@ def _quadratic(
 
 def check_independent(rows: Matrix) -> None:
     """Refuse hypotheses one of which follows from others, or denies them."""
+    if not rows:
+        raise InputError("there is no hypothesis", hint="name one, as 'age = 0'")
     if _rank(rows) == len(rows):
         return
     for count in range(1, len(rows) + 1):

@@ -158,9 +158,14 @@ def lasso_path(
 def _grid(alphas: Sequence[float] | None, largest: float, count: int) -> Floats:
     if alphas is None:
         return np.geomspace(largest or 1.0, (largest or 1.0) / 1000, count)
-    grid = np.array(sorted(alphas, reverse=True), np.float64)
-    if not len(grid) or not np.isfinite(grid).all() or grid[-1] <= 0:
-        raise InputError("alphas must be positive numbers", hint="the limit 0 is `params` itself")
+    try:
+        grid = np.sort(np.array(list(alphas), np.float64))[::-1]
+    except (TypeError, ValueError):  # a number by itself, or words
+        grid = np.zeros(1)
+    if grid.ndim != 1 or not len(grid) or not np.isfinite(grid).all() or grid[-1] <= 0:
+        raise InputError(
+            "alphas must be a list of positive numbers", hint="the limit 0 is `params` itself"
+        )
     return grid
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex, TypeVar
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from titan.errors import InputError, NotThereError
 from titan.leastsquares.balls import Ball
+from titan.ring.whole import as_whole
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,8 +56,8 @@ class Named(_ReadOnly[float]):
     def __getitem__(self, key: str | SupportsIndex) -> float:
         if isinstance(key, str):
             return super().__getitem__(key)
-        count = len(self)
-        if not isinstance(key, SupportsIndex) or not -count <= (at := operator.index(key)) < count:
+        count, at = len(self), as_whole(key)
+        if at is None or not -count <= at < count:
             raise NotThereError(f"there is no number {key!r} among {count}", hint="the first is 0")
         return float(self.enclosures[at])
 

@@ -13,6 +13,7 @@ from titan.errors import InputError
 from titan.leastsquares.named import Named
 from titan.leastsquares.origins import ask
 from titan.leastsquares.robust import CovType
+from titan.listing import check_choice
 
 if TYPE_CHECKING:
     from titan.leastsquares.regression import Regression
@@ -22,9 +23,7 @@ _SAME_SUM = ("HC0", "HC1")
 
 def with_errors(fit: Regression, cov_type: CovType) -> Regression:
     """The fit with errors of this kind."""
-    if cov_type not in get_args(CovType):
-        hint = f"one of {', '.join(get_args(CovType))}"
-        raise InputError(f"cov_type={cov_type!r} is unknown", hint=hint)
+    check_choice("cov_type", cov_type, get_args(CovType))
     if cov_type == fit.cov_type:
         return fit
     if cov_type == "nonrobust" or fit.exact_fit:

@@ -266,10 +266,15 @@ class RidgePath(Result, Sequence[Ridge], kind="ridge path"):
         return cls([Ridge.from_state(each) for each in states], cost)
 
 
-def penalised(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> PooledMoments:
-    """AᵀA + alpha·P, P the identity but for the intercept; exact in alpha."""
+def check_alpha(alpha: object) -> None:
+    """A penalty is a number, and not negative."""
     if not 0 <= real_number("alpha", alpha) < math.inf:
         raise InputError(f"alpha is {alpha!r}", hint="a number that is not negative")
+
+
+def penalised(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> PooledMoments:
+    """AᵀA + alpha·P, P the identity but for the intercept; exact in alpha."""
+    check_alpha(alpha)
     return moments.penalised([Fraction(alpha) * (name != intercept) for name in moments.names])
 
 

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -304,6 +304,8 @@ class Regression(AfterFit, Result, kind="regression"):
         `ridge_path().best("bic")` is the one with the least BIC.
         """
         chosen = ridge_grid(self.moments, self.intercept, count) if alphas is None else alphas
+        if not isinstance(chosen, Iterable):
+            raise InputError(f"alphas={chosen!r} is not a list", hint="such as [0.1, 1, 10]")
         return RidgePath([self.ridge(alpha) for alpha in chosen])
 
     def lasso_path(self, alphas: Sequence[float] | None = None, count: int = 100) -> LassoPath:

@@ -41,7 +41,7 @@ from titan.moments import decimal_text
 from titan.moments.arrow import kinds, pa
 from titan.moments.canonical_numbers import canonical
 from titan.moments.cells import ArrowCells, Cells, ObjectCells, is_pandas_gap
-from titan.moments.columns import Column
+from titan.moments.columns import Column, WideColumn
 
 Digests = npt.NDArray[np.uint64]
 """Of shape (cells or rows, 2)."""
@@ -49,6 +49,7 @@ _Ints = npt.NDArray[np.int64]
 
 _WORD = np.dtype("<u8")
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], _WORD)  # the first n bytes of a word
+_NONE = np.empty((0, 2), _WORD)
 _MOST_PARTS = 1 << 18  # at a time: long texts must not need many times their length
 
 
@@ -57,9 +58,15 @@ class CellDigests:
     """Digests of cells and of rows under one secret key of 32 bytes."""
 
     key: bytes = field(repr=False)
+    _known: dict[tuple[str, int, int], tuple[int, Digests]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By name and unit, those of all whole numbers from one on: columns on one grid share them."""
 
     def held(self, cells: Cells) -> Digests:
         """Of what the source holds: its text without blanks around, or as Arrow writes it."""
+        if isinstance(cells, ArrowCells) and cells.written is not None:
+            return self._of_bytes("text", cells.name, *cells.written())
         return self.texts("text", cells.name, _as_text(cells))
 
     def unchanged(self, cells: Cells) -> Digests:
@@ -69,6 +76,8 @@ class CellDigests:
             others = [None if isinstance(x, float) else x for x in cells.values]
             rest = self.texts("text", cells.name, _objects_as_text(others))
             return self._floats(cells.name, np.array(floats, np.float64)) + rest
+        if isinstance(cells, ArrowCells) and cells.written is not None:
+            return self.held(cells)
         if isinstance(cells, ArrowCells) and kinds.is_floating(cells.array.type):
             held = cells.array.cast(pa.float64()).fill_null(math.nan)
             return self._floats(cells.name, np.asarray(held))
@@ -76,6 +85,35 @@ class CellDigests:
 
     def numbers(self, name: str, column: Column) -> Digests:
         """Of the numbers that they are, however written: 1.50, 1.5 and the binary 1.5 are one."""
+        if not isinstance(column, WideColumn) and column.numbers.dtype == np.int64 and len(column):
+            low, known = self._values(name, column)
+            if len(known):
+                return known.take(column.numbers - low, axis=0)
+        return self._one_by_one(name, column)
+
+    def _values(self, name: str, column: Column) -> tuple[int, Digests]:
+        """Of all whole numbers from the least of a column on to the largest, and perhaps more.
+
+        None, where making those that are not known yet costs more than the column's own.
+        """
+        unit = name, column.two, column.five
+        low, high = int(column.numbers.min()), int(column.numbers.max()) + 1
+        start, known = self._known.get(unit, (low, _NONE))
+        below, above = range(min(low, start), start), range(start + len(known), high)
+        if len(below) + len(above) > len(column):
+            return low, _NONE
+        if below or above:
+            made = [self._between(unit, below), known, self._between(unit, above)]
+            start, known = min(low, start), np.concatenate(made)
+            self._known[unit] = start, known
+        return start, known
+
+    def _between(self, unit: tuple[str, int, int], numbers: range) -> Digests:
+        name, two, five = unit
+        column = Column(np.arange(numbers.start, max(numbers.stop, numbers.start)), two, five)
+        return self._one_by_one(name, column)
+
+    def _one_by_one(self, name: str, column: Column) -> Digests:
         it = canonical(column)
         found = self._encrypted("number", name, it.low, it.exponents)
         if it.high is not None:
@@ -93,30 +131,32 @@ class CellDigests:
 
     def texts(self, form: str, name: str, array: Any) -> Digests:
         """Of an Arrow array of strings or bytes."""
-        places, data, lengths = _bytes(array)
-        if lengths.max(initial=0) <= _WORD.itemsize:
-            words = _words(data).take(places).view(_WORD)
-            words &= _MASKS[lengths]
-            return self._without_nulls(self._encrypted(form, name, words, lengths), array)
-        parts = np.maximum((lengths + 7) // 8, 1)
-        if len(array) > 1 and parts.sum() > _MOST_PARTS:
-            half = len(array) // 2
-            pieces = (array[:half], array[half:])
-            return np.concatenate([self.texts(form, name, piece) for piece in pieces])
-        first = np.cumsum(parts) - parts
-        row = np.repeat(np.arange(len(array)), parts)
-        place, length = np.arange(len(row)) - first[row], lengths[row]
-        words = _words(data).take(places[row] + 8 * place).view(_WORD)
-        words &= _MASKS[np.minimum(length - 8 * place, 8)]
-        found = self._encrypted(form, name, words, (place << 32) + length)
-        found = np.stack([np.add.reduceat(word, first) for word in found.T], axis=1)
-        return self._without_nulls(found, array)
-
-    @staticmethod
-    def _without_nulls(found: Digests, array: Any) -> Digests:
+        found = self._of_bytes(form, name, *_bytes(array))
         if array.null_count:
             found[np.asarray(array.is_null())] = 0
         return found
+
+    def _of_bytes(
+        self, form: str, name: str, data: npt.NDArray[np.uint8], places: _Ints, lengths: _Ints
+    ) -> Digests:
+        """Of texts at these places; there are eight bytes more than those of all texts."""
+        if lengths.max(initial=0) <= _WORD.itemsize:
+            words = _words(data)[places].view(_WORD)
+            words &= _MASKS[lengths]
+            return self._encrypted(form, name, words, lengths)
+        parts = np.maximum((lengths + 7) // 8, 1)
+        if len(places) > 1 and parts.sum() > _MOST_PARTS:
+            half = len(places) // 2
+            pieces = (slice(None, half), slice(half, None))
+            halves = [self._of_bytes(form, name, data, places[at], lengths[at]) for at in pieces]
+            return np.concatenate(halves)
+        first = np.cumsum(parts) - parts
+        row = np.repeat(np.arange(len(places)), parts)
+        place, length = np.arange(len(row)) - first[row], lengths[row]
+        words = _words(data)[places[row] + 8 * place].view(_WORD)
+        words &= _MASKS[np.minimum(length - 8 * place, 8)]
+        found = self._encrypted(form, name, words, (place << 32) + length)
+        return np.stack([np.add.reduceat(word, first) for word in found.T], axis=1)
 
     def _floats(self, name: str, floats: npt.NDArray[np.float64]) -> Digests:
         found = self._encrypted("float", name, floats.view(np.int64), 0)
@@ -167,13 +207,13 @@ def _objects_as_text(values: Sequence[Any]) -> Any:
     return pa.array(texts, pa.string())
 
 
-def _bytes(array: Any) -> tuple[_Ints, npt.NDArray[np.uint8], _Ints]:
-    """Where each text begins, all bytes with eight more after them, and each text's length."""
+def _bytes(array: Any) -> tuple[npt.NDArray[np.uint8], _Ints, _Ints]:
+    """All bytes with eight more after them, where each text begins, and its length."""
     offsets, data = decimal_text.bytes_of(array) if len(array) else (np.zeros(1), np.empty(0, "u1"))
     places = offsets.astype(np.int64)
-    return places[:-1], np.concatenate([data, np.zeros(8, np.uint8)]), np.diff(places)
+    return np.concatenate([data, np.zeros(8, np.uint8)]), places[:-1], np.diff(places)
 
 
 def _words(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.void]:
-    """The eight bytes that begin at every byte. (Void: NumPy copies numbers out of line slowly.)"""
+    """The eight bytes that begin at every byte; `take` would copy them all."""
     return np.ndarray((len(data) - 7,), "V8", data.data, 0, (1,))

@@ -105,13 +105,27 @@ class Cells(ABC):
         return wrong
 
 
+Written = Callable[[], tuple[npt.NDArray[np.uint8], npt.NDArray[Any], npt.NDArray[Any]]]
+"""Some bytes, with eight more than all texts in them, where each text begins, and its length."""
+
+
 class ArrowCells(Cells):
     """Cells that Arrow holds: text, numbers, truth values, or a dictionary of such."""
+
+    @property
+    def written(self) -> Written | None:
+        """Text without blanks around it, where it need not be fetched from Arrow."""
+        return self.__dict__.get("_written")
 
     @once
     def array(self) -> Any:
         """One Arrow array, without chunks and dictionary."""
         return _decoded(self.values)
+
+    def known_as(self, numbers: tuple[Column, Mask], written: Written) -> ArrowCells:
+        """These cells, of which somebody knows already what numbers they are and where written."""
+        self.__dict__.update(_numbers=numbers, _written=written)
+        return self
 
     def __getstate__(self) -> dict[str, Any]:
         """The cells alone: a slice of Arrow's would take the whole table along."""
@@ -302,11 +316,20 @@ def _shortest(array: Any) -> Any:
     return pa.array(texts, pa.string()).take(pa.array(at))
 
 
+@dataclass(frozen=True)
+class Later:
+    """An Arrow array for cells that is made when somebody asks for it."""
+
+    made: Callable[[], Any] = field(repr=False)
+
+
 def _decoded(array: Any) -> Any:
     """The array without chunks, dictionary and extension.
 
     Text comes as plain strings: few kernels know others.
     """
+    if isinstance(array, Later):
+        array = array.made()
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if kinds.is_dictionary(array.type):

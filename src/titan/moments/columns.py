@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 WORDS = np.dtype([("low", "<u8"), ("high", "<i8")])
 """Whole numbers of 128 bits, in two's complement."""
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFF_FFFF)
 
 
 class BadRowError(Exception):
@@ -115,9 +116,72 @@ class WideColumn(Column):
         return WideColumn(self.words[rows], self.two, self.five)
 
 
+class MostlyCoarse(WideColumn):
+    """A wide column of which most numbers are whole in a coarser unit: they fit int64 there.
+
+    number_i = coarse_i · 10^finer, plus `rest` in the rows `at`. Its words are for those who ask.
+    """
+
+    def __init__(
+        self,
+        coarse: npt.NDArray[np.int64],
+        finer: int,
+        at: npt.NDArray[np.int64],
+        rest: npt.NDArray[np.int64],
+        power: int,
+    ) -> None:
+        parts = ("coarse", coarse), ("finer", finer), ("at", at), ("rest", rest)
+        for name, value in (*parts, ("two", power), ("five", power)):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "words":
+            return super().__getattr__(name)
+        words = self.take(np.arange(len(self))).words
+        object.__setattr__(self, name, words)
+        return words
+
+    def __len__(self) -> int:
+        return len(self.coarse)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> WideColumn:
+        rest = np.zeros(len(self), np.int64)
+        rest[self.at] = self.rest
+        words = products(self.coarse[rows], np.full(1, 10**self.finer))
+        return WideColumn(_plus(words, rest[rows]), self.two, self.five)
+
+    @property
+    def coarser(self) -> Column:
+        """All numbers without that rest."""
+        return Column(self.coarse, self.two + self.finer, self.five + self.finer)
+
+
 def integers_of(words: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """As Python integers."""
     return np.asarray((words["high"].astype(object) << 64) + words["low"].astype(object), object)
+
+
+def products(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """a · b in two words, b being positive: by halves of words, as one does by hand."""
+    sizes = (np.abs(a).view(np.uint64), b.view(np.uint64))
+    (low_a, high_a), (low_b, high_b) = ((x & _LOW, x >> _HALF) for x in sizes)
+    lowest, left, right = low_a * low_b, high_a * low_b, low_a * high_b
+    middle = (lowest >> _HALF) + (left & _LOW) + (right & _LOW)
+    low = (lowest & _LOW) | (middle << _HALF)
+    high = high_a * high_b + (left >> _HALF) + (right >> _HALF) + (middle >> _HALF)
+    minus = a < 0
+    out = np.empty(len(a), WORDS)
+    out["low"] = np.where(minus, -low, low)
+    out["high"] = np.where(minus, ~high + (low == 0), high).view(np.int64)
+    return out
+
+
+def _plus(words: npt.NDArray[Any], b: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """words + b."""
+    out = np.empty_like(words)
+    out["low"] = words["low"] + b.view(np.uint64)
+    out["high"] = words["high"] + (b >> 63) + (out["low"] < words["low"])
+    return out
 
 
 @lru_cache(maxsize=1024)

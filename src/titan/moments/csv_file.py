@@ -1,6 +1,7 @@
 """CSV files as sources of rows: a range of bytes is a piece of them.
 
 CSV is read as text and nothing but text: Arrow's own guess would be doubles, and 0.1 would be lost.
+Lines of plain numbers need not even be text of Arrow's: see `plain_lines`.
 
 A range ends with a line, which without quotes is a record's end. Where quotes begin, a line may end
 inside a cell: from there on the file is read in sequence, as is one that is compressed or whose
@@ -15,20 +16,31 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from titan.errors import DataError, FileError
 from titan.files import attempt
 from titan.moments.arrow import arrow_csv, pa
 from titan.moments.blocks import BATCH_ROWS, ArrowRows, Block, Piece, evenly
+from titan.moments.cells import ArrowCells, Cells, Later
 from titan.moments.csv_format import PLAIN, CsvFormat
 from titan.moments.csv_text import UTF8, CsvPlace, CsvText
+from titan.moments.once import once
+from titan.moments.plain_fields import BEYOND
+from titan.moments.plain_lines import PlainLines, read_lines
 from titan.moments.sources import Source, check_distinct
+
+Bytes = npt.NDArray[np.uint8]
 
 _STREAM_BYTES = 2 << 20  # of which Arrow reads up to 32 ahead
 _LEAST_BYTES, _MOST_BYTES = 1 << 18, 1 << 25  # of a range
+_RANGE_BYTES = 1 << 20  # of which Arrow parses at a time
 _BYTEWISE = (*UTF8, "ascii", "cp125", "iso8859", "latin")
 """Encodings, or how their names begin, in which a line's end and a quote are bytes of their own."""
 
@@ -76,11 +88,12 @@ class CsvFile(Source):
         if start is None:
             yield from parsing.stream(0, self._named)
             return
-        for at, stop in self._ranges(start, size):
-            if stop is None:
+        for at, lines in self._ranges(start, size):
+            if lines is None:
                 yield from parsing.stream(at, named=True)
             else:
-                yield CsvRange(parsing, at, stop)
+                stop = at + len(lines) - 1 - BEYOND
+                yield CsvRange(parsing, at, stop, None if apart else lines)
 
     # -- where its lines end --------------------------------------------------------------------
 
@@ -109,24 +122,39 @@ class CsvFile(Source):
             return None
         return stop if first is not None and tuple(first) == self._header else None
 
-    def _ranges(self, at: int, size: int) -> Iterator[tuple[int, int | None]]:
-        """Whole lines, about half as many as `size`; without an end where quotes come."""
+    def _ranges(self, at: int, size: int) -> Iterator[tuple[int, Bytes | None]]:
+        """Whole lines, about half as many as `size`; None where quotes come.
+
+        After the lines there are a line's end, whether the file has one or not, and `BEYOND` bytes.
+        """
         with attempt("read", self.label), self.text.path.open("rb") as file:
             file.seek(at)
             sample = file.read(_LEAST_BYTES)
             each = len(sample) // max(sample.count(b"\n"), 1) * size // 2
-            buffer = bytearray(min(max(each, _LEAST_BYTES), _MOST_BYTES))  # one for all
+            most = min(max(each, _LEAST_BYTES), _MOST_BYTES)
             while True:
                 file.seek(at)
-                count = file.readinto(buffer)
+                padded = np.empty(most + 1 + BEYOND, np.uint8)
+                count = file.readinto(padded[:most].data)
                 if not count:
                     return
-                whole = count if count < len(buffer) else buffer.rfind(b"\n") + 1
-                if not whole or buffer.find(b'"', 0, whole) >= 0:
+                whole = count if count < most else _last_line_end(padded[:most])
+                if not whole or (padded[:whole] == ord('"')).any():
                     yield at, None
                     return
-                yield at, at + whole
+                padded = padded[: whole + 1 + BEYOND]
+                padded[whole:] = ord("\n")
+                yield at, padded
                 at += whole
+
+
+def _last_line_end(data: Bytes) -> int:
+    """How many bytes there are up to the last line's end; 0 without any."""
+    for start in (max(len(data) - _LEAST_BYTES, 0), 0):
+        at = data[start:].tobytes().rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+    return 0
 
 
 @dataclass(frozen=True)
@@ -152,23 +180,35 @@ class CsvParsing:
             batches = (batch.rename_columns(list(self.rows.columns)) for batch in reader)
             yield from self.rows.blocks(batches, self.size, place)
 
-    def range(self, start: int, stop: int) -> Iterator[Block]:
-        """Bytes `start` to `stop`, which are whole lines."""
+    def blocks(self, padded: Bytes, start: int) -> Iterator[Block]:
+        """Of whole lines, which begin at byte `start`, as `CsvFile` pads them."""
+        lines, place = CsvLines(self, padded), CsvPlace(self.text, start, 0)
+        plain = lines.plain()
+        if plain is not None and plain.rows <= self.size:
+            return iter([lines.block(plain, place)])
+        table = lines.table
+        return self.rows.blocks(table.to_batches(), evenly(table.num_rows, self.size), place)
+
+    def padded(self, start: int, stop: int) -> Bytes:
+        """Whole lines once more, where they were not copied."""
+        padded = np.full(stop - start + 1 + BEYOND, ord("\n"), np.uint8)
         with attempt("read", self.text.label), self.text.path.open("rb") as file:
             file.seek(start)
-            data = file.read(stop - start)
-        if len(data) < stop - start:
+            count = file.readinto(padded[: stop - start].data)
+        if count < stop - start:
             raise DataError(
                 f"{self.text.label} became shorter while it was read",
                 hint="leave the data alone until all is done",
             )
+        return padded
+
+    def table(self, data: Bytes) -> Any:
+        """Of whole lines without quotes."""
         with self._refused():
-            file = pa.BufferReader(data)
-            options = self._options(len(data) + 1, named=True, quotes=False, plain=data.isascii())
-            table = arrow_csv.read_csv(file, **options)
-        batches = table.rename_columns(list(self.rows.columns)).to_batches()
-        size = evenly(table.num_rows, self.size)
-        return self.rows.blocks(batches, size, CsvPlace(self.text, start, 0))
+            plain = not len(data) or bool(data.max() < 128)
+            options = self._options(_RANGE_BYTES, named=True, quotes=False, plain=plain)
+            table = arrow_csv.read_csv(pa.BufferReader(pa.py_buffer(data)), **options)
+        return table.rename_columns(list(self.rows.columns))
 
     def _from(self, start: int) -> Any:
         if not start:
@@ -218,6 +258,51 @@ class CsvRange:
     parsing: CsvParsing
     start: int
     stop: int
+    lines: Bytes | None = field(repr=False)
+    """Those, padded; None where they are read by who works on them."""
 
     def blocks(self) -> Iterator[Block]:
-        return self.parsing.range(self.start, self.stop)
+        lines = self.parsing.padded(self.start, self.stop) if self.lines is None else self.lines
+        return self.parsing.blocks(lines, self.start)
+
+
+@dataclass(frozen=True)
+class CsvLines:
+    """Whole lines without quotes, as numbers where they are plain, and as text for who wants it."""
+
+    parsing: CsvParsing
+    padded: Bytes = field(repr=False)
+
+    @once
+    def table(self) -> Any:
+        """Arrow's, of text."""
+        return self.parsing.table(self.padded[: -1 - BEYOND])
+
+    def plain(self) -> PlainLines | None:
+        parsing, padded = self.parsing, self.padded
+        if parsing.rows.decimal_comma:
+            return None
+        ended = padded[-2 - BEYOND] == padded[-1 - BEYOND]  # by a line's end of its own
+        text = padded[:-1] if ended else padded
+        return read_lines(text, parsing.text.delimiter, len(parsing.header), self._wanted)
+
+    def block(self, plain: PlainLines, place: CsvPlace) -> Block:
+        cells: dict[str, Cells] = {}
+        for name, at, numbers in zip(
+            self.parsing.rows.columns, self._wanted, plain.columns, strict=True
+        ):
+            of_name = ArrowCells(name, Later(partial(self._column, name)), place)
+            written = partial(self._written, plain, at)
+            cells[name] = of_name if numbers is None else of_name.known_as(numbers, written)
+        return Block(plain.rows, cells, place)
+
+    @property
+    def _wanted(self) -> list[int]:
+        """Which of a line's fields."""
+        return [self.parsing.header.index(name) for name in self.parsing.raw]
+
+    def _written(self, plain: PlainLines, at: int) -> tuple[Bytes, Any, Any]:
+        return self.padded, *plain.written(at)
+
+    def _column(self, name: str) -> Any:
+        return self.table[name]

@@ -37,7 +37,7 @@ class CsvFormat:
             return PLAIN
         if isinstance(given, CsvFormat):
             return given
-        if given == "europe":
+        if isinstance(given, str) and given == "europe":
             return EUROPE
         fields = {"delimiter", "decimal_comma", "encoding"}
         if not isinstance(given, Mapping) or not set(given) <= fields:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.moments.arrow import pa, pc
-from titan.moments.columns import WORDS, BadRowError, Column, WideColumn
+from titan.moments.columns import BadRowError, Column, WideColumn, products
 from titan.moments.digits import read_digits
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
@@ -41,7 +41,6 @@ _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _WITH_COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)+(?:\.[0-9]*)?")
 _INT64 = 9e18  # a little less than 2^63
 _BEYOND = 1 << 62
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFF_FFFF)
 _INT64_DIGITS = 18
 _DECIMAL128_DIGITS = 38
 _TENS = 10 ** np.arange(_INT64_DIGITS + 1, dtype=np.int64)
@@ -252,29 +251,14 @@ def _column(mantissas: Ints, decimals: Ints, exponents: Ints) -> Column:
     finest = int(powers.min(where=nonzero, initial=_BEYOND))
     shifts = np.where(nonzero, powers - finest, 0)
     if not shifts.any():
-        return _coarsest(_narrowed(mantissas), finest)
+        return coarsest(_narrowed(mantissas), finest)
     factors = _powers_of_ten(shifts)
     if mantissas.dtype == object or factors.dtype == object:
-        return _coarsest(_narrowed(mantissas.astype(object) * factors), finest)
+        return coarsest(_narrowed(mantissas.astype(object) * factors), finest)
     sizes = np.abs(mantissas).astype(np.float64) * factors  # of which no digit but the first counts
     if sizes.max() < _INT64:
-        return _coarsest(mantissas * factors, finest)
-    return WideColumn(_products(mantissas, factors), finest, finest)
-
-
-def _products(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    """a · b in two words, b being positive: by halves of words, as one does by hand."""
-    sizes = (np.abs(a).view(np.uint64), b.view(np.uint64))
-    (low_a, high_a), (low_b, high_b) = ((x & _LOW, x >> _HALF) for x in sizes)
-    lowest, left, right = low_a * low_b, high_a * low_b, low_a * high_b
-    middle = (lowest >> _HALF) + (left & _LOW) + (right & _LOW)
-    low = (lowest & _LOW) | (middle << _HALF)
-    high = high_a * high_b + (left >> _HALF) + (right >> _HALF) + (middle >> _HALF)
-    minus = a < 0
-    out = np.empty(len(a), WORDS)
-    out["low"] = np.where(minus, -low, low)
-    out["high"] = np.where(minus, ~high + (low == 0), high).view(np.int64)
-    return out
+        return coarsest(mantissas * factors, finest)
+    return WideColumn(products(mantissas, factors), finest, finest)
 
 
 def _powers_of_ten(exponents: Ints) -> Ints:
@@ -290,7 +274,7 @@ def _narrowed(numbers: Ints) -> Ints:
     return numbers
 
 
-def _coarsest(numbers: Ints, power: int) -> Column:
+def coarsest(numbers: Ints, power: int) -> Column:
     """The same column without zeros at the end of every number: "1.50", "2.00" are tenths."""
     while power < 0 and numbers.dtype == np.int64 and not (numbers[:64] % 10).any():
         shorter, rest = np.divmod(numbers, 10)

@@ -15,6 +15,7 @@ which NumPy does for all texts of a column at a time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,8 @@ def _everywhere(byte: int) -> np.uint64:
 
 _ZEROS, _POINTS = _everywhere(ord("0")), _everywhere(ord("."))
 _ONE = np.uint64(1)
-_ONES, _TOPS, _LOWER = _everywhere(0x01), _everywhere(0x80), _everywhere(0x0F)
+_ONES, _TOPS, LOWER = _everywhere(0x01), _everywhere(0x80), _everywhere(0x0F)
 _PAIRS = np.uint64(0x000000FF_000000FF)
-_HUNDREDS = np.uint64(100 + (1_000_000 << 32))
-_UNITS = np.uint64(1 + (10_000 << 32))
 _EIGHT_DIGITS = np.uint64(10**8)
 _LAST = np.array([(1 << 64) - (1 << 8 * (_WORD - n)) for n in range(_WORD + 1)], np.uint64)
 """The last n bytes of a word; a word's first byte is its lowest."""
@@ -109,7 +108,7 @@ def _words(data: npt.NDArray[np.uint8], ends: Ints, lengths: Ints) -> list[Words
     every: npt.NDArray[Any] = np.ndarray((len(padded) - 7,), "V8", padded.data, 0, (1,))
     found = []
     for number in range(count):  # void, above: NumPy copies numbers out of line slowly
-        word = every.take(ends + _WORD * (count - 1 - number)).view("<u8")
+        word = every[ends + _WORD * (count - 1 - number)].view("<u8")
         word ^= _ZEROS
         own = lengths if count == 1 else np.clip(lengths - _WORD * number, 0, _WORD)
         word &= _LAST.take(own)
@@ -154,23 +153,31 @@ def _marks(word: Words) -> Words:
 def _number(words: list[Words]) -> Ints | None:
     """Their digits as one number; None if that may have more than 18."""
     if len(words) == _MOST_WORDS:
-        beyond = _eight_digits(words[2])
+        beyond = eight_digits(words[2] & LOWER)
         if beyond.max(initial=0) >= _LEAST_BEYOND:
             return None
         words = [*words[:2], beyond]
-    total = _eight_digits(words[0])
+    total = eight_digits(words[0] & LOWER)
     if len(words) > 1:
-        total += _eight_digits(words[1]) * _EIGHT_DIGITS
+        total += eight_digits(words[1] & LOWER) * _EIGHT_DIGITS
     if len(words) == _MOST_WORDS:
         total += words[2] * _EIGHT_DIGITS**2
     return total.view(np.int64)
 
 
-def _eight_digits(word: Words) -> Words:
-    """The number that eight digits are, the first of which is in the lowest byte."""
-    pairs = word & _LOWER
-    pairs = pairs * np.uint64(10) + (pairs >> np.uint64(8))
-    found = (pairs & _PAIRS) * _HUNDREDS
-    found += ((pairs >> np.uint64(16)) & _PAIRS) * _UNITS
-    found >>= np.uint64(32)
-    return found
+def eight_digits(word: Words, weights: Sequence[int] = (10**6, 10**4, 100, 1)) -> Words:
+    """The numbers that eight digits, 0 to 9, are; the first is in the lowest byte.
+
+    Pairs of digits count by their weights. The words are used up.
+    """
+    pairs = word * np.uint64(10)
+    word >>= np.uint64(8)
+    pairs += word
+    rest = pairs >> np.uint64(16)
+    pairs &= _PAIRS
+    pairs *= np.uint64(weights[2] + (weights[0] << 32))
+    rest &= _PAIRS
+    rest *= np.uint64(weights[3] + (weights[1] << 32))
+    pairs += rest
+    pairs >>= np.uint64(32)
+    return pairs

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from titan.errors import DataError
 from titan.listing import listing
 from titan.moments import arithmetic, limbs, triangle
-from titan.moments.columns import WORDS, Column, WideColumn
+from titan.moments.columns import WORDS, Column, MostlyCoarse, WideColumn
 from titan.moments.moments import Moments
 from titan.moments.slices import Block, Floats, Layout, assemble, cut, integers, multiply
 from titan.moments.spans import BLOCK, Span, measure
@@ -24,6 +24,7 @@ from titan.ring import Residues
 
 _MOST_LEVELS = 256  # slices of one column: see `Sum.limit`
 _MOST_SLICES = 4096  # of all columns, unless these are many
+_MOST_APART = 8  # so many times more rows are in coarser units than not
 _SHOWN = 3  # positions of offending rows named in an error
 
 
@@ -32,10 +33,24 @@ def gram(names: Sequence[str], columns: Sequence[Column]) -> Moments:
     rows = _rows(names, columns)
     if not rows or not names:
         return replace(Moments.zero(names), rows=rows)
+    finer = [column.at for column in columns if isinstance(column, MostlyCoarse)]
+    if finer and max(map(len, finer)) <= rows // _MOST_APART:
+        few = np.unique(np.concatenate(finer))
+        if len(few) <= rows // _MOST_APART:
+            return _apart(names, columns, few)
     batch = _Batch(names, columns)
     for start in range(0, rows, BLOCK):
         batch.add(start, min(start + BLOCK, rows))
     return batch.moments()
+
+
+def _apart(names: Sequence[str], columns: Sequence[Column], few: npt.NDArray[np.intp]) -> Moments:
+    """All rows in coarser units; and for few of them what they are, less what they were there."""
+    coarser = [each.coarser if isinstance(each, MostlyCoarse) else each for each in columns]
+    there = gram(names, [column.take(few) for column in coarser])
+    less = limbs.trim(limbs.negate(there.gram, np.ones(there.gram.shape[1], bool)))
+    whole = gram(names, coarser) + gram(names, [column.take(few) for column in columns])
+    return whole + replace(there, rows=-there.rows, gram=less)
 
 
 def weighted(names: Sequence[str], columns: Sequence[Column], weights: Column) -> Moments:

@@ -1,6 +1,6 @@
 """Names of columns in messages: shown where they are names, never where they may be a row.
 
-A file whose first line is no header has a row in the place of the names.
+A file whose first line is not a header has a row in the place of the names.
 """
 
 from __future__ import annotations

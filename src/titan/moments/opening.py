@@ -67,6 +67,8 @@ def _open_table(data: Any, *, decimal: bool, label: str) -> Source:
 
 def _open_several(data: Any, decimal: bool, label: str, written: CsvFormat) -> Source:
     found = files_of(data)
+    if not found:
+        raise DataError("a list without a file", hint="name at least one file")
     files: list[Source] = []
     for each in found:
         file = _open_file(each.path, decimal, label, written, each.name)

@@ -85,7 +85,7 @@ class ModelRows:
     rounding: Rounding | None = None
 
     def __post_init__(self) -> None:
-        if self.missing not in ("refuse", "drop"):
+        if not isinstance(self.missing, str) or self.missing not in ("refuse", "drop"):
             raise DataError(f'missing={self.missing!r}, where "refuse" or "drop" was expected')
 
     @property

@@ -115,6 +115,9 @@ def cut(block: Block, layout: Layout, out: Floats) -> bool:
     A number larger than its column's span is cut into nonsense, which `multiply` detects.
     """
     scratch = np.empty((_TILE, out.shape[1]))
+    numbers = [block[layout.order[at]] for at in layout.unrounded]
+    long = [at for at, x in zip(layout.unrounded, numbers, strict=True) if x.dtype == np.int64]
+    thirds = _put_below_thirds(block, layout, long, out)
     with np.errstate(over="ignore", invalid="ignore"):
         for first in range(0, len(layout.order), _TILE):
             last = min(first + _TILE, len(layout.order))
@@ -122,8 +125,10 @@ def cut(block: Block, layout: Layout, out: Floats) -> bool:
                 return False
     in_words = [at for at in layout.unrounded if block[layout.order[at]].dtype == WORDS]
     for position in layout.unrounded:
-        if position not in in_words:
+        if position not in in_words and position not in long:
             _put_slices(block[layout.order[position]], layout, position, out)
+    if long:
+        out[[layout.starts[2] + at for at in long]] = thirds * 2.0 ** (2 * WIDTH)
     _put_words(block, layout, in_words, out)
     return True
 
@@ -133,7 +138,8 @@ def _cut_tile(block: Block, layout: Layout, tile: slice, out: Floats, scratch: F
     rest = out[tile]
     for row, column, factor in zip(rest, layout.order[tile], layout.scales[tile], strict=True):
         if factor is None:
-            row[:] = _below_third(block[column])
+            if block[column].dtype != np.int64:
+                row[:] = 0  # all slices of a wide column come afterwards
         elif factor == 1:
             row[:] = block[column]
         else:
@@ -146,17 +152,22 @@ def _cut_tile(block: Block, layout: Layout, tile: slice, out: Floats, scratch: F
     return np.array_equal(np.rint(rest, out=scratch), rest)
 
 
-def _below_third(numbers: npt.NDArray[Any]) -> Sums | np.int64:
-    """What lies below the third slice of int64 numbers; nothing of a wide column."""
-    if numbers.dtype != np.int64:
-        return np.int64(0)
-    below: Sums = numbers - (_third(numbers) << 2 * WIDTH)
-    return below
+def _put_below_thirds(
+    block: Block, layout: Layout, long: Sequence[int], out: Floats
+) -> npt.NDArray[np.int64]:
+    """What lies below the third slices of int64 numbers; those slices, over 2^44, are returned.
 
-
-def _third(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The third slice of int64 numbers: the nearest multiple of 2^44, over 2^44."""
-    return ((numbers >> 2 * WIDTH - 1) + 1) >> 1  # halves up, without leaving int64
+    They are the nearest multiples of 2^44, halves up.
+    """
+    if not long:
+        return np.empty((0, 0), np.int64)
+    numbers = np.stack([block[layout.order[at]] for at in long])
+    thirds = numbers >> 2 * WIDTH - 1  # of which one more does not leave int64
+    thirds += 1
+    thirds >>= 1
+    numbers -= thirds << 2 * WIDTH
+    out[list(long)] = numbers
+    return thirds
 
 
 def _peel(rest: Floats, level: int, out: Floats) -> None:
@@ -168,13 +179,10 @@ def _peel(rest: Floats, level: int, out: Floats) -> None:
 
 
 def _put_slices(numbers: npt.NDArray[Any], layout: Layout, position: int, out: Floats) -> None:
-    """Slices that do not come from rounding: all of a wide column, the third of long int64."""
+    """All slices of a wide column, which do not come from rounding."""
     span = layout.spans[layout.order[position]]
     rows = [start + position for start in layout.starts[: span.slices]]
-    if span.kind is Kind.WIDE:
-        out[rows] = _digits(limbs.from_ints(integers(numbers, span.unit)), span.slices)
-    else:
-        np.multiply(_third(numbers), 2.0 ** (2 * WIDTH), out=out[rows[2]])
+    out[rows] = _digits(limbs.from_ints(integers(numbers, span.unit)), span.slices)
 
 
 def _put_words(block: Block, layout: Layout, positions: Sequence[int], out: Floats) -> None:

@@ -146,8 +146,11 @@ def _array_columns(data: np.ndarray[Any, Any], names: Sequence[str] | None) -> d
 def _sequence(name: Any, values: Any) -> Any:
     if isinstance(values, str | bytes) or not hasattr(values, "__getitem__"):
         raise DataError(f'column "{name}" is {type(values).__name__}, not a sequence')
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise DataError(f'column "{name}" has {values.ndim} dimensions, not one')
+    if isinstance(dimensions := getattr(values, "ndim", 1), int) and dimensions != 1:
+        raise DataError(
+            f'column "{name}" has {dimensions} dimensions, not one',
+            hint="tables of several parties need a network between them",
+        )
     return values
 
 

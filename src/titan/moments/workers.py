@@ -24,6 +24,7 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar, runtime_checkable
 from titan.errors import InputError, TitanError, WorkersError
 from titan.moments.blas_threads import one_blas_thread
 from titan.moments.blocks import Block, Piece
+from titan.moments.freed_memory import SPARE_FOR_ROWS, keep_freed_memory
 
 P = TypeVar("P")
 RowsRead = Callable[[int], None]
@@ -74,6 +75,8 @@ class Workers:
     ) -> P | None:
         """`f` of every block, merged; None where there are none."""
         whole: list[P] = []
+        if not self.apart:
+            keep_freed_memory(SPARE_FOR_ROWS)
         for rows, parts in self._parts(_guarded(pieces), Work(f, merge)):
             whole = [reduce(merge, [*whole, *parts])] if parts else whole
             if self.watch is not None:

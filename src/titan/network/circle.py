@@ -25,46 +25,47 @@ _MOST_PASSES = 30
 
 Order = list[int]
 Neighbours = list[set[int]]
+Ends = list[tuple[int, int]]
+"""Of each link, from whom to whom."""
 
 
 def circle_order(links: Links) -> Order:
     """Parties' numbers clockwise, the first at the top."""
-    around = _neighbours(links)
-    starts = [list(range(links.parties)), _walk(links, around)]
-    ranked = [(not _alike_all_round(each, links), _cost(each, around), each) for each in starts]
+    ends = list(zip(links.senders.tolist(), links.receivers.tolist(), strict=True))
+    starts = [list(range(links.parties)), _walk(links, _neighbours(links.parties, ends))]
+    ranked = [(not _alike_all_round(each, ends), _cost(each, ends), each) for each in starts]
     irregular, _, found = min(ranked)
     if irregular and links.parties <= _IMPROVED_UP_TO:
-        found = _improved(found, around)
-    return _turned(found, links)
+        found = _improved(found, ends)
+    return _turned(found, ends)
 
 
-def _neighbours(links: Links) -> Neighbours:
-    around: Neighbours = [set() for _ in range(links.parties)]
-    for a, b in zip(links.senders.tolist(), links.receivers.tolist(), strict=True):
+def _neighbours(parties: int, ends: Ends) -> Neighbours:
+    around: Neighbours = [set() for _ in range(parties)]
+    for a, b in ends:
         around[a].add(b)
         around[b].add(a)
     return around
 
 
-def _cost(order: Order, around: Neighbours) -> int:
-    """Each link counts twice, which does not matter."""
+def _cost(order: Order, ends: Ends) -> int:
+    """Two parties that send to each other have two links."""
     m, at = len(order), [0] * len(order)
     for place, party in enumerate(order):
         at[party] = place
-    steps = (abs(at[a] - at[b]) for a in order for b in around[a])
+    steps = (abs(at[a] - at[b]) for a, b in ends)
     return sum(min(step, m - step) for step in steps)
 
 
-def _steps(order: Order, links: Links) -> list[int]:
+def _steps(order: Order, ends: Ends) -> list[int]:
     """Of each link, how far ahead it goes."""
     at = {party: place for place, party in enumerate(order)}
-    ends = zip(links.senders.tolist(), links.receivers.tolist(), strict=True)
     return [(at[b] - at[a]) % len(order) for a, b in ends]
 
 
-def _alike_all_round(order: Order, links: Links) -> bool:
+def _alike_all_round(order: Order, ends: Ends) -> bool:
     """Whether a turn by one place is the same picture."""
-    return all(count == len(order) for count in Counter(_steps(order, links)).values())
+    return all(count == len(order) for count in Counter(_steps(order, ends)).values())
 
 
 def _walk(links: Links, around: Neighbours) -> Order:
@@ -79,12 +80,12 @@ def _walk(links: Links, around: Neighbours) -> Order:
     return order
 
 
-def _improved(order: Order, around: Neighbours) -> Order:
-    cost = _cost(order, around)
+def _improved(order: Order, ends: Ends) -> Order:
+    cost = _cost(order, ends)
     for _ in range(_MOST_PASSES):
         before = cost
         for other in _changes(order):
-            changed = _cost(other, around)
+            changed = _cost(other, ends)
             if changed < cost:
                 order[:], cost = other, changed
         if cost == before:
@@ -101,8 +102,8 @@ def _changes(order: Order) -> Iterator[Order]:
         yield order[:i] + order[i : j + 1][::-1] + order[j + 1 :]
 
 
-def _turned(order: Order, links: Links) -> Order:
+def _turned(order: Order, ends: Ends) -> Order:
     """The first party first, and in the direction in which more links go one step ahead."""
-    m, start, steps = len(order), order.index(0), _steps(order, links)
+    m, start, steps = len(order), order.index(0), _steps(order, ends)
     way = -1 if steps.count(m - 1) > steps.count(1) else 1
     return [order[(start + way * step) % m] for step in range(m)]

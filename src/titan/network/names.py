@@ -20,6 +20,7 @@ Party = str | SupportsIndex
 """What a caller may call a party by."""
 
 _FEW = 12
+_MOST = 2**31
 _CLOSE_AMONG = 10_000
 
 
@@ -101,7 +102,7 @@ class Names:
         return self._numbers.get(name)
 
     def index(self, party: object) -> int:
-        name = "" if party == "" else party_name(party)
+        name = "" if isinstance(party, str) and not party else party_name(party)
         found = self.find(name)
         if found is None:
             raise NetworkError(f'there is no party "{name}"', hint=self._suggestion(name))
@@ -124,4 +125,6 @@ def _enough(count: int) -> int:
             f"a network of {count} {'party' if count == 1 else 'parties'}",
             hint="at least two parties are needed",
         )
+    if count > _MOST:
+        raise NetworkError(f"a network of {count} parties", hint=f"there may be {_MOST}")
     return count

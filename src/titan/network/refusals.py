@@ -44,7 +44,7 @@ def not_private(
 
 def nobody_hidden(names: Names, tau: int) -> NotPrivateError:
     m = len(names)
-    fix = f"choose τ of at most {m - 2}" if m > 2 else "at least one more party is needed"
+    fix = f"choose τ of at most {m - 2}" if m > 2 else "even τ = 1 needs three parties"
     return NotPrivateError(
         f"τ = {tau} of {m} parties leaves at most one honest party, which nothing can hide",
         cut=names.all[1:],

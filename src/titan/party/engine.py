@@ -24,11 +24,11 @@ from typing import Any
 from titan.errors import FileError, WaitError
 from titan.joint.task import described
 from titan.listing import listing
+from titan.moments.freed_memory import keep_freed_memory, search_only_new_objects
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections, Handshake
 from titan.party.durable_session import DurableSession
-from titan.party.freed_memory import keep_freed_memory, search_only_new_objects
 from titan.party.lost_journals import LostJournals
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import RunProgress

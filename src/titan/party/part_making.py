@@ -80,7 +80,7 @@ class PartMaker:
         if states[name] is None:
             return UNKNOWN_KIND
         source = questions_of(sources)[name]
-        own, pooled = looks_needed(self._study, parts, list(source.own.used))
+        own, pooled = looks_needed(self._study, parts, list(source.own.questions))
         wanted = [named(rows) for rows in own] + [named(rows) for rows, _ in pooled]
         there = not isinstance(computation, PooledModel) or set(wanted) <= set(source.looks)
         return "" if there else LEVERAGE

@@ -87,10 +87,10 @@ class UsedPart:
         for source in self.file.sources:
             if given is None:
                 kept: Source = self._kept(source)
-                found |= dict.fromkeys(source.own.used, kept)
+                found |= dict.fromkeys(source.own.questions, kept)
                 continue
             opened: dict[Source, SameRows] = {}
-            for name in source.own.used:
+            for name in source.own.questions:
                 rows = given[name] if isinstance(given, Mapping) else given
                 opened.setdefault(rows, self._same(rows, source))
                 found[name] = opened[rows]
@@ -163,8 +163,8 @@ class UsedPart:
             for name in source.column_names:
                 now = stated.get(name, {})
                 first = key.columns.get(name, now), file.key.columns.get(name, now)
-                unknown = name in key.columns and name not in source.own.cells
-                if unknown or (name in source.own.cells and first[0] != first[1]):
+                unknown = name in key.columns and name not in source.own.columns
+                if unknown or (name in source.own.columns and first[0] != first[1]):
                     raise FileError(
                         f'the ledger has met the column "{name}" since "{self.place}" was made',
                         hint=f"{_AGAIN} --ledger FILE, with this party's ledger",
@@ -187,7 +187,7 @@ class UsedPart:
     def _check_looks(self, parts: Parts, rows: Mapping[str, Source]) -> None:
         """Whatever will be looked at is there, and can be read, before anything begins."""
         for source in self.file.sources:
-            names = list(source.own.used)
+            names = list(source.own.questions)
             kept = rows[names[0]]
             own, pooled = looks_needed(self.study, parts, names)
             assert isinstance(kept, KeptRows)  # noqa: S101 - there are no others

@@ -30,8 +30,9 @@ from titan.release.policy import DEFAULT
 from titan.study.asking import earlier_models
 from titan.study.crossing import divisions
 from titan.study.differencing import LedgerQuestion
+from titan.study.digesting import DigestRows
 from titan.study.manifest import Study
-from titan.study.row_digests import DigestRows, OwnRows, RowKey
+from titan.study.row_digests import OwnRows, RowKey
 
 Rows = Source | Mapping[str, Source]
 Prepare = Callable[[Study, int, Rows, RowKey, Sequence[str]], tuple[Parts, list[LedgerQuestion]]]
@@ -91,7 +92,7 @@ def prepare(
         return [_digests(study, names, source, key)]
 
     parts, found = study.meeting.prepare_beside(rows, digests)
-    own = {name: rows for rows in found.values() for name in rows.used}
+    own = {name: rows for rows in found.values() for name in rows.questions}
     entries = [entry_of(study, run, each.name, own[each.name]) for each in study.questions]
     models = earlier_models(asked, {entry.model for entry in entries}, key)
     return {name: with_earlier(study, part, models) for name, part in parts.items()}, entries
@@ -161,7 +162,7 @@ def columns_of(study: Study, name: str) -> tuple[str, ...]:
 def entry_of(study: Study, run: int, name: str, own: OwnRows) -> LedgerQuestion:
     """One question as the ledger of the party with these rows sees it."""
     dictionary = study.columns.content()
-    columns = [c for c in columns_of(study, name) or own.cells if c in own.cells]
+    columns = [c for c in columns_of(study, name) or own.columns if c in own.columns]
     return LedgerQuestion(
         study=study.digest,
         title=study.title,

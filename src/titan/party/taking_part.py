@@ -224,7 +224,7 @@ class Party:
             self._tell(f"this party refuses: {prepared.refusal.message}")
         for note in rounding_notes(study, prepared.parts or {}):
             self._tell(note)
-        digests = [d for each in entries for d in (each.rows.encoded, b"%d" % each.own.finer)]
+        digests = [d for each in entries for d in (each.rows.fingerprint, b"%d" % each.own.finer)]
         data_digest, unsent = journal.keyed_digest(digests), journal.nothing_left()
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             if unsent and journal.replace_data(data_digest):

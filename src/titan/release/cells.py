@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import combinations, groupby, product
 from math import gcd, prod
 from typing import Any
@@ -120,10 +120,16 @@ class Digits:
 
     def points(self, unit: Fraction) -> tuple[int, int] | None:
         """(s, m) if n · unit lies on the coarser grid where n = s modulo m; None: it never does."""
-        return _points(self.origin / unit, self.step / unit)
+        of_unit = unit.numerator, unit.denominator
+        if of_unit not in self._known:
+            self._known[of_unit] = _points(self.origin / unit, self.step / unit)
+        return self._known[of_unit]
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, int], tuple[int, int] | None]:
+        return {}  # for all blocks of rows: fractions are slow
 
 
-@lru_cache(maxsize=4096)
 def _points(origin: Fraction, step: Fraction) -> tuple[int, int] | None:
     """n = origin + k · step means p n = q modulo r, so that m = r / gcd(p, r)."""
     r = step.numerator * origin.denominator
@@ -155,6 +161,10 @@ def rows_off(digits: Iterable[Digits], numbers: Codes, unit: Fraction) -> list[i
         return int(np.count_nonzero(held % modulus == rest))
 
     return [rows - (0 if at is None else on(*at)) for at in points]
+
+
+def _quick(x: Fraction) -> Fraction | int:
+    return x.numerator if x.denominator == 1 else x
 
 
 @dataclass(frozen=True)
@@ -213,11 +223,10 @@ class CellCounts:
         """Σn and Σn² of a number's steps above its low end: its owner's alone."""
         for name, low, step in self.varying:
             column = as_integers(readings.numbers[name])
-            numbers, unit = column.numbers, column.unit / step
+            numbers, unit, start = column.numbers, _quick(column.unit / step), _quick(low / step)
             if readings.rows and int(abs(numbers).max()) ** 2 * readings.rows >= _LIMIT:
                 numbers = numbers.astype(object)
             first, second = int(numbers.sum()) * unit, int((numbers * numbers).sum()) * unit**2
-            start = low / step
             yield int(first - readings.rows * start)
             yield int(second - 2 * first * start + readings.rows * start**2)
 
@@ -358,7 +367,7 @@ class CellCounts:
             said.append(f"the rows and parties off coarser grids of {names}")
         if self.varying:
             names = ", ".join(name for name, _, _ in self.varying)
-            said.append(f"in how many parties' rows {names} are not all the same")
+            said.append(f"how many parties have rows with different values of {names}")
         return "; ".join(said)
 
 

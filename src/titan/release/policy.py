@@ -149,7 +149,7 @@ class Policy:
             raise ReleaseError(found, hint=advice, rule="counts")
 
     def check_cells(self, counts: Iterable[tuple[str, int]] | Mapping[str, int]) -> None:
-        """Between the sums: refuse a cell of a table that few rows are in; none is no matter."""
+        """Between the sums: refuse a cell of a table that few rows are in; an empty one may be."""
         needed = f"what occurs needs at least {self.rows_per_cell}"
         for cell, rows in counts.items() if isinstance(counts, Mapping) else counts:
             found = f"{cell} holds for {counted(rows)} in all"
@@ -157,7 +157,7 @@ class Policy:
             self._refuse(small, f"{found}, and {needed}", _MERGE, "cells", cell)
 
     def check_values(self, values: int, column: str) -> None:
-        """Between the sums: refuse mean and standard deviation of few values; none is no matter."""
+        """Between the sums: refuse mean and standard deviation of few values; of none is fine."""
         least = max(self.rows_per_cell, 2 * self.rows_per_parameter)
         found = f"{column} has {counted(values, 'value')} in all"
         needed = f"a mean and a standard deviation need at least {least}"
@@ -165,7 +165,7 @@ class Policy:
         self._refuse(0 < values < least, f"{found}, and {needed}", advice, "values", column)
 
     def check_off_grid(self, what: str, parties: int, least: int) -> None:
-        """Between the sums: refuse last digits that few parties have; of none is no matter."""
+        """Between the sums: refuse last digits that few parties have; none may have any."""
         self._check_parties(what, parties, least, "agree on a coarser step", "digits")
 
     def check_parties(self, cells: Iterable[tuple[str, int]], tau: int) -> None:

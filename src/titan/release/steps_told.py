@@ -153,7 +153,36 @@ def step_tables(
             found.append(StepTable(*table, time=time))
         else:
             found += _weighted(sorted(raw), str(model.weights), of, columns, curves)
+    if time:
+        found += _first_tables(made, time, raw, columns, levels)
     return tuple(replace(table, family=family) for table in found)
+
+
+def _first_tables(
+    made: Sequence[Made], time: str, raw: Names, columns: Mapping[str, Column],
+    levels: Mapping[str, int],
+) -> Iterator[StepTable]:  # fmt: skip
+    """At 0 all hazards are alike. What is told of a column there is told of it alone, whatever else
+    the model has: the numbers of a flag at risk, if all leave at one time."""
+    kept = [each for each in made if each.names or each.cells]
+    pairs = [
+        (one, other) for one, other in combinations_with_replacement(kept, 2)
+        if one.names == other.names or not (one.names and other.names)
+    ]  # fmt: skip
+    tables = {(one.cells | other.cells, one.names | other.names) for one, other in pairs}
+    for cells, names in sorted(tables, key=lambda each: (sorted(each[0]), sorted(each[1]))):
+        own = names | {time}
+        if own != raw:
+            curves = [
+                curve for curve, within in _hazard_curves(
+                    [each for each in made if each.names <= names], time, only_first=True
+                ) if within == cells
+            ]  # fmt: skip
+            grids = tuple(points(columns[name]) for name in sorted(own))
+            of = tuple(sorted(cells)), prod(levels[name] for name in cells)
+            yield StepTable(
+                tuple(sorted(own)), None, *of, grids, Fraction(1), tuple(curves), time=time
+            )
 
 
 def _weighted(
@@ -268,20 +297,28 @@ def _curves(
         yield Curve(values / 4, "late", (everywhere, everywhere)), everywhere
 
 
-def _hazard_curves(made: Sequence[Made], time: str) -> Iterator[tuple[Curve, Names]]:
+def _hazard_curves(
+    made: Sequence[Made], time: str, *, only_first: bool = False
+) -> Iterator[tuple[Curve, Names]]:
     """The same of Cox's model: no constant, and means are taken off but for what is within cells
     (of which they are a part). What the hazard has come to rises evenly with the time."""
     reached = floats(points_of(time, Number(Fraction(0), Fraction(_TIMES - 1), Fraction(1))))
     reached = (2 * reached + 1) / _TIMES
     everywhere, columns = frozenset[str](), [each for each in made if each.names or each.cells]
     offset = Made(np.zeros(POINTS), np.zeros(POINTS), everywhere, everywhere)
-    steps = [(digits, *_hazards(columns, offset, slope)) for digits, slope in STEPS]
-    steps.insert(0, ("first", *_hazards(columns, offset, 0.0)))
+    steps: list[tuple[Digits, Floats, list[Floats]]] = [("first", *_hazards(columns, offset, 0.0))]
+    if not only_first:
+        steps += [(digits, *_hazards(columns, offset, slope)) for digits, slope in STEPS]
     for (at, one), (by, other) in combinations_with_replacement(enumerate(columns), 2):
         pair = one.cells, other.cells
         for digits, v, less in steps:
             both = v * reached * less[at] * less[by]
             yield Curve(both, digits, pair), one.cells | other.cells
+    if only_first:
+        _, v, less = steps[0]
+        for at, one in enumerate(columns):
+            yield Curve(v * reached * less[at], "early", (one.cells, everywhere)), one.cells
+        return
     for (at, one), (digits, v, less) in product(enumerate(columns), steps[1:]):
         late = digits == "late"
         over = [one.cells] if late else [one.cells, everywhere]

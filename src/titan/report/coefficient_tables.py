@@ -133,7 +133,7 @@ def _in_full(answer: Mapping[str, Any], names: Sequence[str], others: Sequence[s
     rows = (
         [name, *(cell for key in keys for cell in _full_pair(answer, key, name))] for name in names
     )
-    return grid("The same in full: the doubles of the JSON, and how far they are off at most",
+    return grid("In full: the numbers of the JSON, with their largest possible error",
                 heads, rows, kind="full")  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def penalised(answer: Mapping[str, Any]) -> Iterator[Html]:
         names = list(path[0]["params"])
         yield grid("Coefficients", heads, ([n, *(_of(n, each) for each in path)] for n in names))
         yield grid(
-            "The same in full, with how far they are off at most",
+            "In full, with their largest possible error",
             heads,
             ([n, *(_full_of(n, each) for each in path)] for n in names),
             kind="full",

@@ -24,7 +24,7 @@ def described(answer: Mapping[str, Any]) -> Iterator[Html]:
     numbers = {name: c for name, c in answer["columns"].items() if c.get("mean") is not None}
     if numbers:
         yield grid(
-            "The same in full: the doubles of the JSON, and how far they are off at most",
+            "In full: the numbers of the JSON, with their largest possible error",
             ("", "mean", "proven within", "standard deviation", "proven within"),
             ([name, *_in_full(column)] for name, column in numbers.items()),
             kind="full",

@@ -109,7 +109,7 @@ def _in_short(it: Gathered) -> Iterator[str]:
     of = f" about {same:,} rows" if same else ""
     if it.parties:
         who = counted(len(it.parties), "party", "parties")
-        yield f"{who} answered {what}{of} together; none showed another a row. "
+        yield f"{who} answered {what}{of} together; none of them showed a row to another. "
     else:
         yield f"{what[:1].upper()}{what[1:]} answered{of}. "
     failed = [entry.name for entry in it.results.entries if isinstance(entry.outcome, TitanError)]
@@ -124,12 +124,12 @@ def _in_short(it: Gathered) -> Iterator[str]:
 
 
 def unknown(it: Gathered) -> list[str]:
-    """What could not be said, and what would tell it."""
+    """What could not be said, and where it would be found."""
     found = []
     if it.results.study is None:
         return [
             "The study, the network, the checks and the signatures: this was made from a file of "
-            "results, which holds answers and their cost alone. The folder of a run has them.",
+            "results, which holds only answers and their cost. The folder of a run has the rest.",
         ]
     if it.study is None:
         found.append(

@@ -24,7 +24,7 @@ class Scale:
 
     @classmethod
     def of(cls, numbers: Iterable[float], *, zero: bool = True) -> Scale | None:
-        """That holds these numbers, and zero; None where they are no finite stretch."""
+        """That holds these numbers, and zero; None where they do not make a finite stretch."""
         found = [x for x in numbers if math.isfinite(x)] + ([0.0] if zero else [])
         if not found or not 0 < max(found) - min(found) < math.inf:
             return None

@@ -18,8 +18,8 @@ from titan.report.tables import grid, pairs
 from titan.study.verified import Facts
 
 _RULES = {
-    "range": "values are such as the dictionary allows",
-    "rows_per_party": "rows of each party, at least",
+    "range": "values that the dictionary allows",
+    "rows_per_party": "rows from each party, at least",
     "rows_total": "rows in all, at least",
     "rows_per_parameter": "rows for so many parameters, at least",
     "residual_df": "residual degrees of freedom, at least",
@@ -32,7 +32,7 @@ _RULES = {
     "digits_of_others": "steps of a grid that one party's values alone lie on, at most",
     "own_leverage": "own rows that stand alone together in the columns, at least",
     "leverage": "leverage of a row, at most",
-    "bits": "share of a table that columns made by formulas may tell, at most",
+    "bits": "share of a table that columns made by formulas may reveal, at most",
 }
 _OWN = "private"
 _PASSED = {True: "passed", False: "REFUSED", None: "not reached"}
@@ -58,7 +58,7 @@ def checks(it: Gathered) -> Iterator[Html]:
     for question, group in groupby(found, lambda check: check.question):
         rows.append((tag("b", "all questions" if question is None else question), "", "", ""))
         rows += [_check(check) for check in group]
-    caption = "Every check, in its order. Private: each party knows that of its own rows alone"
+    caption = "Every check, in order. Private: each party knows this only for its own rows"
     yield grid(caption, ("", "limit", "found", "outcome"), rows, kind="checks")
     if vetoed:
         yield tag("p", _VETOED)
@@ -100,14 +100,12 @@ def cost(it: Gathered) -> Iterator[Html]:
     if it.signed:
         heads = ("as signed by", "messages sent", "bytes", "received", "bytes")
         rows = ([f.transcript.party, *_totals(f)] for f in it.signed)
-        yield grid("With nonces, agreement, heads and signatures", heads, rows)
+        yield grid("Including nonces, agreement, headers and signatures", heads, rows)
     begun = min((run.begun for run in it.runs if run.begun), default=None)
     ended = max((run.ended for run in it.runs if run.ended), default=None)
     if begun and ended:
-        took = f"{(ended - begun).total_seconds():,.0f} seconds, waiting for others included"
-        yield tag(
-            "p", f"Begun {begun:%Y-%m-%d %H:%M} UTC, over {ended:%Y-%m-%d %H:%M} UTC: {took}."
-        )
+        took = f"{(ended - begun).total_seconds():,.0f} seconds, including the wait for others"
+        yield tag("p", f"From {begun:%Y-%m-%d %H:%M} to {ended:%Y-%m-%d %H:%M} UTC: {took}.")
 
 
 def _of_answers(it: Gathered) -> Mapping[str, Any] | None:
@@ -154,15 +152,15 @@ def _crossed(it: Gathered) -> str:
     assert found is not None  # noqa: S101
     if found.differences:
         return f"They differ: {found.differences[0]}. Do not rely on them."
-    alike = f"{counted(found.messages, 'message')} between them are told alike by both ends"
-    return f"All {len(found.facts)} tell the same of the run, and {alike}."
+    alike = f"both ends agree on {counted(found.messages, 'message')} between them"
+    return f"All {len(found.facts)} transcripts agree, and {alike}."
 
 
 def _whose(it: Gathered, facts: Facts) -> str:
     if it.study is None:
-        return "right by itself; whose it is, the study's file tells"
+        return "the signature is right; the study's file would say whose it is"
     right = it.study.card(facts.transcript.party).fingerprint == facts.fingerprint
-    return "right, and that of the study's card" if right else "NOT THAT OF THE STUDY'S CARD"
+    return "right, and matches the study's card" if right else "DOES NOT MATCH THE STUDY'S CARD"
 
 
 def _code(digest: str) -> Html:
@@ -179,19 +177,19 @@ def verification(it: Gathered) -> Iterator[Html]:
     yield tag("p", "With TITAN, the study's file and the folder of a run (any party's):")
     commands = (
         (f"titan verify {run} --study study.toml",
-         "checks form, figures and signature of the transcript, and whose certificate it is; "
-         "several parties' transcripts are held against each other"),
+         "checks the form, the figures and the signature of the transcript, and whose certificate "
+         "it is; given several parties' transcripts, it compares them"),
         ("titan study check study.toml",
          "shows the study's fingerprint, which must be the one above, and what it opens"),
         (f"titan show {run} --json",
-         "prints the numbers of the tables above; that result.json is the signed one is checked"),
+         "prints the numbers of the tables above, and checks that result.json is the signed one"),
         (f"titan audit {run}", "lists every message that left that party's machine"),
     )  # fmt: skip
     yield items(tag("span", tag("code", command), f" {said}.") for command, said in commands)
     yield tag(
         "p",
         "Without TITAN: the SHA-256 of result.json is above; a transcript is one line of JSON, "
-        "signed with ECDSA over P-256 (docs/report.md says over which bytes).",
+        "signed with ECDSA over P-256 (docs/report.md says which bytes are signed).",
     )
 
 

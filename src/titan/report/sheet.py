@@ -37,7 +37,7 @@ def sheet(study: Study, report: Report, shares: Sequence[Mapping[str, Any]], now
         tag("h2", "What is opened to all parties, in this order"),
         opened,
         words.explained_words(opened),
-        *(tag("p", text) for text in words.precision_in_words(study, report.facts, shares)),
+        *words.precision_in_words(study, report.facts, shares),
         tag("h2", "Rules, checked by every party before anything further leaves it"),
         items(words.rules_in_words(study, report.facts)),
         tag("h2", "What stays hidden, and from whom"),

@@ -18,12 +18,12 @@ from titan.report.tables import grid, pairs, scrolled
 from titan.study import Study
 from titan.study.shares import shares
 
-_KAPPA = "κ, the fewest parties without whom the others' links fall apart"
+_KAPPA = "κ, the fewest parties whose absence would split the others"
 _MASKED = (
-    "No row left its owner's machine. Sums did, hidden behind random numbers that cancel only in "
-    "the total of all parties"
+    "No row left its owner's machine. What left it were sums, hidden behind random numbers that "
+    "cancel only in the total of all parties"
 )
-_TAU = "τ, how many curious parties must learn nothing"
+_TAU = "τ, the number of curious parties that the study protects against"
 
 
 def asked(it: Gathered) -> Iterator[Html]:
@@ -35,7 +35,7 @@ def asked(it: Gathered) -> Iterator[Html]:
     columns = it.facts["columns"]
     if columns:
         rows = ((name, _described(name, content)) for name, content in columns.items())
-        yield grid("The columns, as all parties have agreed on them", ("", "what it is"), rows)
+        yield grid("The columns, as all parties agreed on them", ("", "what it is"), rows)
     yield words.lowered_rules(it.facts)
 
 
@@ -77,7 +77,7 @@ def drawn(study: Study, facts: Mapping[str, Any]) -> Iterator[Html]:
     cut = net.smallest_cut if known else ()
     picture = network_picture(net, cut)
     if picture is None:
-        yield tag("p", f"More than {DRAWN} parties are not drawn.")
+        yield tag("p", f"A network of more than {DRAWN} parties is not drawn.")
     else:
         caption = tag("figcaption", *_caption(net, tau, cut, known))
         yield tag("figure", scrolled(picture, "the network"), caption)
@@ -96,7 +96,7 @@ def _told_network(it: Gathered) -> Iterator[Html]:
     if it.signed:
         facts = it.signed[0].transcript.network
         yield pairs(
-            "As it was signed; the links themselves are in the study's file",
+            "As signed; the links themselves are in the study's file",
             [
                 ("parties", number(len(it.parties))),
                 ("the most steps from one party to another", number(facts.diameter)),
@@ -107,15 +107,15 @@ def _told_network(it: Gathered) -> Iterator[Html]:
 
 
 def _caption(net: Network, tau: int, cut: tuple[str, ...], known: bool) -> Iterator[str]:
-    yield "An arrow goes from who sends to who receives. "
+    yield "An arrow points from the sender to the receiver. "
     if NAMED < len(net) <= NUMBERED:
-        yield "Numbers are those of the table of parties. "
+        yield "The numbers are those in the table of parties. "
     if cut:
         groups = "; ".join(listing(group) for group in net.honest_components(cut))
         yield f"κ = {len(cut)}: without {counted(len(cut), 'party', 'parties')} such as "
-        yield f"{listing(cut)} (filled) the others' links fall apart, into: {groups}. "
+        yield f"{listing(cut)} (filled) the others are split into: {groups}. "
     elif known:
-        yield f"κ = {len(net) - 1}: everybody is linked with everybody. "
+        yield f"κ = {len(net) - 1}: every party is linked with every other. "
     whom = "any single party" if tau == 1 else f"any {tau} parties together"
     if tau:
         yield f"τ = {tau}: {whom} who followed the protocol learned no more than what was opened, "
@@ -134,10 +134,9 @@ def opened(it: Gathered) -> Iterator[Html]:
     steps = words.opened_in_steps(study, it.sums)
     yield scrolled(steps, "what was opened")
     if it.sums is not None and it.sums < len(study.meeting.stages):
-        yield tag("p", f"Of at most {len(study.meeting.stages)} sums {it.sums} were needed.")
+        yield tag("p", f"{it.sums} of at most {len(study.meeting.stages)} sums were needed.")
     yield words.explained_words(steps)
-    for text in words.precision_in_words(study, report.facts, shares(study)):
-        yield tag("p", text)
+    yield from words.precision_in_words(study, report.facts, shares(study))
     yield tag("h3", "What stayed hidden, and from whom")
     yield tag("p", f"{_MASKED}: {report.hidden}.")
     yield tag("p", words.NOT_HIDDEN)

@@ -21,38 +21,38 @@ from titan.study import Study
 from titan.study.title import columns_asked
 
 _STEPS = {
-    0: ("counts", "each party checks the rows in all, and every count without its own rows"),
+    0: ("counts", "each party checks the number of rows, and every count without its own rows"),
     1: ("what explains", "each party checks the leverage of each of its rows"),
     2: ("outcomes", "each party computes the same fit from them, or its next step"),
 }
 _LAST = "(the last one)"
 _EXPLAINED = {
     "coarser grids": (
-        "“Off coarser grids”: it is counted how many rows, and how many parties, have values that "
-        "are not multiples of 2, 5, 10 or more steps, such as blood pressures that do not end in 0 "
-        "or 5. This tells how finely values were written down, and whether many parties write "
-        "them so: where few do, the last digits of the sums are theirs alone."
+        "“Off coarser grids”: the number of rows, and of parties, with values that are not "
+        "multiples of 2, 5, 10 or more steps, such as blood pressures that do not end in 0 or 5. "
+        "It shows how finely values were written down, and whether many parties write them so: if "
+        "only a few do, the last digits of the sums come from them alone."
     ),
     "e² a aᵀ": (
         "“e² a aᵀ”, for robust errors: each row's products of columns, multiplied by the square of "
         "e, which is how far that row's outcome is from what the fit expects, are added up over "
-        "all rows. This tells where the fit is good and where it is poor, for all rows together."
+        "all rows. It shows where the fit is good and where it is poor, for all rows together."
     ),
     "leverage": (
-        "“Leverage” is how much one row alone decides the fit: at 1 a coefficient is that row's "
-        "own, at 1/3 the row is as hidden as one among three."
+        "“Leverage” is how much a single row decides the fit: at 1, that row alone decides a "
+        "coefficient; at 1/3, the row is as well hidden as one among three."
     ),
 }
 """Words that a board may not know, explained where they occur."""
 NOT_HIDDEN = (
-    "Not protected against: a party that enters false rows; what the opened numbers themselves "
-    "say of everybody together; other studies of the same people that a party's own record of "
-    "studies, its ledger, does not know."
+    "This does not protect against: a party that enters false rows; what the opened numbers "
+    "themselves say about everyone together; other studies of the same people that a party's own "
+    "record of studies, its ledger, does not know."
 )
-MASKED = "Sums do, hidden behind random numbers that cancel only in the total of all parties"
+MASKED = "Only sums do, hidden behind random numbers that cancel only in the total of all parties"
 _VETO = (
-    "A party that refuses because of its rows enters random numbers in their place: the study "
-    "ends, and the others learn that somebody refuses, not who nor why."
+    "A party that refuses because of its rows enters random numbers instead: the study ends, and "
+    "the others learn that someone refused, but not who or why."
 )
 
 
@@ -174,51 +174,47 @@ def _told(computation: Computation[Any, Any, Any], stage: int) -> Iterator[str]:
 
 def precision_in_words(
     study: Study, facts: Mapping[str, Any], shares: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
-    computed = [item.said.replace("by computing: ", "") for item in _computed(study)]
-    yield f"From this everybody can compute: {'; '.join(computed)}."
+) -> Iterator[Html]:
+    """What follows from the sums, how precise they are, and how much they tell."""
+    yield tag("p", "From this, everyone can compute:")
+    yield items(item.said.replace("by computing: ", "") for item in _computed(study))
     bits = study.precision
     made = "taken EXACTLY"
     if bits != "exact":
         made = f"rounded to {bits} bits (about {round(bits * log10(2))} digits)"
-    yield (
-        "Precision: columns of the data enter sums exactly, in the steps named above; columns that "
-        f"a formula makes (logarithms, powers, products) are {made}; robust errors are rounded to "
-        "24 bits (about 7 digits)."
+    yield tag(
+        "p",
+        "Precision: columns of the data enter sums exactly, in the steps named above; columns made "
+        f"by a formula (logarithms, powers, products) are {made}; robust errors are rounded to "
+        "24 bits (about 7 digits).",
     )
-    opened = [
-        f"{each['name']} {each['opened']['numbers']} numbers of {each['opened']['bits']} bits"
-        + _of_rows(each["opened"])
-        for each in facts["questions"]
-    ]
-    yield (
-        "How much that is, in bits (one bit is one answer of yes or no): "
-        f"{'; '.join(opened)}. {_budget(shares)}"
-    )
+    yield tag("p", "How much is opened, in bits (one bit answers one question with yes or no):")
+    yield items(f"{each['name']}: {_how_much(each['opened'])}" for each in facts["questions"])
+    if shares:
+        yield tag("p", _budget(shares))
 
 
 def _budget(shares: Sequence[Mapping[str, Any]]) -> str:
     """From how many rows on, since what formulas make of columns tells much of few rows."""
-    if not shares:
-        return ""
     if any(each["least_rows"] is None for each in shares):
-        return "Too many columns are made of the same ones: whatever the rows, this is refused."
+        return "Too many columns are made from the same ones: this is refused whatever the rows."
     rows = max(each["least_rows"] * each["cells"] for each in shares)
     return (
-        "What columns that formulas make, and steps of a GLM, tell of single values stays within "
-        "three tenths of what the rows hold of them: with fewer than about "
-        f"{rows} rows in all this study is refused."
+        "What columns made by formulas, and the steps of a GLM, reveal about single values is at "
+        "most three tenths of what the rows hold about them: with fewer than about "
+        f"{rows} rows in all, this study is refused."
     )
 
 
-def _of_rows(opened: Mapping[str, Any]) -> str:
+def _how_much(opened: Mapping[str, Any]) -> str:
     from titan.study.preflight import MORE_THAN_ROWS
 
     held, rows = opened["rows_bits"], opened["rows"]
+    said = f"{opened['numbers']} numbers with {opened['bits']} bits in all"
     if held is None:
-        return ""
+        return said
     more = f" ({MORE_THAN_ROWS})" if opened["bits"] > held else ""
-    return f", where {counted(rows)}, the fewest there may be, have {held}{more}"
+    return f"{said}; {counted(rows)}, the fewest that are allowed, hold {held}{more}"
 
 
 def _computed(study: Study) -> list[Any]:
@@ -235,17 +231,17 @@ def rules_in_words(study: Study, facts: Mapping[str, Any]) -> Iterator[str]:
     left = study.min_residual_df
     beyond = f"; at least {counted(left)} more than parameters (residual degrees of freedom)"
     yield (
-        f"Policy “{study.policy}”: at least {counted(study.min_rows_party)} of each party, {total} "
-        f"in all, {study.rows_per_parameter} for each parameter{beyond if left else ''}."
+        f"Policy “{study.policy}”: at least {counted(study.min_rows_party)} from each party, "
+        f"{total} in all, {study.rows_per_parameter} for each parameter{beyond if left else ''}."
     )
     if k and facts["rows_needed_level"] is None:
-        yield f"No row has a leverage above 1/{k}, where there is a model."
+        yield f"If there is a model, no row has a leverage above 1/{k}."
     elif k:
-        local = " No small count is opened at all: a party's own is 0 or at least that."
+        local = " No small count is opened at all: a party's own count is 0 or at least that."
         yield (
             "Cells (people with the same categories) that occur have at least "
-            f"{counted(k)}, also without any one party's. Those that are summed over have rows "
-            f"of at least {study.min_cell_parties} parties. No row has a leverage above 1/{k}."
+            f"{counted(k)}, even without any one party's. Those that are summed over have rows "
+            f"from at least {study.min_cell_parties} parties. No row has a leverage above 1/{k}."
             f"{local if study.cells == 'local' else ''}"
         )
     else:

@@ -186,7 +186,7 @@ def error_bound(decoded: Floats, rounding: Fraction) -> Floats:
 
 
 def _plain(flat: npt.NDArray[Any], where: Where) -> npt.NDArray[Any]:
-    """Reduce to float64, int64, uint64 or exact objects; refuse whatever is no finite number."""
+    """Reduce to float64, int64, uint64 or exact objects; refuse whatever is not a finite number."""
     if flat.dtype.kind == "f":
         widened = flat.astype(np.float64) if flat.dtype.itemsize <= 8 else flat
         if widened.dtype != np.float64:
@@ -236,7 +236,7 @@ def exact_number(number: object, where: str) -> int | Fraction:
 
 
 def _largest_magnitude(flat: npt.NDArray[Any]) -> int:
-    if flat.dtype == np.int64:  # the magnitude of the least int64 is no int64
+    if flat.dtype == np.int64:  # the magnitude of the least int64 is not an int64
         return int(max(np.argmax(flat), np.argmin(flat), key=lambda at: abs(int(flat[at]))))
     return int(np.argmax(np.abs(flat)))
 

@@ -240,7 +240,7 @@ class Ring:
         )
         for byte in range(top.shape[1]):
             x[-1] |= top[:, byte].astype(np.uint64) << np.uint64(8 * byte)
-        assert self._top is not None  # noqa: S101 - bits is no multiple of 64 here
+        assert self._top is not None  # noqa: S101 - bits is not a multiple of 64 here
         if np.any(x[-1] > self._top):
             raise MessageError(f"a residue that does not fit {self.bits} bits")
         return x

@@ -49,7 +49,7 @@ class Difference:
 
     def __str__(self) -> str:
         (one, other), (this, that) = self.parties, self.told
-        return f"{self.about}: {one} tells {this}, {other} tells {that}"
+        return f"{self.about}: {one} says {this}, {other} says {that}"
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class CrossCheck:
             f"fingerprint {each.fingerprint}"
             for each in self.facts
         ]
-        alike = f"{counted(self.messages, 'message')} between them are told alike by both ends"
+        alike = f"both ends agree on {counted(self.messages, 'message')} between them"
         if not self.differences:
             head, *lines = str(self.facts[0]).splitlines()[:-1]
             ours = [line for line in lines if not line.startswith(("sent:", "received:"))]
-            both = f"all {len(self.facts)} tell the same, and {alike}"
+            both = f"all {len(self.facts)} transcripts agree, and {alike}"
             return "\n".join([head.partition(", as seen by")[0], *ours, *signers, both])
         shown = list(map(str, self.differences[:_MOST_SHOWN]))
         if (more := len(self.differences) - _MOST_SHOWN) > 0:

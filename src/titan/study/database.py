@@ -149,10 +149,6 @@ class Database:
             if isinstance(error, sqlite3.Error | OSError):
                 raise error
 
-    @property
-    def _in_batch(self) -> bool:
-        return self._batch.depth > 0
-
     def _commit(self) -> None:
         self._connection.execute("COMMIT")
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -15,16 +15,10 @@ import numpy as np
 from titan.errors import ReleaseError
 from titan.listing import listing
 from titan.study.crossing import Divided, read_divided
-from titan.study.row_classes import (
-    Class,
-    Places,
-    Rows,
-    exposed_parties,
-    exposed_rows,
-    found_at,
-    keys_of,
-)
-from titan.study.row_digests import Content, Counts, Mask, OwnRows, RowSet, Words, change
+from titan.study.digest_order import Counts
+from titan.study.matched_rows import Before, Matched, SeveralFrames, common, match
+from titan.study.row_classes import Class, Pattern, exposed_parties, exposed_rows
+from titan.study.row_digests import Content, Names, OwnRows, RowSet, change
 
 _SHOWN = 12  # hex digits of a study's digest
 _SAME_INTERVALS = (
@@ -54,10 +48,6 @@ class LedgerQuestion:
     divided: tuple[Divided, ...] = ()
     """How it divides rows by numbers."""
 
-    @property
-    def used(self) -> Mask:
-        return self.own.used[self.question]
-
     @cached_property
     def rows(self) -> RowSet:
         return RowSet.of(self.own, self.question, tuple(self.columns))
@@ -74,9 +64,7 @@ class EarlierQuestion:
     tau: int
     minimum: int
     columns: tuple[str, ...]
-    row_set: int
-    digests: Callable[[], Words] = field(repr=False)
-    parts: Callable[[], Mapping[str, Counts]] = field(repr=False)
+    rows: Before
     divided: tuple[Divided, ...] = ()
 
 
@@ -129,32 +117,11 @@ def _as_earlier(entry: LedgerQuestion) -> EarlierQuestion:
     rows = entry.rows
     return EarlierQuestion(
         entry.study, entry.title, entry.run, entry.parties, entry.tau, entry.minimum,
-        rows.columns, -id(entry), lambda: rows.digests, lambda: rows.parts,
+        rows.columns, Before(-id(entry), len(rows), rows.stretches, lambda: rows.parts),
     )  # fmt: skip
 
 
 # -- rows -------------------------------------------------------------------------------------
-
-Names = tuple[tuple[str, str], ...]
-"""Columns of an earlier question, each with its name in today's file."""
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """Today's rows over the columns of earlier questions, and the rows of these among them."""
-
-    keys: Words
-    places: Places
-    equal_rows: bool
-    sets: dict[int, tuple[Words, Places, bool]] = field(default_factory=dict)
-
-    def find(self, each: EarlierQuestion) -> tuple[Words, Places, bool]:
-        """Its rows' keys, where each is among today's (-1: nowhere), whether any rows are equal."""
-        if each.row_set not in self.sets:
-            keys, _, equal_rows = keys_of(each.digests())
-            places = found_at(self.keys, self.places, keys)
-            self.sets[each.row_set] = keys, places, equal_rows or self.equal_rows
-        return self.sets[each.row_set]
 
 
 @dataclass(frozen=True)
@@ -164,18 +131,17 @@ class _Source:
     own: OwnRows
     entries: Sequence[LedgerQuestion]
     earlier: tuple[EarlierQuestion, ...]
-    _frames: dict[Names, _Frame] = field(default_factory=dict)
 
     @cached_property
-    def _any(self) -> Mask:
-        return np.asarray(np.logical_or.reduce([entry.used for entry in self.entries]))
+    def _questions(self) -> list[str]:
+        return [entry.question for entry in self.entries]
 
     # -- columns --------------------------------------------------------------------------------
 
     @cached_property
     def _here(self) -> dict[str, Counts]:
         names = dict.fromkeys(name for entry in self.entries for name in entry.columns)
-        return {name: self.own.parts(name, self._any) for name in names}
+        return {name: self.own.parts(name, self._questions) for name in names}
 
     @cached_property
     def _renamed(self) -> list[dict[str, str]]:
@@ -188,7 +154,7 @@ class _Source:
         if not new or not lost:
             return {}
         needed = max(each.minimum, *(entry.minimum for entry in self.entries))
-        parts, found = each.parts(), {}
+        parts, found = each.rows.parts(), {}
         for name in lost:
             if np.sqrt(parts[name]).sum() < 4 * needed:
                 continue  # of so few values, or rows, that other columns are as near by chance
@@ -199,7 +165,7 @@ class _Source:
 
     def _names(self, at: int) -> Names:
         """The columns of an earlier question that today's file has, by name before by values."""
-        same = {name: name for name in self.earlier[at].columns if name in self.own.cells}
+        same = {name: name for name in self.earlier[at].columns if name in self.own.columns}
         return tuple(sorted({**self._renamed[at], **same}.items()))
 
     def sharing(self, entry: LedgerQuestion) -> set[int]:
@@ -222,16 +188,20 @@ class _Source:
         exposed, frames = set[int](), dict[Names, list[int]]()
         for at in sharing:
             names = self._names(at)
-            if len(names) == len(self.earlier[at].columns):
+            if self._is_whole(at):
                 frames.setdefault(names, []).append(at)
             elif 0 < self._least_change(entry, at, names) < needed:
                 exposed.add(at)
         return exposed.union(*self._by_classes(entry, near, frames, needed))
 
+    def _is_whole(self, at: int) -> bool:
+        """Whether today's file has all columns of an earlier question, so that rows match."""
+        return len(self._names(at)) == len(self.earlier[at].columns)
+
     def _least_change(self, entry: LedgerQuestion, at: int, names: Names) -> int:
         """Where an earlier column is gone rows cannot be matched; columns can, one by one."""
-        before = self.earlier[at].parts()
-        differing = (change(before[n], self.own.parts(here, entry.used)) for n, here in names)
+        before, question = self.earlier[at].rows.parts(), [entry.question]
+        differing = (change(before[n], self.own.parts(here, question)) for n, here in names)
         return max(differing, default=0)
 
     def _by_classes(
@@ -241,42 +211,71 @@ class _Source:
         frames: Mapping[Names, Sequence[int]],
         needed: int,
     ) -> Iterator[set[int]]:
-        masks = {each.used.tobytes(): each.used for each in near}
-        mine, today = list(masks).index(entry.used.tobytes()), list(masks.values())
+        today, mine = [self.own.questions.index(each.question) for each in near], near.index(entry)
+        patterns = [tuple(each[n] for n in today) for each in self.own.uses.patterns]
+        patterns.append((False,) * len(today))  # the last, which -1 is, of rows that are gone
 
-        def named(classes: Sequence[Class], sets: Sequence[Sequence[int]]) -> Iterator[set[int]]:
+        def named(classes: Iterable[Class], sets: Sequence[Sequence[int]]) -> Iterator[set[int]]:
             for each in classes:
                 used = zip(sets, each.pattern[len(today) :], strict=True)
                 others = [ats for ats, it in used if it != each.pattern[mine]]
                 yield {-1} if not others else set().union(*others)
 
-        certain: list[tuple[Sequence[int], Places]] = []
+        certain: list[tuple[Names, int, Sequence[int]]] = []
         for names, ats in frames.items():
-            frame, sets = self._frame(names), dict[int, list[int]]()
+            matched, sets = self._matched[names], dict[int, list[int]]()
             for at in ats:
-                sets.setdefault(self.earlier[at].row_set, []).append(at)
-            found = [frame.find(self.earlier[first]) for first, *_ in sets.values()]
-            equal_rows = any(equal for _, _, equal in found)
-            rows = Rows(today, [places for _, places, _ in found], [keys for keys, _, _ in found])
-            small = exposed_rows(rows.classes(), needed, len(today), certain=not equal_rows)
+                sets.setdefault(self.earlier[at].rows.row_set, []).append(at)
+            places = [matched.before[row_set] for row_set in sets]
+            sizes: Counter[Pattern] = Counter()
+            for kind, size in matched.sizes.items():
+                sizes[patterns[kind.use] + tuple(kind.earlier[n] for n in places)] += size
+            sure = matched.certain(sets)
+            small = exposed_rows(_classes(sizes), needed, len(today), certain=sure)
             yield from named(small, list(sets.values()))
-            if not equal_rows:
-                certain += zip(sets.values(), (places for _, places, _ in found), strict=True)
+            if sure:
+                pairs = zip(places, sets.values(), strict=True)
+                certain += [(names, place, own) for place, own in pairs]
         if len(frames) != 1:  # rows of several frames are the same where today's are
-            rows = Rows(today, [places for _, places in certain])
-            small = exposed_rows(rows.classes(), needed, len(today), certain=True)
-            yield from named(small, [ats for ats, _ in certain])
+            sizes = Counter()
+            for use, earlier, size in self._in_all_frames if certain else self._today:
+                if any(patterns[use]):
+                    own = tuple(earlier[names][place] for names, place, _ in certain)
+                    sizes[patterns[use] + own] += size
+            small = exposed_rows(_classes(sizes), needed, len(today), certain=True)
+            yield from named(small, [ats for *_, ats in certain])
 
-    def _frame(self, names: Names) -> _Frame:
-        if names not in self._frames:
-            rows = np.flatnonzero(self._any)
-            uses = sum(entry.used[rows].astype(np.int64) for entry in self.entries)
-            rows = rows[
-                np.argsort(-uses, kind="stable")
-            ]  # of equal rows those most used come first
-            keys, places, equal_rows = keys_of(self.own.over(dict(names))[rows])
-            self._frames[names] = _Frame(keys, rows[places], equal_rows)
-        return self._frames[names]
+    @cached_property
+    def _today(self) -> list[tuple[int, Mapping[Names, Pattern], int]]:
+        """How many rows there are of each use, whatever there was before."""
+        return [(use, {}, int(size)) for use, size in enumerate(self.own.uses.counts)]
+
+    @cached_property
+    def _in_all_frames(self) -> list[tuple[int, Mapping[Names, Pattern], int]]:
+        """The same, and of which earlier questions they are in every frame of different rows."""
+        return [(use, dict(said), size) for (use, said), size in self._several.sizes().items()]
+
+    @cached_property
+    def _several(self) -> SeveralFrames:
+        return SeveralFrames(self.own)
+
+    @cached_property
+    def _matched(self) -> Mapping[Names, Matched]:
+        """Today's rows beside those of all earlier questions that can be matched, by frames."""
+        frames = dict[Names, dict[int, Before]]()
+        for at in sorted(set().union(*map(self.sharing, self.entries))):
+            if self._is_whole(at):
+                before = self.earlier[at].rows
+                frames.setdefault(self._names(at), {})[before.row_set] = before
+        several = self._several if len(frames) > 1 else None
+        return {
+            names: match(self.own, self._questions, names, list(before.values()), several)
+            for names, before in frames.items()
+        }
+
+
+def _classes(sizes: Mapping[Pattern, int]) -> list[Class]:
+    return [Class(pattern, size) for pattern, size in sizes.items() if any(pattern)]
 
 
 def read_before(entry: LedgerQuestion, earlier: Sequence[EarlierQuestion]) -> list[dict[str, str]]:
@@ -291,12 +290,11 @@ def read_before(entry: LedgerQuestion, earlier: Sequence[EarlierQuestion]) -> li
         names = source._names(at)
         read = {here: then for then, here in names if here in entry.columns}
         if read and len(names) == len(each.columns):
-            own, before = entry.own.over(dict(names)), each.digests()  # whatever a gap leaves out
-            fewer = min(int(entry.used.sum()), len(before))
-            common = int(np.isin(before, own).sum())
-            read = read if 0 < fewer <= 2 * common else {}
+            fewer = min(len(entry.rows), each.rows.rows)
+            both = common(entry.own, names, each.rows)  # whatever a gap leaves out
+            read = read if 0 < fewer <= 2 * both else {}
         elif read:
-            parts, today = each.parts(), source._here
+            parts, today = each.rows.parts(), source._here
             near = [h for n, h in names if h in read and change(parts[n], today[h]) < entry.minimum]
             read = {here: read[here] for here in near}
         found.append(read)

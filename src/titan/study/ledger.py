@@ -38,16 +38,12 @@ key is in the file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from titan.errors import FileError
 from titan.protocol.masking import fresh_key
@@ -61,8 +57,8 @@ from titan.study.differencing import (
     read_before,
     refusal_of,
 )
-from titan.study.ledger_journals import LedgerJournals
-from titan.study.row_digests import Counts, RowKey, RowSet, Words, decode_digests
+from titan.study.ledger_rows import LedgerRows
+from titan.study.row_digests import RowKey
 from titan.study.vetoes import Vetoes, of_refusals
 
 _KEPT = 2
@@ -88,7 +84,7 @@ class Recorded:
     vetoed: bool
 
 
-class Ledger(LedgerJournals):
+class Ledger(LedgerRows):
     """One party's ledger, across studies; processes take turns."""
 
     @classmethod
@@ -127,7 +123,7 @@ class Ledger(LedgerJournals):
     def check(self, entries: Sequence[LedgerQuestion]) -> list[Conflict]:
         """All conflicts of a study's questions, with earlier ones and among each other."""
         own = {
-            (each.study, each.run, each.model, _fingerprint(each.rows), _json(each.parties))
+            (each.study, each.run, each.model, each.rows.fingerprint, _json(each.parties))
             for each in entries
         }
         earlier = [
@@ -149,8 +145,7 @@ class Ledger(LedgerJournals):
             vetoed,
         ):
             who, names = self._read(parties), tuple(self._read(columns))
-            rows = partial(self._digests, at), partial(self._parts, at)
-            more = names, at, *rows, self._divided(told)
+            more = names, self._before(at), self._divided(told)
             yield EarlierQuestion(study, title, run, who, tau, least, *more), model, digest
 
     def _divided(self, content: str | None) -> tuple[Divided, ...]:
@@ -168,7 +163,7 @@ class Ledger(LedgerJournals):
         questions: dict[str, int] = {}
         by_column: dict[str, set[tuple[str, int]]] = {}
         for entry in entries:
-            own, read = _fingerprint(entry.rows), read_before(entry, [each for each, _ in found])
+            own, read = entry.rows.fingerprint, read_before(entry, [each for each, _ in found])
             same = {(each.study, each.run) for each, digest in found if digest == own}
             questions[entry.question] = len(same)
             for (each, _), columns in zip(found, read, strict=True):
@@ -216,7 +211,7 @@ class Ledger(LedgerJournals):
             "WHERE study = ? AND runs.run = ? AND model = ?",
             entry.study, entry.run, entry.model,
         )  # fmt: skip
-        return (_fingerprint(entry.rows),) in stored if stored else None
+        return (entry.rows.fingerprint,) in stored if stored else None
 
     def recorded(self) -> list[Recorded]:
         """All runs, in the order in which they were written down."""
@@ -304,20 +299,6 @@ class Ledger(LedgerJournals):
 
     # -- storage ------------------------------------------------------------------------------
 
-    def _digests(self, row_set: int) -> Words:
-        columns, digests, known = self._one(
-            "SELECT columns, digests, sha256 FROM row_sets WHERE place = ?", row_set
-        )
-        if hashlib.sha256(columns.encode() + b"\0" + digests).digest() != known:
-            self._refuse_damaged()  # else rows that were used would seem to be new ones
-        return decode_digests(digests)
-
-    def _parts(self, row_set: int) -> dict[str, Counts]:
-        found = self._all("SELECT name, counts FROM parts WHERE row_set = ?", row_set)
-        if any(len(counts) % 4 for _, counts in found):
-            self._refuse_damaged()
-        return {name: np.frombuffer(counts, "<u4").astype(np.int64) for name, counts in found}
-
     def _store(self, entry: LedgerQuestion, date: str, *, allowed: bool) -> None:
         if self.has_rows_of(entry):
             return
@@ -339,25 +320,6 @@ class Ledger(LedgerJournals):
             what = entry.study, entry.question, told
             self._do("INSERT OR IGNORE INTO divided VALUES (?, ?, ?)", *what)
 
-    def _row_set(self, rows: RowSet) -> int:
-        """Where these rows are stored; once, however many studies use them."""
-        digest = _fingerprint(rows)
-        found = self._one("SELECT place FROM row_sets WHERE sha256 = ?", digest)
-        if found is None:
-            self._do(
-                "INSERT INTO row_sets (sha256, columns, digests) VALUES (?, ?, ?)",
-                digest, _json(rows.columns), rows.encoded,
-            )  # fmt: skip
-            found = self._one("SELECT place FROM row_sets WHERE sha256 = ?", digest)
-            for name, counts in rows.parts.items():
-                small = counts.astype("<u4").tobytes()
-                self._do("INSERT INTO parts VALUES (?, ?, ?)", *found, name, small)
-        return int(found[0])
-
 
 def _json(value: Any) -> str:
     return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False)
-
-
-def _fingerprint(rows: RowSet) -> bytes:
-    return hashlib.sha256(_json(rows.columns).encode() + b"\0" + rows.encoded).digest()

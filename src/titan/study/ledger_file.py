@@ -30,7 +30,10 @@ CREATE TABLE entries (
     minimum INTEGER NOT NULL, row_set INTEGER NOT NULL);
 CREATE TABLE row_sets (
     place INTEGER PRIMARY KEY, sha256 BLOB UNIQUE NOT NULL, columns TEXT NOT NULL,
-    digests BLOB NOT NULL);
+    rows INTEGER NOT NULL);
+CREATE TABLE row_pieces (
+    row_set INTEGER NOT NULL, place INTEGER NOT NULL, digests BLOB NOT NULL, counts BLOB,
+    PRIMARY KEY (row_set, place));
 CREATE TABLE refusals (
     study TEXT NOT NULL, run INTEGER NOT NULL, columns TEXT NOT NULL,
     PRIMARY KEY (study, run, columns));
@@ -38,7 +41,7 @@ CREATE TABLE parts (
     row_set INTEGER NOT NULL, name TEXT NOT NULL, counts BLOB NOT NULL,
     PRIMARY KEY (row_set, name))
 """
-_VERSION = 4
+_VERSION = 5
 
 
 class LedgerFile(Database):

@@ -45,4 +45,6 @@ class LedgerJournals(LedgerFile):
             for table, key in (("entries", "run"), ("journals", "run"), ("runs", "place")):
                 self._do(f"DELETE FROM {table} WHERE {key} = ?", *found)  # noqa: S608 - constants
             self._do("DELETE FROM row_sets WHERE place NOT IN (SELECT row_set FROM entries)")
-            self._do("DELETE FROM parts WHERE row_set NOT IN (SELECT row_set FROM entries)")
+            for table in ("row_pieces", "parts"):
+                kept = "SELECT row_set FROM entries"
+                self._do(f"DELETE FROM {table} WHERE row_set NOT IN ({kept})")  # noqa: S608 - constants

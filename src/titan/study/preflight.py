@@ -199,8 +199,8 @@ def _hidden(study: Study) -> str:
         return "no party is promised that one curious party learns nothing but the above"
     whom = "a curious party learns" if tau == 1 else f"any {tau} curious parties together learn"
     return (
-        f"{whom} nothing else of the others' rows, provided that all follow the protocol; "
-        f"{tau + 1} or more who put what they saw together may learn more"
+        f"{whom} nothing else about the others' rows, provided that all follow the protocol; "
+        f"{tau + 1} or more that combine what they saw may learn more"
     )
 
 
@@ -276,8 +276,8 @@ def _question_facts(study: Study, told: Sequence[Explanation]) -> list[dict[str,
 
 
 MORE_THAN_ROWS = (
-    "that is more than so few rows hold: they might be worked out from it, and with more rows this "
-    "changes"
+    "that is more than so few rows hold: the rows could perhaps be worked out from it; with more "
+    "rows this changes"
 )
 
 

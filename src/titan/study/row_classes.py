@@ -8,23 +8,25 @@ is not, if its pattern of questions (a vector of zeros and ones) is a linear com
 large classes: then every λ that counts it counts a large one too.
 
 Rows are matched by their digests, each with its number among equal ones: of a row that is held
-twice in one question and three times in another, two are in both and one is in one only.
+twice in one question and three times in another, two are in both and one is in one only. So rows
+are compared range by range of their digests, and what was counted in each adds up.
 """
 
 # Rule: nothing here knows of studies, columns or files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from titan.study.row_digests import Mask, Words
+from titan.study.digest_order import Alike, Counts, Stretch, Words
 
 Pattern = tuple[bool, ...]
-Places = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+NOT_TODAY = -1
 _ODD = np.uint64(0x9E37_79B9_7F4A_7C15)
 _PRIME = (1 << 61) - 1  # no determinant of zeros and ones is a multiple of it but by a rare chance
 
@@ -37,102 +39,120 @@ class Class:
     size: int
 
 
-def keys_of(digests: Words) -> tuple[Words, Places, bool]:
-    """Different keys, sorted, of digests in any order; where each was; whether any were equal.
+# -- rows of a range of digests -----------------------------------------------------------------
 
-    Of equal digests the first ones have the same keys as in any other collection that holds them.
+
+@dataclass(frozen=True)
+class Kind:
+    """Rows of which today the same questions, and before the same ones, used each."""
+
+    use: int
+    """The number of the set of today's questions; NOT_TODAY where no row is left."""
+    earlier: Pattern
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Today's rows beside those of earlier questions."""
+
+    sizes: Mapping[Kind, int]
+    places: Counts = field(repr=False)
+    """Of today's rows; where several have one digest, of one of them."""
+    kinds: Sequence[Kind] = field(repr=False)
+    which: Counts = field(repr=False)
+    """The number of each such row's kind."""
+
+
+def compare(today: Alike, earlier: Sequence[Stretch]) -> Compared:
+    """Of all rows in some range of digests; among today's equal ones the first are matched first.
+
+    Equal rows are numbered from 1. Up to the number that a question has, each is one of its own. So
+    at each digest a few heights matter, and all rows between two of them are of one kind. Which
+    questions have the rows of a height is a sum of marks: what a question adds from the lowest
+    height on, and takes away after its own.
     """
-    order = np.argsort(digests, kind="stable")
-    keys = digests[order]
-    new = np.append([True], keys[1:] != keys[:-1])[: len(keys)]
-    if new.all():
-        return keys, order, False
-    at = np.arange(len(keys))
-    again = at - np.maximum.accumulate(np.where(new, at, 0))
-    keys = keys + again.astype(np.uint64) * _ODD
-    sort = np.argsort(keys)
-    return keys[sort], order[sort], True
+    digests = [today.digests, *(each.digests for each in earlier)]
+    every = np.unique(np.concatenate(digests))
+    at: list[Counts] = [np.searchsorted(every, each) for each in digests]
+    ends = np.cumsum(today.counts)  # of all today's rows, up to those of an entry
+    totals = np.bincount(at[0], today.counts, len(every)).astype(np.int64)
+    before = np.cumsum(totals) - totals
+    tops = [ends - before[at[0]], *(each.counts for each in earlier)]
+    digest, height, places = _heights(at, tops)
+    first = np.searchsorted(digest, np.arange(len(every)))
+    marked = np.zeros(len(digest) + 1, np.uint64)
+    for mark, its, last in zip(marks(len(earlier)), at[1:], places[1:], strict=True):
+        marked[first[its]] += mark
+        marked[last + 1] -= mark
+    marked = np.cumsum(marked[:-1])
+    there = height <= totals[digest]
+    entry = np.searchsorted(ends, before[digest] + height - 1, side="right")
+    use = np.full(len(digest), NOT_TODAY)
+    use[there] = today.uses[entry[there]]
+    sizes = np.diff(height, prepend=0)
+    sizes[first] = height[first]
+    firsts, which = _different(use, marked)
+    held = [_holds(each, every[digest[firsts]], height[firsts]) for each in earlier]
+    kinds = [
+        Kind(int(use[row]), tuple(bool(each[n]) for each in held)) for n, row in enumerate(firsts)
+    ]
+    counted = np.bincount(which, sizes, len(kinds)).astype(np.int64).tolist()
+    return Compared(
+        dict(zip(kinds, counted, strict=True)),
+        today.places[entry[there]],
+        kinds,
+        which[there],
+    )
 
 
-def found_at(keys: Words, places: Places, wanted: Words) -> Places:
-    """The place of each of the wanted keys among sorted `keys`, or -1."""
-    if np.array_equal(keys, wanted):  # as most often
-        return places
-    if not len(keys):
-        return np.full(len(wanted), -1)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, places[at], -1)
+def _heights(at: Sequence[Counts], tops: Sequence[Counts]) -> tuple[Counts, Counts, list[Counts]]:
+    """The heights that matter, by digests and sorted; and where each that was given is there."""
+    digest, height = np.concatenate(at), np.concatenate(tops)
+    if not len(height) or height.max() == 1:
+        different = np.arange(int(digest.max(initial=-1)) + 1)  # one of each
+        return different, np.ones(len(different), np.int64), list(at)
+    order = np.lexsort((height, digest))
+    digest, height = digest[order], height[order]
+    new = np.append([True], (np.diff(digest) != 0) | (np.diff(height) != 0))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.cumsum(new) - 1
+    cuts = np.cumsum([len(each) for each in at])[:-1]
+    return digest[new], height[new], np.split(place, cuts)
 
 
-@dataclass
-class Rows:
-    """Rows of one's own, by their places in a file, and earlier ones that are not there."""
-
-    used: Sequence[Mask] = field(repr=False)
-    """By each of today's questions."""
-    earlier: Sequence[Places] = field(default=(), repr=False)
-    """Where the rows of each earlier question are among today's; -1 where they are not."""
-    keys: Sequence[Words] = field(default=(), repr=False)
-    """Of the same, to find those among each other that are not there today."""
-
-    def classes(self) -> list[Class]:
-        """Patterns are of today's questions, then of the earlier ones."""
-        members = list(self.used)
-        for places in self.earlier:
-            member = np.zeros(len(self.used[0]), bool)
-            member[places[places >= 0]] = True
-            members.append(member)
-        today = np.logical_or.reduce(self.used)
-        marks = _weights(len(members))
-        total = np.zeros(len(today), np.uint64)
-        for member, mark in zip(members, marks, strict=True):
-            total += member * mark
-        rows = np.flatnonzero(today)
-        found = []
-        for first, size in _runs(total[rows]):
-            pattern = tuple(bool(member[rows[first]]) for member in members)
-            found.append(Class(pattern, size))
-        return found + self._gone(today)
-
-    def _gone(self, today: Mask) -> list[Class]:
-        """Classes of earlier rows that no question of today uses."""
-        used = np.append(today, [False])  # the last is that of -1, nowhere
-        pairs = zip(self.keys, self.earlier, strict=len(self.keys) > 0)
-        left = [keys[~used[places]] for keys, places in pairs]
-        if not sum(map(len, left)):
-            return []
-        whole = np.concatenate(left)
-        which = np.repeat(np.arange(len(left)), [len(each) for each in left])
-        order = np.argsort(whole, kind="stable")  # runs that are sorted are merged
-        whole, which = whole[order], which[order]
-        starts = np.flatnonzero(np.append([True], whole[1:] != whole[:-1]))
-        totals = np.add.reduceat(_weights(len(left))[which], starts)
-        ends, found = np.append(starts[1:], len(whole)), []
-        for first, size in _runs(totals):
-            there = set(which[starts[first] : ends[first]].tolist())
-            pattern = tuple(at in there for at in range(len(left)))
-            found.append(Class((False,) * len(self.used) + pattern, size))
-        return found
+def _different(use: Counts, marked: Words) -> tuple[Counts, Counts]:
+    """Where each different pair comes first, and the number of every row's pair."""
+    if not len(use):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if (use == use[0]).all() and (marked == marked[0]).all():  # as most often
+        return np.zeros(1, np.int64), np.zeros(len(use), np.int64)
+    _, number = np.unique(marked, return_inverse=True)
+    pairs = number * (int(use.max()) + 2) + use + 1
+    _, firsts, which = np.unique(pairs, return_index=True, return_inverse=True)
+    return firsts, which
 
 
-def _weights(count: int) -> Words:
+def _holds(held: Stretch, digests: Words, heights: Counts) -> Mask:
+    """Whether a question has so many rows of each of these digests."""
+    if not len(held.digests):
+        return np.zeros(len(digests), bool)
+    at = np.minimum(np.searchsorted(held.digests, digests), len(held.digests) - 1)
+    return np.asarray((held.digests[at] == digests) & (held.counts[at] >= heights))
+
+
+def marks(count: int) -> Words:
     """One for each question, whose sums tell sets of them apart."""
     if count <= 64:
         return np.uint64(1) << np.arange(count, dtype=np.uint64)
-    at = np.arange(1, count + 1, dtype=np.uint64) * _ODD
+    return spread(np.arange(1, count + 1, dtype=np.uint64))
+
+
+def spread(numbers: Words) -> Words:
+    """Words whose sums differ but by a rare chance."""
+    words = numbers * _ODD
     for shift in (30, 27, 31):
-        at = (at ^ (at >> np.uint64(shift))) * _ODD
-    return at
-
-
-def _runs(totals: Words) -> Iterable[tuple[int, int]]:
-    """Of each different total, where it comes first and how many there are."""
-    if not len(totals):
-        return []
-    if (totals == totals[0]).all():  # as most often
-        return [(0, len(totals))]
-    _, first, sizes = np.unique(totals, return_index=True, return_counts=True)
-    return [(int(at), int(size)) for at, size in zip(first, sizes, strict=True)]
+        words = (words ^ (words >> np.uint64(shift))) * _ODD
+    return words
 
 
 # -- what is exposed --------------------------------------------------------------------------

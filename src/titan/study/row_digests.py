@@ -7,49 +7,44 @@ used. With κ a secret odd number of every column's name, a row's digest over so
     Σ κ_column · digest(value)    modulo 2^64; what is not there adds nothing
 
 so that a column which is not among them changes nothing, and one that was renamed is counted under
-its earlier name. Today's cells are held while a study is checked, and the digest of a row over the
-columns of any earlier question can be formed. What a ledger keeps are the rows' digests over the
-columns that a question used, sorted, and of every column how many cells fall into each of 512 parts
-of all digests: those tell how much two columns differ, without their rows.
+its earlier name. Today's cells are kept while a study is checked (`titan.study.digesting` makes
+them), and the digest of a row over the columns of any earlier question can be formed. What a ledger
+keeps are the rows' digests over the columns that a question used, sorted, each with how many rows
+have it, and of every column how many cells fall into each of 512 parts of all digests: those tell
+how much two columns differ, without their rows.
 
 Others lack the key and cannot choose collisions. Two different rows have one digest by chance once
 in about 2^60 times.
 """
 
-# Rule: digests never leave the machine; nothing here is logged, no error or repr shows one.
+# Rule 1: digests never leave the machine; nothing here is logged, no error or repr shows one.
+# Rule 2: rows come in pieces, and no more than a few pieces are in memory: see `spool`.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from titan.decimals import decimal
-from titan.errors import DataError, FileError
-from titan.moments import decimal_text
-from titan.moments.cell_digests import CellDigests
-from titan.moments.cells import Cells
-from titan.moments.columns import Column, WideColumn
-from titan.moments.reading import Reading
-from titan.moments.rows import ModelRows
-from titan.moments.sources import BATCH_ROWS, Block
-from titan.release.grid import Grid, shortest_decimals
+from titan.study.digest_order import Alike, Counts, InOrder, Stretch, Words
+from titan.study.row_classes import Pattern, marks
+from titan.study.spool import Held, Kept, Spool
 
-Words = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.int64]
 Content = Mapping[str, Any]
 """What a dictionary says of a column; empty where it says nothing."""
+Names = tuple[tuple[str, str], ...]
+"""Columns as a ledger calls them, each with its name in today's rows."""
 _PARTS_BITS = 9
-_BLOCK_CELLS = 1 << 20
-_LEAST_ROWS = 256
+PARTS = 1 << _PARTS_BITS
+"""Of all digests, in which the cells of a column are counted."""
 
 
 @dataclass(frozen=True)
@@ -65,197 +60,212 @@ class RowKey:
         return np.uint64(int.from_bytes(hmac.digest(self.secret, label, "sha256")[:8], "big") | 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows that follow each other: their cells, and which of them each question uses."""
+
+    rows: int
+    cells: Mapping[str, Kept] = field(repr=False)
+    used: Mapping[str, Kept] = field(repr=False)
+
+    def kept(self, spool: Spool) -> Piece:
+        cells = {name: spool.keep(its.load()) for name, its in self.cells.items()}
+        used = {name: spool.keep(its.load()) for name, its in self.used.items()}
+        return Piece(self.rows, cells, used)
+
+
+@dataclass(frozen=True, eq=False)
 class OwnRows:
     """The cells of some columns of one source, and which of its rows each question uses."""
 
     key: RowKey
-    cells: Mapping[str, Words] = field(repr=False)
-    used: Mapping[str, Mask] = field(repr=False)
+    pieces: Sequence[Piece] = field(repr=False)
     finer: int = field(default=0, repr=False)
     """Of what the study sees and the ledger does not: a digest of all values on other grids."""
 
-    def over(self, columns: Mapping[str, str]) -> Words:
-        """Every row's digest over columns, each under the name that it has in the ledger."""
-        total = np.zeros(len(next(iter(self.used.values()))), np.uint64)
-        for name, here in columns.items():
-            total += self.cells[here] * self.key.factor(name)
-        return total
+    @classmethod
+    def of(cls, key: RowKey, cells: Mapping[str, Words], used: Mapping[str, Mask]) -> OwnRows:
+        """Of rows that are in memory."""
+        held = {name: Held(its) for name, its in cells.items()}
+        masks = {name: Held(its) for name, its in used.items()}
+        return cls(key, [Piece(len(next(iter(used.values()))), held, masks)])
 
-    def parts(self, column: str, rows: Mask) -> Counts:
-        """How many of these rows' cells fall into each part of all digests."""
-        at = (self.cells[column] >> np.uint64(64 - _PARTS_BITS)).astype(np.int64)
-        return np.bincount(at if rows.all() else at[rows], minlength=1 << _PARTS_BITS)
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Those whose cells could be read in all pieces."""
+        every = (piece.cells.keys() for piece in self.pieces)
+        whole = set[str].intersection(*map(set, every))
+        return tuple(name for name in self.pieces[0].cells if name in whole)
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        return tuple(self.pieces[0].used)
+
+    @property
+    def rows(self) -> int:
+        return sum(piece.rows for piece in self.pieces)
+
+    # -- which questions use which rows ---------------------------------------------------------
+
+    @cached_property
+    def uses(self) -> Uses:
+        return Uses.of(self.pieces, self.questions)
+
+    def using(self, questions: Collection[str]) -> Mask:
+        """Of each set of questions, whether one of these is in it."""
+        at = [self.questions.index(name) for name in questions]
+        return np.array([any(each[n] for n in at) for each in self.uses.patterns], bool)
+
+    def count(self, questions: Collection[str]) -> int:
+        """How many rows one of these questions uses."""
+        return int(self.uses.counts[self.using(questions)].sum())
+
+    # -- digests ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _spool(self) -> Spool:
+        return Spool()
+
+    @cached_property
+    def _orders(self) -> dict[Names, InOrder]:
+        return {}
+
+    def in_order(self, names: Names) -> InOrder:
+        """All rows by their digests over these columns."""
+        names = tuple(sorted(names))
+        if names not in self._orders:
+            found, first = InOrder(self._spool), 0
+            factors = [(self.key.factor(name), here) for name, here in names]
+            for piece, numbers in zip(self.pieces, self.uses.numbers, strict=True):
+                total = np.zeros(piece.rows, np.uint64)
+                for factor, here in factors:
+                    total += piece.cells[here].load() * factor
+                found.add(Alike.single(total, numbers.load(), first))
+                first += piece.rows
+            self._orders[names] = found
+        return self._orders[names]
+
+    @cached_property
+    def _counted(self) -> dict[tuple[str, bytes], Counts]:
+        return {}
+
+    def parts(self, column: str, questions: Collection[str]) -> Counts:
+        """How many cells fall into each part of all digests, of rows that one of these uses."""
+        wanted = self.using(questions)
+        key = column, wanted.tobytes()
+        if key not in self._counted:
+            found = np.zeros(PARTS, np.int64)
+            for piece, numbers in zip(self.pieces, self.uses.numbers, strict=True):
+                at = (piece.cells[column].load() >> np.uint64(64 - _PARTS_BITS)).astype(np.int64)
+                at = at if wanted.all() else at[wanted[numbers.load()]]
+                found += np.bincount(at, minlength=PARTS)
+            self._counted[key] = found
+        return self._counted[key]
 
 
 @dataclass(frozen=True)
+class Uses:
+    """The different sets of questions that use a row."""
+
+    patterns: Sequence[Pattern]
+    numbers: Sequence[Kept] = field(repr=False)
+    """Of each piece, the number of every row's set."""
+    counts: Counts = field(repr=False)
+    """How many rows have each."""
+
+    @classmethod
+    def of(cls, pieces: Sequence[Piece], questions: Sequence[str]) -> Uses:
+        known: dict[Pattern, int] = {}
+        spool, found, total = Spool(), list[Kept](), dict[int, int]()
+        for piece in pieces:
+            masks = [piece.used[name].load() for name in questions]
+            firsts, which = _different(masks, piece.rows)
+            patterns = [tuple(bool(mask[row]) for mask in masks) for row in firsts]
+            numbers = np.array([known.setdefault(each, len(known)) for each in patterns], np.uint32)
+            for number, count in zip(numbers.tolist(), np.bincount(which), strict=True):
+                total[number] = total.get(number, 0) + int(count)
+            found.append(spool.keep(numbers[which]))
+        return cls(list(known), found, np.array([total[n] for n in range(len(known))], np.int64))
+
+
+def _different(masks: Sequence[Mask], rows: int) -> tuple[Sequence[int], Counts]:
+    """Where each different set comes first, and the number of every row's set."""
+    if not rows:
+        return [], np.zeros(0, np.int64)
+    if all((mask == mask[0]).all() for mask in masks):  # as most often
+        return [0], np.zeros(rows, np.int64)
+    total = np.zeros(rows, np.uint64)
+    for mask, mark in zip(masks, marks(len(masks)), strict=True):
+        total += mask * mark
+    _, firsts, which = np.unique(total, return_index=True, return_inverse=True)
+    return firsts.tolist(), which
+
+
+# -- what a ledger keeps --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
 class RowSet:
     """What a ledger keeps of the rows that a question used."""
 
     columns: tuple[str, ...]
-    digests: Words = field(repr=False)  # sorted
-    parts: Mapping[str, Counts] = field(repr=False)
+    own: OwnRows = field(repr=False)
+    question: str
 
     @classmethod
     def of(cls, own: OwnRows, question: str, columns: Sequence[str]) -> RowSet:
-        names, rows = tuple(sorted(columns)), own.used[question]
-        digests = np.sort(own.over({name: name for name in names})[rows])
-        return cls(names, digests, {name: own.parts(name, rows) for name in names})
+        return cls(tuple(sorted(columns)), own, question)
 
     def __len__(self) -> int:
-        return len(self.digests)
+        return self.own.count([self.question])
+
+    def stretches(self) -> Iterator[Stretch]:
+        wanted = self.own.using([self.question])
+        for rows in self.own.in_order(tuple((name, name) for name in self.columns)).all():
+            yield _stretch(rows, wanted)
 
     @cached_property
-    def encoded(self) -> bytes:
-        return self.digests.astype("<u8", copy=False).tobytes()
+    def parts(self) -> Mapping[str, Counts]:
+        return {name: self.own.parts(name, [self.question]) for name in self.columns}
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """By which the same rows over the same columns are known again."""
+        found = Fingerprint(self.columns)
+        for each in self.stretches():
+            found.add(each)
+        return found.digest()
 
 
-def decode_digests(data: bytes) -> Words:
-    if len(data) % 8:
-        raise FileError("the ledger's digests of rows are damaged")
-    return np.frombuffer(data, "<u8").astype(np.uint64)
+def _stretch(rows: Alike, wanted: Mask) -> Stretch:
+    """Of the rows with these uses, each digest once."""
+    if not wanted.all():
+        rows = rows.take(np.flatnonzero(wanted[rows.uses]))
+    new = np.ones(len(rows), bool)
+    new[1:] = rows.digests[1:] != rows.digests[:-1]
+    if new.all():
+        return Stretch(rows.digests, rows.counts)
+    starts = np.flatnonzero(new)
+    return Stretch(rows.digests[starts], np.add.reduceat(rows.counts, starts))
+
+
+class Fingerprint:
+    """Of columns and of sorted rows, in whatever stretches they come."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = json.dumps(list(columns), ensure_ascii=False).encode()
+        self._digests, self._counts = hashlib.sha256(), hashlib.sha256()
+
+    def add(self, stretch: Stretch) -> None:
+        self._digests.update(stretch.digests.astype("<u8", copy=False).tobytes())
+        self._counts.update(stretch.counts.astype("<u8", copy=False).tobytes())
+
+    def digest(self) -> bytes:
+        both = self._digests.digest() + self._counts.digest()
+        return hashlib.sha256(self._columns + b"\0" + both).digest()
 
 
 def change(one: Counts, other: Counts) -> int:
     """The least by which two columns differ: the more of cells only here, cells only there."""
     less = one - other
     return int(max(less.clip(min=0).sum(), -less.clip(max=0).sum()))
-
-
-# -- reading ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, repr=False)
-class _Part:
-    cells: Mapping[str, tuple[Words, ...] | None]
-    used: Mapping[str, tuple[Mask, ...]]
-    finer: int
-
-    def __add__(self, other: _Part) -> _Part:
-        cells: dict[str, tuple[Words, ...] | None] = {}
-        for name, mine in self.cells.items():
-            theirs = other.cells[name]
-            cells[name] = None if mine is None or theirs is None else mine + theirs
-        used = {name: rows + other.used[name] for name, rows in self.used.items()}
-        return _Part(cells, used, (self.finer + other.finer) % 2**64)
-
-
-@dataclass(frozen=True)
-class DigestRows(Reading[_Part, OwnRows]):
-    """The cells of all columns that questions use, and of those that the ledger knows besides.
-
-    A question uses the rows that its model leaves, or all where it has none.
-    """
-
-    questions: Mapping[str, ModelRows | None]
-    digested: Mapping[str, Content]
-    """The columns, and what the study says of those that it uses."""
-    key: RowKey
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return tuple(self.digested)
-
-    @property
-    def size(self) -> int:
-        return max(_LEAST_ROWS, min(BATCH_ROWS, _BLOCK_CELLS // max(len(self.digested), 1)))
-
-    def block(self, rows: Block) -> _Part:
-        digests = CellDigests(self.key.secret)
-        cells: dict[str, tuple[Words, ...] | None] = {}
-        finer = np.zeros(rows.rows, np.uint64)
-        for name, now in self.digested.items():
-            first = self.key.columns.get(name, now)
-            found = _values(rows.cells[name], first, digests)
-            cells[name] = None if found is None else (found,)
-            if first != now and (other := _values(rows.cells[name], now, digests)) is not None:
-                finer += other * self.key.factor(name)
-        whole = np.ones(rows.rows, bool)
-        used = {
-            name: (whole if model is None else model.used(rows),)
-            for name, model in self.questions.items()
-        }
-        total = digests.rows([np.stack([finer, finer], axis=1)])[:, 0].sum()
-        return _Part(cells, used, int(total))
-
-    def finish(self, whole: _Part, label: str) -> OwnRows:
-        cells = {name: np.concatenate(c) for name, c in whole.cells.items() if c is not None}
-        used = {name: np.concatenate(rows) for name, rows in whole.used.items()}
-        return OwnRows(self.key, cells, used, whole.finer)
-
-
-def _values(cells: Cells, kind: Content, digests: CellDigests) -> Words | None:
-    """Digests of the values; None where they are neither numbers nor text.
-
-    Whether cells are read as numbers or as text does not matter to the digest of a single one.
-    """
-    readers = (_as_text, _as_numbers) if kind.get("kind") == "category" else (_as_numbers, _as_text)
-    for read in readers:
-        try:
-            return read(cells, kind, digests)
-        except DataError:
-            continue
-    return None
-
-
-def _as_numbers(cells: Cells, kind: Content, digests: CellDigests) -> Words:
-    column, missing = cells.numbers()
-    found = _numbers(column, kind, digests)
-    if missing.any():
-        found[missing] = 0
-    return found
-
-
-def _numbers(column: Column, kind: Content, digests: CellDigests) -> Words:
-    """On the column's grid; without one, a double stands for the decimal that people wrote."""
-    if kind.get("step") is not None and len(column):
-        column = _on_grid(column, Fraction(kind["range"][0]), Fraction(kind["step"]))
-    elif isinstance(column, WideColumn):
-        return _first_words(column, digests)
-    elif column.numbers.dtype == np.float64 and column.two == column.five == 0:
-        column = shortest_decimals(column)
-    numbers: Counts = column.numbers
-    if numbers.dtype == np.int64 and len(numbers):
-        low, high = (int(end) for end in _ends(column))
-        if 2 * (high - low) < len(numbers):  # each value once
-            values = Column(np.arange(low, high + 1), column.two, column.five)
-            return _first_words(values, digests)[numbers - low]
-    return _first_words(column, digests)
-
-
-def _first_words(column: Column, digests: CellDigests) -> Words:
-    return np.ascontiguousarray(digests.numbers("", column)[:, 0])
-
-
-def _on_grid(column: Column, low: Fraction, step: Fraction) -> Column:
-    """At the nearest points of a grid without ends, the same for whatever else is in the column."""
-    whole = column.numbers.dtype != np.float64
-    if whole and (column.unit / step).denominator == (low / step).denominator == 1:
-        return column  # it lies there
-    least, most = (Fraction(end) * column.unit for end in _ends(column))
-    below = 2 * floor((least - low) / (2 * step))  # evenly, so that the even one of two stays even
-    start = low + below * step
-    return Grid(start, step, ceil((most - start) / step) + 1).place(column)[0]
-
-
-def _ends(column: Column) -> tuple[Any, Any]:
-    ends = column.numbers.min(), column.numbers.max()
-    if column.numbers.dtype == np.float64:
-        return float(ends[0]), float(ends[1])
-    return int(ends[0]), int(ends[1])
-
-
-def _as_text(cells: Cells, kind: Content, digests: CellDigests) -> Words:
-    """Each text once: those of numbers as numbers."""
-    encoded = cells.text().dictionary_encode()
-    texts, codes = encoded.dictionary, encoded.indices.fill_null(len(encoded.dictionary))
-    found = np.append(digests.texts("value", "", texts)[:, 0], np.uint64(0))
-    for at, text in enumerate(texts.to_pylist()):
-        try:
-            number = decimal(text)
-        except ValueError:
-            continue
-        found[at] = _numbers(Column.constant(number, 1), kind, digests)[0]
-    if len(texts):
-        found[:-1][decimal_text.is_missing(texts)] = 0
-    return np.ascontiguousarray(found[np.asarray(codes).astype(np.int64)])

@@ -81,7 +81,7 @@ def create(path: Path) -> RunKey:
     destroy(path)
     content = b"".join(fresh_key() for _ in range(FILE_BYTES // SEED_BYTES))
     with attempt("made", path):
-        write_all(path, content, 0o600)
+        write_all(path, [content], 0o600)
         sync_folder(path.parent)
     return RunKey(content)
 
@@ -107,6 +107,6 @@ def destroy(path: Path) -> None:
             size = max(FILE_BYTES, path.stat().st_size)
         except FileNotFoundError:
             return
-        write_all(path, bytes(size), 0o600, flags=0)  # neither cut nor replaced: the same blocks
+        write_all(path, [bytes(size)], 0o600, flags=0)  # neither cut nor replaced: the same blocks
         path.unlink()
         sync_folder(path.parent)

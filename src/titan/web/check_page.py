@@ -83,10 +83,7 @@ def study_in_words(study: Study, report: Report) -> list[Html]:
             "What is opened to all parties, in this order",
             tag("div", opened, kind="scroll", tabindex="0", role="region", aria_label="steps"),
             words.explained_words(opened),
-            *(
-                tag("p", text)
-                for text in words.precision_in_words(study, report.facts, shares(study))
-            ),
+            *words.precision_in_words(study, report.facts, shares(study)),
         ),
         layout.section(
             "Rules, checked by every party before anything further leaves it",

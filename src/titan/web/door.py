@@ -13,7 +13,7 @@ from titan.web.guard import DOOR, Guard
 
 
 def asks(*said: Html, status: int = 200) -> Response:
-    note = "as titan web shows it in the terminal; every code opens the pages once"
+    note = "titan web shows it in the terminal; each code works once"
     return layout.page(
         "Sign in",
         *said,
@@ -27,6 +27,6 @@ async def exchange(request: Request) -> Response:
     guard: Guard = request.app.state.guard
     session = guard.sessions.exchange((await sent(request)).get("code", ""))
     if session is None:
-        wrong = InputError("this is not the code", hint="look at the last one in the terminal")
+        wrong = InputError("this is not the code", hint="use the last one in the terminal")
         return asks(layout.refused(wrong), status=403)
     return guard.admit(RedirectResponse("/study", 303), session)

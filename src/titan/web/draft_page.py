@@ -39,11 +39,11 @@ _EXAMPLES = (
     "describe: age, sex",
 )
 _SEEN = (
-    "All parties will see this dictionary. Steps and levels were taken from your rows; the ranges "
-    "are yours to say: what may occur, not what does."
+    "All parties will see this dictionary. Steps and levels were taken from your rows. Type the "
+    "ranges yourself: the values that are possible, not those that occur."
 )
 _KINDS = (("number", "number"), ("category", "category"), ("flag", "yes or no (0, 1)"))
-_NETWORKS = (("design", "fewest links that keep τ"), ("cycle", "a ring"), ("complete", "everybody"))
+_NETWORKS = (("design", "fewest links for this τ"), ("cycle", "a ring"), ("complete", "all to all"))
 _MOST_LEVELS = 50
 _FEW = Policy().rows_per_cell
 
@@ -53,14 +53,14 @@ def ask(place: Place, typed: Mapping[str, str] | None = None) -> Iterator[Html]:
     said = typed or {}
     tables = place.tables()
     if not tables:
-        yield tag("p", "Put a table of your rows (CSV or Parquet) into the folder to begin one.")
+        yield tag("p", "To begin, put a table of your rows (CSV or Parquet) into the folder.")
         return
     yield layout.form(
         "/study/draft",
         layout.choice("Your rows", "rows", ((name, name) for name in tables), said.get("rows", "")),
         layout.area(
-            "Questions, one on each line", "questions", said.get("questions", ""),
-            note="such as " + " · ".join(_EXAMPLES),
+            "Questions, one per line", "questions", said.get("questions", ""),
+            note="for example " + " · ".join(_EXAMPLES),
         ),
         send="Fill in the dictionary",
     )  # fmt: skip
@@ -88,7 +88,7 @@ def _filled(place: Place, fields: Mapping[str, str], *said: Html, status: int = 
     _refuse_many(found)
     cards = [*place.cards().values()]
     rows = (_row(at, column, found[column], fields) for at, column in enumerate(found))
-    heads = ("column", "kind", "from", "to", "step", "unit", "levels, with commas between")
+    heads = ("column", "kind", "from", "to", "step", "unit", "levels, separated by commas")
     title = fields.get("title", "")
     return layout.page(
         "Draft a study",
@@ -98,9 +98,9 @@ def _filled(place: Place, fields: Mapping[str, str], *said: Html, status: int = 
         layout.form(
             "/study/save",
             grid("", heads, rows, label="the dictionary"),
-            layout.field("Title", "title", title, needed=False, note="else what its questions ask"),
+            layout.field("Title", "title", title, needed=False, note="if empty, the questions"),
             layout.field(
-                "τ, how many curious parties must learn nothing", "tau", fields.get("tau", "1")
+                "τ, how many curious parties to protect against", "tau", fields.get("tau", "1")
             ),
             layout.choice("Who sends to whom", "network", _NETWORKS, fields.get("network", "")),
             tag("fieldset", tag("legend", "Parties"), *(_ticked(card) for card in cards)),

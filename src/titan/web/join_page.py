@@ -29,7 +29,7 @@ from titan.web.running import Runs
 
 _COMPARE = (
     "Call the other parties, at numbers that you know from elsewhere: the study's fingerprint must "
-    "be the same at all of them, and each party's own as it reads it on its page."
+    "be the same at all of them, and each party's own must be the one that it sees on its page."
 )
 
 
@@ -54,7 +54,7 @@ def ask(place: Place, request: Request) -> Response:
 def _asking(place: Place, study: Study) -> Iterator[Html]:
     mine = _own_keys(place, study)
     if not mine:
-        yield tag("p", "None of the keys in this folder is that of a party of this study.")
+        yield tag("p", "None of the keys in this folder belongs to a party of this study.")
         return
     if not place.tables():
         yield tag("p", "Put your rows (CSV, Parquet or .npz) into the folder first.")
@@ -68,12 +68,12 @@ def _asking(place: Place, study: Study) -> Iterator[Html]:
         layout.empty("input", type="text", name="user", autocomplete="username", hidden=""),
         layout.field(
             "The key's passphrase", "passphrase", kind="password", needed=False,
-            filled="current-password", note="empty if it has none",
+            filled="current-password", note="leave empty if it has none",
         ),
-        layout.field("Run", "run", "1", note="1, unless all parties agreed on a further one"),
+        layout.field("Run", "run", "1", note="1, unless all parties agreed on another number"),
         send="Look at my rows, and show what will be opened",
     )  # fmt: skip
-    yield tag("p", "Nothing is sent before you have seen it and said yes.")
+    yield tag("p", "Nothing is sent until you have seen it and said yes.")
 
 
 def _own_keys(place: Place, study: Study) -> dict[str, str]:
@@ -124,7 +124,7 @@ def _shown(asked: Asked, token: str) -> Iterator[Html]:
     known = known_keys(party.ledger)
     changed = new_keys(study, known)
     for name, before in changed.items():
-        said = f"{name} has another key than when you last met it in a study: {in_groups(before)}."
+        said = f"{name} has another key than in your last study together: {in_groups(before)}."
         yield tag("div", said, f" Call {name} before you go on.", kind="alarm", role="alert")
     yield layout.section("Your rows", *check_page.own_rows(asked.own))
     yield layout.section("Who takes part", *_who(study, party.identity.name, set(known)))
@@ -143,7 +143,7 @@ def _who(study: Study, me: str, known: set[str]) -> Iterator[Html]:
          "" if card.name == me else "yes" if card.name in known else "not yet")
         for card in study.parties
     )  # fmt: skip
-    heads = ("party", "address", "fingerprint", "you know it")
+    heads = ("party", "address", "fingerprint", "key known")
     told = table(heads, rows)
     yield tag("div", told, kind="scroll", tabindex="0", role="region", aria_label="parties")
     yield tag("p", _COMPARE)
@@ -160,7 +160,7 @@ def _yes(study: Study, token: str, veto: bool) -> Html:
 
 
 def _no(study: Study, token: str) -> Html:
-    said = "Nothing of your rows is sent. Parties that wait are told that you do not come."
+    said = "Nothing about your rows is sent. Parties that wait learn that you do not take part."
     return layout.form(
         f"/join/{study.digest[:12]}/no", tag("p", said),
         send="Do not take part", hidden={"ready": token},
@@ -178,7 +178,7 @@ async def decline(_: Place, request: Request) -> Response:
     """The no; of rows that may be the reason nobody is told."""
     asked = await _answered(request)
     told = not asked.own.errors and await asked.party.stay_away(Reason.DECLINED)
-    said = "The others were told that you do not take part." if told else "Nobody was told."
+    said = "The others know that you do not take part." if told else "The others were not told."
     return layout.page("Not joined", layout.done(f"Nothing was sent. {said}"), here="/join")
 
 

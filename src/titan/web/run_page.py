@@ -23,26 +23,26 @@ from titan.web.running import Running, Runs
 
 HERE = "/runs"
 _STATES = {
-    "running": "it takes part; there is no answer yet",
-    "serving": "it has its answer, and stays for others",
-    "answered": "it is over, with an answer",
-    "refused": "it is over, without an answer: a rule refused",
-    "failed": "it is over, without an answer",
-    "stopped": "it is stopped, and goes on when you join again",
-    "gone": "its program ended; it goes on when you join again",
+    "running": "running; there is no answer yet",
+    "serving": "has its answer, and is still needed by others",
+    "answered": "over, with an answer",
+    "refused": "over, without an answer: a rule refused",
+    "failed": "over, without an answer",
+    "stopped": "stopped; join again to continue",
+    "gone": "its program ended; join again to continue",
 }
 _LEAVE = "You can leave this page: the run goes on as long as titan web runs."
 
 
-def every(place: Place, _: Request) -> Response:
-    rows = []
-    for name in place.runs():
+def every(place: Place, request: Request) -> Response:
+    runs: Runs = request.app.state.runs
+    alive, rows = runs.alive(), []
+    for name in dict.fromkeys((*alive, *place.runs())):  # one that has just begun has no folder yet
         status = place.status(name)
-        state = "" if status is None else _STATES.get(status.state, status.state)
-        rows.append((tag("a", name, href=f"/run/{name}"), state))
-    content = (
-        grid("", ("run", "how it stands"), rows) if rows else tag("p", "There is no run here yet.")
-    )
+        begun = "running" if name in alive else ""
+        state = begun if status is None else status.state
+        rows.append((tag("a", name, href=f"/run/{name}"), _STATES.get(state, state)))
+    content = grid("", ("run", "state"), rows) if rows else tag("p", "There is no run here yet.")
     return layout.page("Results", content, here=HERE)
 
 
@@ -73,16 +73,18 @@ def _going(request: Request, name: str) -> Running | None:
 def _live(run: Running) -> Iterator[Html]:
     yield tag("div", _progress(run), aria_live="polite", data_live=f"/run/{run.name}/live")
     yield tag("p", _LEAVE)
-    yield layout.form(f"/run/{run.name}/stop", send="Stop; go on later")
+    yield layout.form(f"/run/{run.name}/stop", send="Stop, and continue later")
 
 
 def _progress(run: Running) -> Html:
     at, party = run.progress, run.party
-    others = [name for name in party.study.network.parties if name not in at.waiting]
+    phase = f"{at.phase[:1].upper()}{at.phase[1:]}"
+    here = at.here or (party.identity.name,)
+    count = f"{len(here)} of {len(party.study.parties)}"
     lines = [
-        tag("p", tag("strong", at.phase)),
-        tag("p", f"Waiting for {listing(at.waiting)}." if at.waiting else "Nobody is waited for."),
-        tag("p", f"Here: {listing(others)}."),
+        tag("p", tag("strong", phase)),
+        *([tag("p", f"Waiting for {listing(at.waiting)}.")] if at.waiting else []),
+        tag("p", f"Here, {count}: {listing(here)}."),
         tag("p", f"{at.bytes_written:,} bytes sent."),
     ]
     told = [items(run.notices)] if run.notices else []
@@ -92,7 +94,7 @@ def _progress(run: Running) -> Html:
 
 
 async def live(place: Place, request: Request) -> Response:
-    """The part that changes; 205 when the page itself should be looked at anew."""
+    """The part that changes; 205 when the page itself should be loaded again."""
     name = str(request.path_params["name"])
     run = _going(request, name)
     if run is None or not run.alive or (run.answered and place.is_over(name)):

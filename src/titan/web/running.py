@@ -105,6 +105,9 @@ class Runs:
     def get(self, name: str) -> Running | None:
         return self._known.get(name)
 
+    def alive(self) -> list[str]:
+        return [name for name, run in self._known.items() if run.alive]
+
     def stop_all(self) -> list[str]:
         """Of those that had not ended; all of them go on later."""
         alive = [run for run in self._known.values() if run.alive]

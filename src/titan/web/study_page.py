@@ -59,7 +59,7 @@ def _card_cells(card: Card | None) -> tuple[str, str, str]:
 
 
 def _new_keys() -> Html:
-    asked = "With a passphrase a copy of the file alone is of no use to anybody."
+    asked = "Nobody can use a copy of the key's file without the passphrase."
     return layout.form(
         "/study/keys",
         layout.field("Name of the party", "name"),
@@ -74,7 +74,7 @@ def _new_keys() -> Html:
             filled="new-password",
         ),
         layout.field(
-            "The same once more", "again", kind="password", needed=False, filled="new-password"
+            "The passphrase again", "again", kind="password", needed=False, filled="new-password"
         ),
         send="Make keys",
     )
@@ -88,7 +88,7 @@ async def make_keys(place: Place, request: Request) -> Response:
     only = "dials_only" in fields
     made = Identity.create(name, address, now=datetime.now(UTC), dials_only=only)
     made.save(place.folder, passphrase=fields.get("passphrase") or None)
-    said = f"{made.name}.key and {made.name}.card are made. Send the card to who gathers the study."
+    said = f"{made.name}.key and {made.name}.card are made. Send the card to the study's author."
     return show(place, layout.done(said))
 
 
@@ -108,9 +108,10 @@ def _cards(place: Place) -> Iterator[Html]:
     cards = place.cards().values()
     if cards:
         yield grid(
-            "", ("party", "address", "fingerprint", "good until"),
+            "", ("party", "address", "fingerprint", "valid until"),
             ((card.name, "only dials out" if card.dials_only else card.address,
-              tag("code", in_groups(card.fingerprint)), f"{card.not_after:%Y-%m-%d}")
+              tag("code", in_groups(card.fingerprint)),
+              tag("span", f"{card.not_after:%Y-%m-%d}", kind="whole"))
              for card in cards),
         )  # fmt: skip
         yield tag("p", _COMPARE)
@@ -131,7 +132,7 @@ def _studies(place: Place) -> Iterator[Html]:
              for short, (_, study) in studies.items()),
         )  # fmt: skip
     yield layout.form(
-        "/study/file", layout.upload("A study that somebody sent", "study", ".toml"),
+        "/study/file", layout.upload("A study that someone sent", "study", ".toml"),
         send="Keep the study",
     )  # fmt: skip
 

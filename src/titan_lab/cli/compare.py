@@ -32,7 +32,11 @@ def command(
     ] = "small",
     network: Annotated[str, typer.Option(help=networks.HELP)] = "cycle",
     tolerance: Annotated[
-        float, typer.Option(help="Stop where the worst party's relative error is this.")
+        float,
+        typer.Option(
+            help="Stop where the worst party's relative error is this.",
+            rich_help_panel=options.MORE,
+        ),
     ] = 1e-10,
     budget: Annotated[
         int, typer.Option(help="Most rounds for each method.", rich_help_panel=options.MORE)
@@ -44,12 +48,19 @@ def command(
         ),
     ] = 1,
     tune: Annotated[
-        bool, typer.Option("--tune/--no-tune", help="Search for the best step sizes.")
+        bool,
+        typer.Option(
+            "--tune/--no-tune",
+            help="Search for the best step sizes.",
+            rich_help_panel=options.MORE,
+        ),
     ] = True,
     directed: Annotated[
         bool,
         typer.Option(
-            "--directed", help="Refuse methods that need every link both ways; do not add links."
+            "--directed",
+            help="Refuse methods that need every link both ways; do not add links.",
+            rich_help_panel=options.MORE,
         ),
     ] = False,
     csv: Annotated[

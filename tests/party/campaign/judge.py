@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from json import loads
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,9 @@ class Judge:
             return True
         if status not in (1, 75) or "titan: error: " not in said or "Traceback" in said:
             self.wrong(name, f"ended with status {status}: {said[-2000:]}")
-        elif saved.exists() and status == 1 and name != self.scenario.may_fail:
+        elif has_answer(saved) and status == 1 and name != self.scenario.may_fail:
             self.wrong(name, "has an answer and an error")
-        elif saved.exists() and not self._is_exact(name, saved):
+        elif has_answer(saved) and not self._is_exact(name, saved):
             pass  # a disk may fill up behind the answer, but not make it another one
         elif status == 75 and self._given_up[name] < self._patience:
             self.tally.waited += 1
@@ -61,7 +62,7 @@ class Judge:
                 self._ended_for_good.add(name)
             if not self._may_fail:
                 self.wrong(name, f"an error: {said[-600:]}")
-        self.ended[name] = saved.exists()  # whose journal went when it had its answer
+        self.ended[name] = has_answer(saved)  # whose journal went when it had its answer
         return True
 
     @property
@@ -157,3 +158,14 @@ def text_of(path: Path) -> str:
         return path.read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return ""
+
+
+def has_answer(saved: Path) -> bool:
+    """A run that was over before a restart is told with its error, question by question."""
+    if not saved.exists():
+        return False
+    try:
+        told = loads(saved.read_bytes())
+    except ValueError:
+        return True  # half of one, which is not exact
+    return any("error" not in each for each in told.get("questions", {"": told}).values())

@@ -328,7 +328,8 @@ class Trial:
         await asyncio.sleep(kill.seconds)
 
     async def _stop(self, stop: Stop) -> None:
-        await _until(lambda: _reached(stop.phase, text_of(self._screen(stop.party, 0)[1])))
+        err = self._screen(stop.party, 0)[1]
+        await _until(lambda: stop.party in self._pids and _reached(stop.phase, text_of(err)))
         pid, ended = self._pids[stop.party]
         if ended.done():
             return
