@@ -23,7 +23,8 @@ from titan.joint.kinds import Question
 from titan.moments import open_source
 from titan.release import Column, Dictionary, Flag, Number, Time
 
-from .asking import Ended, asked_of, study_of
+from .asking import Ended, ask, asked_of, study_of
+from .hazards_opened import cox, drawn, known
 from .steps_opened import steps_opened
 
 Rows = dict[str, dict[str, list[int]]]
@@ -144,11 +145,6 @@ def test_a_grid_of_one_interval_tells_no_partys_own_counts() -> None:
         assert counts_found(rows, ended, steps) != [secret], "rows, events, smokers, and both"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a large party's events at many times do not hide those of small ones at one time: it "
-    "takes its own out",
-)
 def test_a_large_party_does_not_find_the_own_counts_of_small_ones() -> None:
     """They see patients after a year, and note the event then; north does so every month."""
     rows = smokers_of({"north": (600, 0.4), "east": (47, 0.3), "south": (71, 0.55)})
@@ -160,6 +156,31 @@ def test_a_large_party_does_not_find_the_own_counts_of_small_ones() -> None:
     if ended.refused is None:
         secret = own_counts(rows["east"]), own_counts(rows["south"])
         assert counts_found(rows, ended, steps) != [secret], "rows, events, smokers, and both"
+
+
+def test_nor_does_it_find_their_numbers() -> None:
+    """Of others who have all events at one time a party sees one risk set each, whatever the study
+    asks of: it alone knows how few rows that are."""
+    rows = drawn(1, (300, 47, 71), 31)
+    assert ask(rows, known(31), cox("x", 1)).refused is None
+    for name in ("east", "south"):
+        own = rows[name]
+        own["months"] = [12 if died else 60 for died in own["died"]]
+    ended = ask(rows, known(31), cox("x", 1))
+    assert ended.vetoed
+    assert ended.owners["north"].rule == "bits"
+    assert "times that are nearer to when events happened" in ended.owners["north"].hint
+    assert ended.opened == ("counts", "regressors")
+
+
+def test_events_at_a_few_times_are_still_found_to_be_few() -> None:
+    """Once a year: not one time, but far fewer than north has."""
+    rows = smokers_of({"north": (600, 0.4), "east": (47, 0.3), "south": (71, 0.55)})
+    assert ask_cox(rows, Flag())[0].refused is None
+    for name in ("east", "south"):
+        rows[name]["months"] = [-(-months // 12) * 12 for months in rows[name]["months"]]
+    ended, steps = ask_cox(rows, Flag())
+    assert (ended.vetoed, steps) == (True, [])
 
 
 # -- few events -----------------------------------------------------------------------------------
@@ -224,11 +245,6 @@ def test_risk_sets_of_few_events_are_not_found() -> None:
 # -- parties that add nothing -------------------------------------------------------------------
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="south's events count, but all who are at risk then are alike: it adds nothing to any "
-    "score or Hessian, and hides nobody",
-)
 def test_a_party_whose_risk_sets_do_not_vary_does_not_hide_the_others() -> None:
     """Cigarettes a day: the smokers of south leave early, without the event."""
     rng = random.Random(1)
@@ -281,3 +297,55 @@ def test_of_flags_this_is_seen_in_the_counts() -> None:
         ended, _ = ask_cox(rows, Flag())
         counts[(ended.refused is not None) == early] += 1
     assert counts == {True: 4}
+
+
+def test_of_four_parties_two_may_have_all_that_is_at_risk_together() -> None:
+    """Events of smokers, and of others, are in three parties each. But only in north and east is
+    anybody of the other kind there at an event: south and west add nothing."""
+    rng = random.Random(5)
+    rows: Rows = {}
+    for name in ("north", "east", "south", "west"):
+        own: dict[str, list[int]] = {"months": [], "died": [], "smoker": []}
+        for _ in range(80):
+            cells = rng.randrange(1, 60), rng.randrange(2), rng.randrange(2)
+            if name in ("south", "west"):
+                months, died, smoker = cells
+                there = smoker == (name == "south")
+                cells = (30 + months // 2, died, smoker) if there else (1 + months // 3, 0, smoker)
+            for column, cell in zip(own.values(), cells, strict=True):
+                column.append(cell)
+        rows[name] = own
+    ended, steps = ask_cox(rows, Flag())
+    assert ended.refused is not None
+    assert not ended.vetoed
+    assert ended.refused.cell == "that smoker differs among the rows at risk at an event"
+    assert "in the rows of 2 parties only" in ended.refused.message
+    assert not {*rows} & {*str(ended.refused).split()}, "nobody is told who"
+    assert (ended.opened, steps) == (("counts",), [])
+
+
+def test_two_columns_must_differ_together_in_as_many_parties() -> None:
+    """What a party adds for two columns is 0 if either is the same: of these two, north would see
+    east's alone."""
+    rng = random.Random(6)
+    rows: dict[str, dict[str, list[int]]] = {}
+    for name in ("north", "east", "south", "west"):
+        own: dict[str, list[int]] = {"months": [], "died": [], "x": [], "y": []}
+        for _ in range(90):
+            early = name in ("south", "west") and rng.random() < 0.5
+            months = rng.randrange(1, 15) if early else rng.randrange(20, 60)
+            x, y = rng.randrange(20), rng.randrange(20)
+            x = x if early or name != "south" else 7
+            y = y if early or name != "west" else 7
+            cells = months, int(not early and rng.random() < 0.5), x, y
+            for column, cell in zip(own.values(), cells, strict=True):
+                column.append(cell)
+        rows[name] = own
+    number = Number.read("0", "19", "1")
+    columns = Dictionary.of({"months": MONTHS, "died": DIED, "x": number, "y": number})
+    assert ask(rows, columns, cox("x", 1)).refused is None
+    assert ask(rows, columns, cox("y", 1)).refused is None
+    ended = ask(rows, columns, cox("x + y", 1))
+    assert ended.refused is not None
+    assert ended.refused.cell == "that x and y differ among the rows at risk at an event"
+    assert ended.opened == ("counts",)

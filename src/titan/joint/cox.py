@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from titan.errors import DataError
+from titan.errors import DataError, ReleaseError
 from titan.generalised.cox_result import Cox
 from titan.generalised.risk_sets import Ties
 from titan.generalised.rows import At, Layout, Totals
@@ -27,6 +27,7 @@ from titan.joint.cox_leverage import Look
 from titan.joint.cox_rows import (
     CollectTimes,
     CoxPart,
+    EndsAtRisk,
     PartialTimes,
     Stratum,
     TimeGrid,
@@ -39,9 +40,11 @@ from titan.joint.glm import KnownSteps, SteppedModel
 from titan.joint.glm_problem import coordinates
 from titan.joint.glm_rows import TOLERANCE, Above
 from titan.joint.pooled_model import Known, RowsPart
+from titan.listing import listing
 from titan.moments import Collected, Source
 from titan.moments.reading import read
 from titan.release.evidence import Check
+from titan.release.risk_set_counts import RiskSetCounts
 from titan.release.step_budget import StepBudget
 
 NO_GRID = TimeGrid("time", "event", Fraction(1), Fraction(1))
@@ -84,9 +87,19 @@ class ProportionalHazards(SteppedModel):
             counts = read(source, WithoutEvents(self.rows, self.cells, self.times.event))
             own = replace(own, counts=tuple(self.cells.of_party(counts.tolist())))
         kept, ranges = whole.rows, whole.ranges
-        return CoxPart(
+        part = CoxPart(
             **vars(own), kept=kept, ranges=ranges, timeline=timeline, uncounted=uncounted
         )
+        return self._with_risk_sets(part, source)
+
+    def _with_risk_sets(self, part: CoxPart, source: Source) -> CoxPart:
+        """What its risk sets are like is counted with the rest, in a study."""
+        if not isinstance(self.cells, RiskSetCounts) or not len(part.timeline):
+            return part
+        differ = EndsAtRisk(self.rows, self.times, part.timeline).differ(part.kept, source)
+        counts = self.cells.with_risk_sets(part.counts, differ, part.timeline.spread)
+        names = zip(self.cells.columns, differ, strict=True)
+        return replace(part, counts=counts, alike=tuple(name for name, each in names if not each))
 
     def _own(self, part: RowsPart, problem: Problem) -> OwnSteps:
         assert isinstance(part, CoxPart)  # noqa: S101 - as `part` makes it
@@ -103,6 +116,13 @@ class ProportionalHazards(SteppedModel):
         assert newton is not None  # noqa: S101 - it begins with the Gram matrix
         return Look(self._own(part, newton.problem), newton, (1 + TOLERANCE) / k).above()
 
+    def _check_others_tables(self, known: KnownSteps, part: RowsPart) -> None:
+        try:
+            super()._check_others_tables(known, part)
+        except ReleaseError as refusal:
+            refusal.hint += ", or let all use times that are nearer to when events happened"
+            raise
+
     def own_notes(self, part: RowsPart) -> Iterator[str]:
         """For the owner of the rows."""
         assert isinstance(part, CoxPart)  # noqa: S101 - as `part` makes it
@@ -112,6 +132,9 @@ class ProportionalHazards(SteppedModel):
                 f"{part.uncounted} event{several} of your rows when fewer than "
                 f"{self.policy.rows_per_cell} of them are at risk: not in the likelihood"
             )
+        if part.alike:
+            same = f"the same in all of your rows at risk, at every event: {listing(part.alike)}"
+            yield f"{same}. They do not hide what others add there"
 
     # -- all ------------------------------------------------------------------------------------
 
@@ -138,13 +161,19 @@ class ProportionalHazards(SteppedModel):
     def event_times(
         self, told: StepBudget, known: Known, part: RowsPart | None = None
     ) -> int | None:
-        """Of a small party those of an average one: others hide how its events are spread."""
-        on_average = told.times(self.happened(known))
-        if not isinstance(part, CoxPart) or not len(part.timeline):
-            return on_average
-        if 2 * self.parties * part.timeline.total < self.happened(known):
-            return on_average
-        return max(1, min(on_average, round(part.timeline.spread)))
+        """On average; a party looks at fewer where its own events come together, unless it is
+        small: others hide it. And where those of all others may: whoever is curious, an honest
+        party must have events at as many times."""
+        every = self.happened(known)
+        times = told.times(every)
+        if not isinstance(part, CoxPart):
+            return times
+        assert isinstance(self.cells, RiskSetCounts)  # noqa: S101 - so they are in a study
+        most = self.cells.most_times(known.opened.counts, max(self.tau, 1) + 1)
+        times = min(times, most or times)
+        if len(part.timeline) and 2 * self.parties * part.timeline.total >= every:
+            times = min(times, round(part.timeline.spread))
+        return max(1, times)
 
     def problem(self, known: KnownSteps) -> Problem:
         moments, rows = self._moments(known), known.opened.rows or 0

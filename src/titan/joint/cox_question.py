@@ -15,6 +15,7 @@ from titan.moments import Model
 from titan.release import Dictionary, Number
 from titan.release.made import MadeColumns
 from titan.release.model_cells import cells_of
+from titan.release.risk_set_counts import RiskSetCounts
 from titan.release.sizes import INDICATOR, size_of, sizes
 from titan.release.step_budget import StepBudget
 
@@ -56,7 +57,9 @@ def cox(asked: Asked, setting: Setting) -> ProportionalHazards:
             made.sizes,
             "solution",
             INDICATOR,
-            cells_of(model, known, squared=True, steps=True),
+            RiskSetCounts.beside(
+                cells_of(model, known, squared=True, steps=True), model.names[1:-1]
+            ),
             parties,
         ),
         parties,

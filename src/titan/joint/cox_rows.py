@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from heapq import nlargest
 
 import numpy as np
@@ -35,13 +36,15 @@ from titan.moments.arithmetic import as_integers
 from titan.moments.columns import Column
 from titan.moments.floats import floats
 from titan.moments.model import Readings
-from titan.moments.reading import Reading
+from titan.moments.reading import Reading, read
 from titan.moments.rows import Batch, ModelRows
-from titan.moments.sources import Block
+from titan.moments.sources import Block, Source
 from titan.release.cells import CellCounts, Counts
 
 Happened = Mapping[int, int]
 """How many events there are at each time."""
+Ends = tuple[Floats, Floats]
+"""The least values, and the largest, column by column."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,41 @@ class WithoutEvents(Reading[Counts, Counts]):
         )
 
 
+@dataclass(frozen=True)
+class EndsAtRisk(Reading[Ends, Ends]):
+    """The least and the largest value of every column among the rows at risk at the first event:
+    those at risk later are among them."""
+
+    rows: ModelRows
+    grid: TimeGrid
+    timeline: Timeline
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.rows.model.columns_needed
+
+    @property
+    def size(self) -> int:
+        return self.rows.size
+
+    def block(self, rows: Block) -> Ends:
+        batch, _ = self.rows.batch(rows)
+        assert batch is not None  # noqa: S101 - gaps refused these rows before
+        return self.of(raw_times(batch, self.grid))
+
+    def of(self, raw: RawTimes) -> Ends:
+        there = raw.a[self.timeline.until(raw.exits) > 0]
+        return there.min(axis=0, initial=np.inf), there.max(axis=0, initial=-np.inf)
+
+    def merge(self, one: Ends, other: Ends) -> Ends:
+        return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
+
+    def differ(self, kept: Sequence[RawTimes] | None, source: Source) -> list[bool]:
+        """Which columns are not the same in all of these rows, kept or read again."""
+        low, high = read(source, self) if kept is None else reduce(self.merge, map(self.of, kept))
+        return [bool(differs) for differs in low < high]
+
+
 # -- what a party brings --------------------------------------------------------------------------
 
 
@@ -165,6 +203,8 @@ class CoxPart(RowsPart):
     timeline: Timeline = field(default_factory=lambda: Timeline.of({}, None, "efron"), repr=False)
     uncounted: int = field(default=0, repr=False)
     """Events that came when too few were at risk."""
+    alike: tuple[str, ...] = field(default=(), repr=False)
+    """Columns that are the same in all rows at risk, at every event."""
     scaled: dict[Problem, list[TimedRows]] = field(
         default_factory=dict, repr=False, compare=False, hash=False
     )
