@@ -81,6 +81,15 @@ def test_check_lists_what_every_step_opens(tmp_path: Path) -> None:
     assert told == sum(each["entries"] for each in question["sums"])
 
 
+def test_check_says_what_is_not_opened(tmp_path: Path) -> None:
+    exposed = Question("glm", "rate", (*POISSON.options.items(), ("offset", "I(x / 10)")))
+    report = check(gathering(tmp_path, exposed).study, datetime.now(UTC)).as_dict()
+    learned = {item["what"]: item for item in report["learned"]}
+    assert learned["statistics"]["numbers"] == 22 * 4
+    assert "not log_factorial, saturated" in learned["statistics"]["sentence"]
+    assert "only where the offset's table allows" in learned["steps"]["sentence"]
+
+
 def test_a_party_vetoes_a_step_in_which_its_rows_have_all_the_weight(tmp_path: Path) -> None:
     """Separated, and a single row in the middle: as the slope grows it has all the weight."""
     g = gathering(tmp_path, Question("glm", "risk", (("formula", "d ~ x"),)))

@@ -96,6 +96,17 @@ def test_an_offset_that_is_a_peak_tells_of_few_points() -> None:
     assert not all(each.allowed for each in peak.told(24, 854))
 
 
+def test_an_offset_of_few_values_counts_by_itself() -> None:
+    """Beside a number that makes the table of both large; the first step has bits of its own."""
+    few, many = (budget("exang ~ age", offset=f"I({name} / 20)") for name in ("grade", "days"))
+    for each, allowed in ((few, False), (many, True)):
+        found = list(each.told(24, 854, tables=each.null_tables))
+        assert all(told.allowed for told in found) == allowed
+        assert all(told.allowed for told in each.told(24, 854))
+        assert (each.first_bits(24, 854, lambda _: None, ()) == 24) == allowed
+    assert budget("exang ~ age").null_tables == budget("exang ~ age").first_tables == ()
+
+
 def test_several_questions_of_the_same_number_share() -> None:
     parties: dict[str, Any] = dict.fromkeys(("north", "east", "south"))
     asked = [glm(f"{name} ~ age", name=name) for name in ("exang", "sex")]

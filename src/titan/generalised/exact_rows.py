@@ -75,7 +75,7 @@ class ExactRows:
             found.append(_whole(fraction_of(total.mid())))
             errors.append(float(total.rad().upper()) * 1.01 + math.ldexp(1.0, -SHIFT))
         rest = layout.entries - len(found)
-        largest = largest_of(map(float, terms["pearson"]), at.kept) if terms else ()
+        largest = largest_of(map(float, terms.get("pearson", ())), at.kept) if terms else ()
         sums = (*found, *[0] * rest), (*errors, *[0.0] * rest)
         return Totals(*sums, False, largest, self._weight())
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _PRECISION = 192
 _TAIL_PRECISION = 320
+OF_OFFSET = "with sums of the offset alone its values could be found"
+OF_OUTCOMES = "from sums of outcomes alone it could be found how many rows have each"
+OF_ONE_ROW = "one row would be a large part of it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,8 @@ class Goodness:
     def withheld(self, name: str) -> bool:
         """Whether some party does not tell it: a row is too much of it, or it is beyond range."""
         names = self.opened.problem.layout.statistics
+        if name not in names:
+            return True
         total = self.opened.totals[self.opened.problem.layout.of_step + names.index(name)]
         return abs(total) >= self.opened.point.cap
 
@@ -67,18 +72,27 @@ class Goodness:
         return told_at_estimate(self.opened, self.certificate, "likelihood")
 
     @cached_property
-    def llf(self) -> Ball:
-        if self._binomial:
-            return self._kernel
-        return compute(lambda k, f: k - f, self._kernel, self._told("log_factorial"))
+    def llf(self) -> Quantity:
+        return self._likelihood(self._kernel)
+
+    def _likelihood(self, kernel: Quantity) -> Quantity:
+        if self._binomial or not isinstance(kernel, Ball):
+            return kernel
+        if self.withheld("log_factorial"):
+            return math.nan
+        return compute(lambda k, f: k - f, kernel, self._told("log_factorial"))
 
     @cached_property
-    def deviance(self) -> Ball:
+    def deviance(self) -> Quantity:
         return self._deviance(self._kernel)
 
-    def _deviance(self, kernel: Ball) -> Ball:
+    def _deviance(self, kernel: Quantity) -> Quantity:
+        if not isinstance(kernel, Ball):
+            return kernel
         if self._binomial:
             return compute(lambda k: -2 * k, kernel)
+        if self.withheld("saturated"):
+            return math.nan
         return compute(lambda s, k: 2 * (s - k), self._told("saturated"), kernel)
 
     @cached_property
@@ -89,6 +103,8 @@ class Goodness:
             if self.response.lower <= 0 or (self._binomial and self._others.lower <= 0):
                 return math.nan
             return compute(self._of_shares, self.response, self.weight)
+        if self.withheld("null_likelihood"):
+            return math.nan
         told, (h, s) = self._told("null_likelihood"), self.opened.values[layout.null]
         units = self.opened.point.units(self.opened.problem)[layout.null]
         parties = self.opened.problem.parties
@@ -115,15 +131,11 @@ class Goodness:
 
     @cached_property
     def null_deviance(self) -> Quantity:
-        null = self._null_kernel
-        return self._deviance(null) if isinstance(null, Ball) else null
+        return self._deviance(self._null_kernel)
 
     @cached_property
     def llnull(self) -> Quantity:
-        null = self._null_kernel
-        if self._binomial or not isinstance(null, Ball):
-            return null
-        return compute(lambda k, f: k - f, null, self._told("log_factorial"))
+        return self._likelihood(self._null_kernel)
 
     @cached_property
     def pearson_chi2(self) -> Quantity:
@@ -136,12 +148,28 @@ class Goodness:
     def pseudo_rsquared(self, kind: str) -> Quantity:
         if kind not in ("cs", "mcf"):
             raise InputError(f"kind is {kind!r}", hint="cs (Cox and Snell) or mcf (McFadden)")
-        null = self.llnull
-        if not isinstance(null, Ball):
+        own, null = self.llf, self.llnull
+        if kind == "cs":  # of their difference alone, in which Σ log y! is not
+            own, null = self._kernel, self._null_kernel
+        if not isinstance(own, Ball) or not isinstance(null, Ball):
             return math.nan
         if kind == "mcf":
-            return compute(lambda f, n: 1 - f / n, self.llf, null)
-        return compute(lambda f, n: 1 - ((n - f) * 2 / self.rows).exp(), self.llf, null)
+            return compute(lambda f, n: 1 - f / n, own, null)
+        return compute(lambda f, n: 1 - ((n - f) * 2 / self.rows).exp(), own, null)
+
+    @cached_property
+    def not_told(self) -> dict[str, str]:
+        """Which of its statistics a study does not tell, and why."""
+        layout = self.opened.problem.layout
+        found = dict[str, str]()
+        if layout.offset and self.withheld("null_likelihood"):
+            found |= dict.fromkeys(("llnull", "null_deviance", "pseudo_rsquared"), OF_OFFSET)
+        if not self._binomial and self.withheld("log_factorial"):
+            names = "llf", "llnull", "aic", "bic", "deviance", "null_deviance"
+            found |= dict.fromkeys(names, OF_OUTCOMES)
+        if self.withheld("pearson"):
+            found["pearson_chi2"] = OF_ONE_ROW if "pearson" in layout.statistics else OF_OUTCOMES
+        return found
 
 
 def told_at_estimate(opened: Opened, c: Certificate, name: str) -> Ball:

@@ -11,6 +11,9 @@ digits    entries are opened to 16 bits of their range; to 24 once λ ≤ 1/8, o
           rounding can make it; to all that was agreed once λ² is so small that the next step may be
           the last. That step tells the statistics. Where fewer than 24 are agreed, early steps have
           two thirds of them.
+null      of the model of a constant alone, where an offset is in it, steps go beside. A party that
+          would know too much of others' rows by them marks the place of its likelihood in the first
+          step, where nothing is told yet: from then on they are left out.
 end       a proof (`certificate`) from a step with all digits. No proof after the last step, or a
           Hessian that may be singular: there is no answer.
 """
@@ -78,8 +81,10 @@ class Newton:
     def learn(self, totals: Sequence[int]) -> Newton:
         """After a step's totals; DataError where no proof will come."""
         problem, point = self.problem, self.point
+        if not self.steps and problem.layout.offset and totals[-1]:
+            problem = replace(problem, null_told=False)
         opened = Opened(problem, point, tuple(totals))
-        after = replace(self, steps=self.steps + 1)
+        after = replace(self, problem=problem, steps=self.steps + 1)
         if point.bare:
             return replace(after, point=replace(point, bare=False), seen=opened)
         if self._overshot(opened):
@@ -89,7 +94,8 @@ class Newton:
         except SingularError:
             R = None
         unit = Fraction(2) ** point.units(problem)[0]
-        if R is None or problem.parties * unit * R.total >= Fraction(1, 2):
+        doubtful = R is None or problem.parties * unit * R.total >= Fraction(1, 2)
+        if R is None or (doubtful and not self._capped):
             return after._finer()
         proof = opened.certificate if point.last else None
         if proof is not None and (proof.settled or after.steps >= MOST_STEPS):
@@ -110,11 +116,23 @@ class Newton:
         tried = replace(self.tried, step=step, slope=self.tried.slope / 4)
         return replace(self, point=self._at(self.tried.beta, step, self.point), tried=tried)
 
+    @property
+    def _most_bits(self) -> int:
+        """That there may be where this step is taken."""
+        problem = self.problem
+        return problem.bits if any(self.point.beta) else min(problem.bits, problem.first_bits)
+
+    @property
+    def _capped(self) -> bool:
+        """Whether this step would have more, but for what it tells of an offset."""
+        return self._most_bits < self.problem.bits and self.point.bits >= self._most_bits
+
     def _finer(self) -> Newton:
         """The Hessian may be singular as far as its digits tell: once more with more of them."""
-        if self.point.bits >= self.problem.bits or self.steps >= MOST_STEPS:
+        most = self._most_bits
+        if self.point.bits >= most or self.steps >= MOST_STEPS:
             raise no_proof(self.problem)
-        bits = MIDDLE if self.point.bits < MIDDLE < self.problem.bits else self.problem.bits
+        bits = MIDDLE if self.point.bits < MIDDLE < most else most
         shift = bits - self.point.bits
         beta = tuple(b << shift for b in self.point.beta)
         point = replace(self.point, beta=beta, null=self.point.null << shift,
@@ -136,7 +154,8 @@ class Newton:
             square = Fraction(1)
         step = self._cut(step)
         slope = dot(step, opened.score)
-        point = self._digits(opened, square, times, self._doubt(R))
+        doubt = Fraction(0) if self._capped else self._doubt(R)
+        point = self._digits(opened, square, times, doubt)
         return replace(
             self,
             point=self._at(opened.beta, step, point),
@@ -181,7 +200,7 @@ class Newton:
     def _null(self, opened: Opened, grid: int) -> int:
         """One step of the model of a constant alone, where it has steps."""
         place = self.problem.layout.null
-        if not self.problem.layout.offset:
+        if not self.problem.layout.offset or not self.problem.null_told:
             return 0
         curvature, slope = opened.values[place]
         if curvature <= 0:
@@ -208,6 +227,8 @@ def _from_constant(
     if opened.problem.family == "poisson":
         q = (slope + weight) / weight if weight > 0 else Fraction(0)
         if q <= Fraction(1, 1 << 30):
+            if opened.point.bits < MIDDLE:
+                return step, Fraction(1)  # too few digits to tell
             raise no_events()
         moved = _log(q) + 1 / q - 1
         return tuple(x / q + moved * a for x, a in zip(step, c, strict=True)), q

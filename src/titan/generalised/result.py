@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -99,12 +99,17 @@ class GLM(Estimated, kind="glm"):
             "deviance": deviance,
             "null_deviance": found.null_deviance,
             "pearson_chi2": found.pearson_chi2,
-            "aic": compute(lambda v: 2 * p - 2 * v, llf),
-            "bic": compute(lambda v, n: p * n - 2 * v, llf, log_rows),
-            "bic_deviance": compute(lambda d, n: d - self.df_resid * n, deviance, log_rows),
+            "aic": _of(llf, lambda v: 2 * p - 2 * v),
+            "bic": _of(llf, lambda v, n: p * n - 2 * v, log_rows),
+            "bic_deviance": _of(deviance, lambda d, n: d - self.df_resid * n, log_rows),
         }
 
     llf, llnull, deviance, null_deviance, pearson_chi2, aic, bic = map(statistic, _STATISTICS)
+
+    @property
+    def not_told(self) -> dict[str, str]:
+        """Which statistics (NaN) were not told, and why: they would tell of single rows."""
+        return dict(self.goodness.not_told)
 
     @property
     def bic_llf(self) -> float:
@@ -146,6 +151,7 @@ class GLM(Estimated, kind="glm"):
             "precision": self.opened.problem.bits,
             "response": self.response,
             "dropped": sum(self.dropped.values()),
+            "not_told": self.not_told,
         }
         return dict(canonical.finite(whole))
 
@@ -194,3 +200,7 @@ class GLM(Estimated, kind="glm"):
 
     def __repr__(self) -> str:
         return f"GLM({self.family}: {self.response} ~ {' + '.join(self.names)}, nobs={self.nobs})"
+
+
+def _of(statistic: Quantity, formula: Callable[..., Any], *others: Ball) -> Quantity:
+    return compute(formula, statistic, *others) if isinstance(statistic, Ball) else statistic

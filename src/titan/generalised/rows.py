@@ -52,6 +52,8 @@ class Layout:
     """With an offset the model of a constant alone needs steps of its own: two entries more."""
     weighted: bool = False
     family: Likelihood = "binomial"
+    untold: tuple[str, ...] = ()
+    """Statistics that are left out: they would tell of outcomes alone."""
 
     @property
     def hessian(self) -> slice:
@@ -78,7 +80,8 @@ class Layout:
         names = ["weight"] * self.weighted + ["response", "likelihood", "pearson"]
         if self.family == "poisson":
             names += ["log_factorial", "saturated"]
-        return (*names, *["null_likelihood"] * self.offset)
+        names += ["null_likelihood"] * self.offset
+        return tuple(name for name in names if name not in self.untold)
 
     @property
     def entries(self) -> int:

@@ -15,6 +15,7 @@ _KEYS = (
     "family", "offset", "weighted", "parties", "bits", "scales", "transform", "weight", "box",
     "alphas", "beta", "null", "grid", "step_bits", "size", "residual", "totals",
 )  # fmt: skip
+_LATER: dict[str, Any] = {"untold": []}  # files from before have all statistics
 _MOST = 1 << 12
 
 
@@ -25,6 +26,7 @@ def to_state(opened: Opened) -> dict[str, Any]:
         "family": layout.family,
         "offset": layout.offset,
         "weighted": layout.weighted,
+        "untold": list(layout.untold),
         "parties": problem.parties,
         "bits": problem.bits,
         "scales": list(problem.scales),
@@ -44,13 +46,13 @@ def to_state(opened: Opened) -> dict[str, Any]:
 
 def from_state(state: object) -> Opened:
     """ValueError, in words, for anything else."""
-    found = canonical.keys(state, _KEYS)
+    found = canonical.keys(state, _KEYS, _LATER)
     n = len(canonical.listed(found["scales"]))
     family: Likelihood | None = next((f for f in LIKELIHOODS if f == found["family"]), None)
     if family is None:
         raise ValueError("its family is not known")
     flags = canonical.flag(found["offset"]), canonical.flag(found["weighted"])
-    layout = Layout(n, *flags, family)
+    layout = Layout(n, *flags, family, canonical.names(found["untold"]) if found["untold"] else ())
     problem = Problem(
         layout,
         canonical.whole(found["parties"], 1),

@@ -60,6 +60,10 @@ class Problem:
     """The penalty of each scaled column's coefficient, before T; none without one."""
     first: int = 0
     """The power of two above |y − μ| and μ at β = 0; of Cox's model above the share of events."""
+    first_bits: int = EXACT
+    """Of the step at β = 0, at most: beside a constant it tells of the offset alone."""
+    null_told: bool = True
+    """Whether sums of the model of a constant alone are opened, where it needs any."""
 
     @property
     def family(self) -> Likelihood:
@@ -86,6 +90,7 @@ class Problem:
         """At β = 0, where all μ are alike but for an offset: outcomes alone are told."""
         size = -2 if self.family == "binomial" else self.first
         bits = {"binomial": EARLY, "poisson": MIDDLE, "cox": early_bits(self.bits)}[self.family]
+        bits = min(bits, self.first_bits)
         # at β = 0 the outcome alone is within `first`, later it is near its mean
         cox = self.family == "cox"
         residual = root_of(size) if cox else self.first
@@ -141,6 +146,11 @@ class Point:
             (total + (1 << (SHIFT + unit - 1))) >> (SHIFT + unit)
             for total, unit in zip(totals.sums, units, strict=True)
         ]
+        withheld = ["pearson"] * totals.withheld
+        if layout.offset and not problem.null_told:
+            numbers[layout.null] = [0, 0]
+            numbers[-1] = 0
+            withheld += ["null_likelihood"] * self.last
         near = all(e <= 2.0 ** (u - 1) for e, u in zip(totals.errors, units, strict=True))
         if totals.overflow or any(abs(n) >= self.cap for n in numbers[: layout.of_step]):
             raise DataError(
@@ -150,8 +160,8 @@ class Point:
         if self.bare:
             numbers[layout.score] = [0] * layout.columns
         within = [max(-self.cap, min(n, self.cap)) for n in numbers]
-        if totals.withheld:
-            place = layout.of_step + layout.statistics.index("pearson")
+        for name in withheld:
+            place = layout.of_step + layout.statistics.index(name)
             within[place] = self.cap + min(within[place], self.cap // (2 * problem.parties))
         return within, near
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from titan.generalised.goodness import OF_OFFSET, OF_ONE_ROW, OF_OUTCOMES
 from titan.leastsquares.summary import framed, significant
 
 if TYPE_CHECKING:
@@ -52,9 +54,18 @@ def _notes(fit: GLM) -> list[str]:
         notes.append(f"The linear predictor has the offset {fit.offset}.")
     if fit.weights:
         notes.append(f"Rows are weighted by {fit.weights}.")
-    if fit.goodness.withheld("pearson"):
-        notes.append("Pearson's chi2 is not told: one row would be a large part of it.")
+    notes += [f"{what} not told: {why}." for what, why in _not_told(fit)]
     if fit.dropped:
         notes.append(f"{sum(fit.dropped.values())} rows were left out as incomplete.")
     notes.append("What needs rows (residuals, influence, …) is absent: only sums were pooled.")
     return notes
+
+
+def _not_told(fit: GLM) -> Iterator[tuple[str, str]]:
+    reasons = fit.not_told
+    if OF_OUTCOMES in reasons.values():
+        yield "Likelihood, deviance, AIC and BIC are", OF_OUTCOMES
+    if OF_OFFSET in reasons.values():
+        yield "What compares with the model of a constant alone is", OF_OFFSET
+    if OF_ONE_ROW in reasons.values():
+        yield "Pearson's chi2 is", OF_ONE_ROW

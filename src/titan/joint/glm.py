@@ -24,7 +24,7 @@ from titan.generalised.large_parts import looked_at
 from titan.generalised.newton import MOST_STEPS, Newton, no_events
 from titan.generalised.result import GLM
 from titan.generalised.rows import At, Layout, Totals
-from titan.generalised.steps import GUARD, MIDDLE, Problem, early_bits
+from titan.generalised.steps import EXACT, GUARD, MIDDLE, Problem, early_bits
 from titan.joint.computation import Sum
 from titan.joint.equations import Given
 from titan.joint.explanations import Explanation, Item
@@ -39,6 +39,7 @@ from titan.joint.glm_rows import (
     exact_totals,
     step_totals,
 )
+from titan.joint.others_tables import check_others_tables, knows_too_much_of_offsets
 from titan.joint.pooled_model import Known, PooledModel, RowsPart
 from titan.joint.step_leverage import Look
 from titan.leastsquares import PooledMoments
@@ -63,6 +64,10 @@ class KnownSteps(Known):
     newton: Newton | None = None
     bits: int | None = None
     """Of the last step, where its tables allow fewer than were asked for, or as many."""
+    first_bits: int = EXACT
+    """Of the first step, at most, where an offset is in it."""
+    null_told: bool = True
+    """Whether tables allow the sums of the model of a constant alone, which an offset needs."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +127,13 @@ class SteppedModel(PooledModel):
             f"rises and bends at the estimate so far, {self.made_of}; {self._digits}"
         )
         told = f"in the last step: {listing(layout.statistics)}, to {self.bits} bits"
-        if self.kept and "pearson" in layout.statistics:
+        if self.kept:
             told += f"; pearson only where no row is more than one of {self.kept} parts of it"
+        if self.told is not None and layout.offset:
+            said += "; those of a constant only where the offset's table allows them"
+            told += "; null_likelihood only where the sums of a constant are opened"
+        if layout.untold:
+            told += f"; not {listing(layout.untold)}, which would tell of outcomes alone"
         fits = "by computing: the coefficients and standard errors of this model, and the estimate "
         before = [item for item in whole.items if item.what in ("rows", "cells", "AᵀA")]
         items = (
@@ -183,9 +193,12 @@ class SteppedModel(PooledModel):
         assert newton is not None  # noqa: S101 - it begins with the Gram matrix
         if n == len(self.before) and isinstance(self.equations, Given):
             self.checks.before_outcomes(self.equations.regressors(known.opened), part)
-            self._check_others_tables(known, part)
+            check_others_tables(self, known, part)
         self._check_leverage(known, part)
-        return self.sums[n].ring.from_ints(self._numbers(newton, part))
+        numbers = self._numbers(newton, part)
+        if n == len(self.before) and newton.problem.null_told and self.layout.offset:
+            numbers[-1] = int(knows_too_much_of_offsets(self, known, part))  # a mark
+        return self.sums[n].ring.from_ints(numbers)
 
     def _numbers(self, newton: Newton, part: RowsPart) -> list[int]:
         """What a party enters; where digits will be claimed, each within a unit of the truth."""
@@ -199,30 +212,11 @@ class SteppedModel(PooledModel):
                 raise NumberError("the sums of a step cannot be made with so many digits")
         return numbers
 
-    def _check_others_tables(self, known: KnownSteps, part: RowsPart) -> None:
-        """That steps do not tell too much of a table of the others' rows: own ones are known."""
-        told, counts = self.told, known.opened.counts
-        if told is None or known.bits is None:
-            return
-        left = [_without(n, own, self.parties, self.tau)
-                for n, own in zip(counts, part.counts, strict=True)]  # fmt: skip
-        least, counted = smallest_of(self.cells, counts), counted_numbers(self.cells)
-        times, rest = self.event_times(told, known, part), (left[0], smallest_of(self.cells, left))
-        for each in told.told(known.bits, counts[0], least, counted, times, rest):
-            if each.bits > each.limit_without:
-                raise ReleaseError(
-                    f"{known.bits} bits of every step tell {each.bits:.0f} bits of {each.table} "
-                    f"among the {each.rows} rows that are left without this party's own, where "
-                    f"{each.limit_without:.0f} are the most",
-                    hint="ask for fewer bits (precision=12), or use fewer rows of this party",
-                    rule="bits",
-                    cell=each.table,
-                )
-
     @property
     def kept(self) -> int:
         """How many of the largest parts in Pearson's χ² a party looks at in its own rows."""
-        return self.policy.rows_per_cell if isinstance(self.equations, Given) else 0
+        there = isinstance(self.equations, Given) and "pearson" in self.layout.statistics
+        return self.policy.rows_per_cell if there else 0
 
     def _check_leverage(self, known: KnownSteps, part: RowsPart) -> None:
         k = self.policy.rows_per_cell
@@ -253,18 +247,23 @@ class SteppedModel(PooledModel):
         if n == (0 if isinstance(self.equations, Given) else len(self.before) - 1):
             self.check_events(after)  # as soon as they are counted
         if n == 0 and self.told is not None:
-            after = replace(after, bits=self._allowed_bits(self.told, after))
+            after = self._allowed(self.told, after)
         if n + 1 < len(self.before):
             return after
         if not self.alpha:
             refuse_singular(self._moments(after))
         return replace(after, newton=Newton.begin(self.problem(after)))
 
-    def _allowed_bits(self, told: StepBudget, known: Known) -> int:
+    def _allowed(self, told: StepBudget, known: KnownSteps) -> KnownSteps:
         """After the counts, before anything is opened but these."""
-        counts = known.opened.counts
-        least, counted = smallest_of(self.cells, counts), counted_numbers(self.cells)
-        return told.bits(self.bits, counts[0], least, counted, self.event_times(told, known))
+        counts, cells = known.opened.counts, self.cells
+        there = counts[0], smallest_of(cells, counts), counted_numbers(cells)
+        bits = told.bits(self.bits, *there, self.event_times(told, known))
+        if not self.layout.offset:
+            return replace(known, bits=bits)
+        first = told.first_bits(MIDDLE, *there)
+        null = all(each.allowed for each in told.told(bits, *there, tables=told.null_tables))
+        return replace(known, bits=bits, first_bits=first, null_told=null and first == MIDDLE)
 
     def event_times(
         self, told: StepBudget, known: Known, part: RowsPart | None = None
@@ -291,13 +290,6 @@ class SteppedModel(PooledModel):
         return not self.alpha
 
 
-def _without(rows: int, own: int, parties: int, tau: int) -> int:
-    """Those that are left for honest parties, where a coalition of this size has own ones: each of
-    it as many, or as many as the others have on average."""
-    of_average = (rows - own) * max(parties - max(tau, 1), 1) // max(parties - 1, 1)
-    return max(rows - max(tau, 1) * own, of_average, 0)
-
-
 @dataclass(frozen=True)
 class GeneralisedLinear(SteppedModel):
     """A generalised linear model with its canonical link."""
@@ -308,7 +300,21 @@ class GeneralisedLinear(SteppedModel):
     def layout(self) -> Layout:
         assert self.model is not None  # noqa: S101 - rows are read by one
         offset, weighted = self.model.offset is not None, self.model.weights is not None
-        return Layout(len(self.equations.names) - 1, offset, weighted, self.family)
+        columns = len(self.equations.names) - 1
+        return Layout(columns, offset, weighted, self.family, self._untold)
+
+    @property
+    def _untold(self) -> tuple[str, ...]:
+        """In a study of counts: sums of outcomes alone, unless their table is known anyway."""
+        if self.told is None or self.family != "poisson":
+            return ()
+        assert self.ranges is not None  # noqa: S101 - as a study has them
+        low, high = self.ranges.response
+        plain = self.told.model.weights is None
+        if high - low <= 1 or (low == 0 and high <= 2 and plain):  # rows, those with 0 and Σy
+            return ()
+        # where no number is in it, μ has few values, and χ² is a sum of outcomes' squares
+        return "log_factorial", "saturated", *["pearson"] * (not self.told.numbers)
 
     # -- one party ----------------------------------------------------------------------------
 
@@ -343,11 +349,12 @@ class GeneralisedLinear(SteppedModel):
         moments = self._moments(known)
         assert self.ranges is not None  # noqa: S101 - known before the first sum
         assert self.model is not None  # noqa: S101 - as above
-        return problem_of(
+        problem = problem_of(
             moments, self.layout, self.ranges, self.model,
             parties=self.parties, bits=known.bits or self.bits, alpha=self.alpha,
             rows=known.opened.rows or 0,
         )  # fmt: skip
+        return replace(problem, first_bits=known.first_bits, null_told=known.null_told)
 
     def check_events(self, known: Known) -> None:
         """DataError where outcomes do not vary at all, as far as counts or Aᵀb tell."""

@@ -4,18 +4,13 @@ The C library gives blocks of 128 kB and more back to the system as soon as they
 messages, gRPC's own buffers and columns of rows are such blocks, and each page of one that is
 fetched anew is a fault: with vectors of 8 MB these took longer than encryption and arithmetic
 together, and a fifth of the time of reading rows.
-
-What is not freed is not searched: Python's collector would look for unused cycles among all objects
-of all modules in the middle of the first sum, a tenth of its time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import sys
-from collections.abc import Iterator
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _OWN_MAPPING = 1 << 25  # bytes from which a block is given back at once; the most that glibc takes
@@ -36,13 +31,3 @@ def keep_freed_memory(spare: int = _SPARE) -> None:
             library = ctypes.CDLL(None)
             library.mallopt(_M_MMAP_THRESHOLD, _OWN_MAPPING)
             library.mallopt(_M_TRIM_THRESHOLD, spare)
-
-
-@contextlib.contextmanager
-def search_only_new_objects() -> Iterator[None]:
-    """What is there already is left alone by the collector of cycles until the end."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()

@@ -25,7 +25,7 @@ import numpy as np
 from titan.errors import DataError, FileError, InputError
 from titan.listing import listing
 from titan.moments import open_source
-from titan.moments.cells import Cells
+from titan.moments.cells import ArrowCells, Cells
 from titan.moments.parquet_file import ParquetFile
 from titan.moments.sources import Block, party_names
 from titan.network import Network
@@ -191,11 +191,12 @@ def _by_party(block: Block, column: str) -> tuple[Any, dict[str, Any]]:
 
 def _with_points(cells: Cells) -> Any:
     """The cells as they are, but for numbers with commas: the files made here have points."""
+    values = cells.array if isinstance(cells, ArrowCells) else cells.values
     if not cells.decimal_comma:
-        return cells.values
+        return values
     import pyarrow.compute as pc
 
-    return pc.replace_substring_regex(cells.values, _WITH_COMMA, r"\1.\2")
+    return pc.replace_substring_regex(values, _WITH_COMMA, r"\1.\2")
 
 
 def _file_name(party: str, column: str) -> str:

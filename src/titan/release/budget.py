@@ -94,6 +94,10 @@ class Share:
         """The bits opened of all points together."""
         return self._bits(self._all, rows)
 
+    def limit(self, rows: int) -> float:
+        """Of all points together."""
+        return self._limit(rows, 1)
+
     def passes(self, rows: int) -> bool:
         bits, limit = self.measured(rows)
         return bits <= limit

@@ -5,6 +5,10 @@ All that steps tell of a table, and made columns beside them, is at most three t
 that: their steps tell much that is the same. With fewer than 8 bits nothing would be proven, so
 that is refused.
 
+An offset needs sums of the model of a constant alone, for what compares with it. They tell of the
+offset's numbers, so no more of these may be told either; else they are left out. So do the
+entries of the constant in the step at β = 0, which has as many bits as that allows, at least 8.
+
 A coalition takes its own rows out of all sums. Nobody knows how many these are; but every party
 looks at what is told of the rows that are left without its own: at most half of their table.
 """
@@ -13,8 +17,8 @@ looks at what is told of the rows that are left without its own: at most half of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -25,7 +29,7 @@ from titan.moments.model import Model
 from titan.release.budget import SHARE, Budget, Least, among
 from titan.release.dictionary import Column, Number
 from titan.release.made import Rounding
-from titan.release.steps_told import Names, StepTable, step_tables
+from titan.release.steps_told import Names, StepTable, grid_counts, null_tables, step_tables
 
 LEAST_BITS = 8
 WITHOUT = Fraction(1, 2)
@@ -76,6 +80,35 @@ class StepBudget:
     def tables(self) -> tuple[StepTable, ...]:
         return step_tables(self.model, self.rounding, self.columns, self.family, self.time)
 
+    @cached_property
+    def null_tables(self) -> tuple[StepTable, ...]:
+        """What it tells with the sums of the model of a constant alone, which an offset needs: of
+        the offset's numbers, and of all."""
+        found = list[StepTable]()
+        for null in self._of_offset:
+            wider = [
+                replace(table, curves=table.curves + null.curves) for table in self.tables
+                if table.linear == null.linear and not table.within
+                and set(null.raw) <= set(table.raw)
+            ]  # fmt: skip
+            found += wider if any(table.raw == null.raw for table in wider) else [null, *wider]
+        return tuple(found)
+
+    @cached_property
+    def first_tables(self) -> tuple[StepTable, ...]:
+        """Of the offset's numbers: what entries of the constant tell in the step at β = 0, beside
+        the counts of rows off coarser grids."""
+        found = list[StepTable]()
+        for table in self._of_offset:
+            first = [c._replace(digits="late") for c in table.curves if c.digits == "first"]
+            beside = () if table.linear else grid_counts(table.raw, self.columns)
+            found.append(replace(table, curves=(*first, *beside)))
+        return tuple(found)
+
+    @cached_property
+    def _of_offset(self) -> tuple[StepTable, ...]:
+        return null_tables(self.model, self.columns, self.family)
+
     def times(self, events: int) -> int:
         """At how many of them a party has events, if all have as many of these, and they come half
         as evenly as can be."""
@@ -115,6 +148,19 @@ class StepBudget:
             low, high = (middle, high) if passes(middle) else (low, middle)
         return low
 
+    def first_bits(
+        self, most: int, rows: int, least: Least, counted: Collection[frozenset[str]]
+    ) -> int:
+        """Of the step at β = 0: at least 8, since without it there is none. The whole table is what
+        counts; where an offset is a peak over a few rows, their owners look at leverage."""
+        there, part = self._rows(rows, least), 2 * SHARE / (self.models + 1)
+        tables = [each for each in self.first_tables if not among(each.raw, counted)]
+        for bits in range(most, LEAST_BITS, -1):
+            shares = [table.share(bits, there, part) for table in tables]
+            if all(share.told(rows) <= share.limit(rows) for share in shares):
+                return bits
+        return LEAST_BITS
+
     def told(
         self,
         bits: int,
@@ -123,13 +169,14 @@ class StepBudget:
         counted: Collection[frozenset[str]] = (),
         times: int | None = None,
         left: tuple[int, Least] | None = None,
+        tables: Sequence[StepTable] | None = None,
     ) -> Iterator[Told]:
         """Table by table; of each set `counted` all values are cells, and known. Without the number
         of times, as if half of all rows had the event. With `left` of the table of some rows alone:
         sums are rounded as those of all are."""
         there, times = self._rows(rows, least), times or self.times(rows // 2)
         rest = there if left is None else self._rows(*left)
-        for table in self.tables:
+        for table in self.tables if tables is None else tables:
             own = rest[frozenset(table.within)]
             if own and not among(table.raw, counted):
                 share = table.share(bits, there, 2 * SHARE / (self.models + 1), times)
@@ -158,7 +205,7 @@ class StepBudget:
 
     def _rows(self, rows: int, least: Least) -> dict[Names, int]:
         """In the smallest cell by each set of columns."""
-        found = {frozenset(table.within): table.cells for table in self.tables}
+        found = {Names(): 1} | {frozenset(table.within): table.cells for table in self.tables}
         known = {cells: least(cells) if cells else rows for cells in found}
         return {
             cells: rows // found[cells] if count is None else count

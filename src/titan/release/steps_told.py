@@ -43,11 +43,12 @@ from titan.moments.model import Model
 from titan.release.budget import Share
 from titan.release.dictionary import Column, Number, points
 from titan.release.made import Rounding
+from titan.release.model_cells import COARSER
 from titan.release.opened import POINTS, at_points, points_of, single_levels
 from titan.release.sizes import products
 
-Digits = Literal["first", "early", "late"]
-"""Those of the step at 0, of one far from the maximum, and of one near it."""
+Digits = Literal["first", "early", "late", "count"]
+"""Those of the step at 0, of one far from the maximum, and of one near it; or whole numbers."""
 STEPS: tuple[tuple[Digits, float], ...] = (
     ("early", 1 / 2), ("early", 3 / 4), ("early", 7 / 8), ("early", 15 / 16),
     ("late", 31 / 32), ("late", 63 / 64),
@@ -109,7 +110,7 @@ class StepTable:
         found = []
         early = early_bits(bits)
         first = {"binomial": EARLY, "poisson": MIDDLE, "cox": early}[self.family]
-        of_step = {"first": first, "early": early, "late": bits}
+        of_step = {"first": first, "early": early, "late": bits, "count": 0}
         for curve in self.curves:
             size = sqrt(prod(rows[cells] for cells in curve.over))
             scale = 2.0 ** (of_step[curve.digits] + _FINER) / size
@@ -185,6 +186,36 @@ def _first_tables(
             )
 
 
+def null_tables(
+    model: Model, columns: Mapping[str, Column], family: Likelihood
+) -> tuple[StepTable, ...]:
+    """Of the numbers of an offset alone: sums of the model of a constant are functions of these."""
+    offset = _whole_offset(model, columns)
+    if not offset.names:
+        return ()
+    weights = {model.weights} if model.weights and points(columns[model.weights]) > 2 else set()
+    curves = tuple(_null_curves(offset, family))
+    raw = sorted(offset.names | weights)
+    if weights:
+        found = list(_weighted(raw, str(model.weights), ((), 1), columns, curves))
+    else:
+        grids = tuple(points(columns[name]) for name in raw)
+        found = [StepTable(tuple(raw), None, (), 1, grids, Fraction(1), curves)]
+    return tuple(replace(table, family=family) for table in found)
+
+
+def grid_counts(names: Sequence[str], columns: Mapping[str, Column]) -> Iterator[Curve]:
+    """The rows off coarser grids of numbers, which the counts tell."""
+    for name in names:
+        column = columns[name]
+        low, step = (column.low, column.step or 1) if isinstance(column, Number) else (0, 1)
+        at = [int((x - low) / step) for x in points_of(name, column).fractions()]
+        for coarser in COARSER:
+            if coarser < points(column):
+                off = np.array([float(x % coarser != 0) for x in at])
+                yield Curve(off, "count", ())
+
+
 def _weighted(
     raw: Sequence[str], name: str, of: tuple[tuple[str, ...], int],
     columns: Mapping[str, Column], curves: Sequence[Curve],
@@ -251,9 +282,14 @@ def _middle(column: Column) -> Column:
 
 def _offset(model: Model, columns: Mapping[str, Column]) -> Made:
     """Less its mean, which the constant takes up."""
-    nothing = Made(np.zeros(POINTS), np.zeros(POINTS), frozenset(), frozenset())
+    found = _whole_offset(model, columns)
+    mean = fsum(found.near.tolist()) / POINTS
+    return found._replace(near=found.near - mean, wide=found.wide - mean)
+
+
+def _whole_offset(model: Model, columns: Mapping[str, Column]) -> Made:
     if model.offset_factor is None:
-        return nothing
+        return Made(np.zeros(POINTS), np.zeros(POINTS), frozenset(), frozenset())
     expression = model.offset_factor.expression
     needed = frozenset(expressions.names(expression))
     near, wide = (
@@ -262,8 +298,7 @@ def _offset(model: Model, columns: Mapping[str, Column]) -> Made:
         ))
         for change in (_middle, lambda column: column)
     )  # fmt: skip
-    mean = fsum(near.tolist()) / POINTS
-    return Made(near - mean, wide - mean, needed, frozenset())
+    return Made(near, wide, needed, frozenset())
 
 
 def _mean(model: Model, columns: Mapping[str, Column]) -> float:
@@ -295,6 +330,20 @@ def _curves(
         yield Curve(mu * one.wide * finer, digits, tuple(over)), one.cells
     for values in _statistics(made, offset, family):
         yield Curve(values / 4, "late", (everywhere, everywhere)), everywhere
+
+
+def _null_curves(offset: Made, family: Likelihood) -> Iterator[Curve]:
+    """By halves from the constant 0 to one that takes up the offset's mean, or to 1."""
+    everywhere = frozenset[str]()
+    mean, pair = fsum(offset.near.tolist()) / POINTS, (everywhere, everywhere)
+    far = -mean if abs(mean) >= 1 else 1.0
+    for digits, way in (("first", 0.0), *STEPS):
+        by = way * far
+        moved = offset._replace(near=offset.near + by, wide=offset.wide + by)
+        for values in _step((), moved, family, 0.0):
+            yield Curve(values, digits, pair)
+    for values in _statistics((), moved, family):
+        yield Curve(values / 4, "late", pair)
 
 
 def _hazard_curves(
