@@ -25,7 +25,7 @@ import numpy as np
 from titan.errors import DataError, FileError, InputError
 from titan.listing import listing
 from titan.moments import open_source
-from titan.moments.cells import ArrowCells, Cells
+from titan.moments.cells import Cells, Later
 from titan.moments.parquet_file import ParquetFile
 from titan.moments.sources import Block, party_names
 from titan.network import Network
@@ -191,7 +191,7 @@ def _by_party(block: Block, column: str) -> tuple[Any, dict[str, Any]]:
 
 def _with_points(cells: Cells) -> Any:
     """The cells as they are, but for numbers with commas: the files made here have points."""
-    values = cells.array if isinstance(cells, ArrowCells) else cells.values
+    values = cells.values.made() if isinstance(cells.values, Later) else cells.values
     if not cells.decimal_comma:
         return values
     import pyarrow.compute as pc
