@@ -193,7 +193,7 @@ class SteppedModel(PooledModel):
         assert newton is not None  # noqa: S101 - it begins with the Gram matrix
         if n == len(self.before) and isinstance(self.equations, Given):
             self.checks.before_outcomes(self.equations.regressors(known.opened), part)
-            check_others_tables(self, known, part)
+            self._check_others_tables(known, part)
         self._check_leverage(known, part)
         numbers = self._numbers(newton, part)
         if n == len(self.before) and newton.problem.null_told and self.layout.offset:
@@ -211,6 +211,9 @@ class SteppedModel(PooledModel):
             if not near:
                 raise NumberError("the sums of a step cannot be made with so many digits")
         return numbers
+
+    def _check_others_tables(self, known: KnownSteps, part: RowsPart) -> None:
+        check_others_tables(self, known, part)
 
     @property
     def kept(self) -> int:

@@ -29,7 +29,8 @@ from titan.moments.model import Model
 from titan.release.budget import SHARE, Budget, Least, among
 from titan.release.dictionary import Column, Number
 from titan.release.made import Rounding
-from titan.release.steps_told import Names, StepTable, grid_counts, null_tables, step_tables
+from titan.release.offsets_told import grid_counts, null_tables
+from titan.release.steps_told import Names, StepTable, step_tables
 
 LEAST_BITS = 8
 WITHOUT = Fraction(1, 2)

@@ -43,7 +43,6 @@ from titan.moments.model import Model
 from titan.release.budget import Share
 from titan.release.dictionary import Column, Number, points
 from titan.release.made import Rounding
-from titan.release.model_cells import COARSER
 from titan.release.opened import POINTS, at_points, points_of, single_levels
 from titan.release.sizes import products
 
@@ -153,7 +152,7 @@ def step_tables(
             table = tuple(sorted(raw)), None, *of, grids, Fraction(1), tuple(curves)
             found.append(StepTable(*table, time=time))
         else:
-            found += _weighted(sorted(raw), str(model.weights), of, columns, curves)
+            found += weighted_tables(sorted(raw), str(model.weights), of, columns, curves)
     if time:
         found += _first_tables(made, time, raw, columns, levels)
     return tuple(replace(table, family=family) for table in found)
@@ -186,37 +185,7 @@ def _first_tables(
             )
 
 
-def null_tables(
-    model: Model, columns: Mapping[str, Column], family: Likelihood
-) -> tuple[StepTable, ...]:
-    """Of the numbers of an offset alone: sums of the model of a constant are functions of these."""
-    offset = _whole_offset(model, columns)
-    if not offset.names:
-        return ()
-    weights = {model.weights} if model.weights and points(columns[model.weights]) > 2 else set()
-    curves = tuple(_null_curves(offset, family))
-    raw = sorted(offset.names | weights)
-    if weights:
-        found = list(_weighted(raw, str(model.weights), ((), 1), columns, curves))
-    else:
-        grids = tuple(points(columns[name]) for name in raw)
-        found = [StepTable(tuple(raw), None, (), 1, grids, Fraction(1), curves)]
-    return tuple(replace(table, family=family) for table in found)
-
-
-def grid_counts(names: Sequence[str], columns: Mapping[str, Column]) -> Iterator[Curve]:
-    """The rows off coarser grids of numbers, which the counts tell."""
-    for name in names:
-        column = columns[name]
-        low, step = (column.low, column.step or 1) if isinstance(column, Number) else (0, 1)
-        at = [int((x - low) / step) for x in points_of(name, column).fractions()]
-        for coarser in COARSER:
-            if coarser < points(column):
-                off = np.array([float(x % coarser != 0) for x in at])
-                yield Curve(off, "count", ())
-
-
-def _weighted(
+def weighted_tables(
     raw: Sequence[str], name: str, of: tuple[tuple[str, ...], int],
     columns: Mapping[str, Column], curves: Sequence[Curve],
 ) -> Iterator[StepTable]:  # fmt: skip
@@ -282,12 +251,12 @@ def _middle(column: Column) -> Column:
 
 def _offset(model: Model, columns: Mapping[str, Column]) -> Made:
     """Less its mean, which the constant takes up."""
-    found = _whole_offset(model, columns)
+    found = offset_at_points(model, columns)
     mean = fsum(found.near.tolist()) / POINTS
     return found._replace(near=found.near - mean, wide=found.wide - mean)
 
 
-def _whole_offset(model: Model, columns: Mapping[str, Column]) -> Made:
+def offset_at_points(model: Model, columns: Mapping[str, Column]) -> Made:
     if model.offset_factor is None:
         return Made(np.zeros(POINTS), np.zeros(POINTS), frozenset(), frozenset())
     expression = model.offset_factor.expression
@@ -316,9 +285,9 @@ def _curves(
 ) -> Iterator[tuple[Curve, Names]]:
     """Entry by entry, since the steps of one tell most alike; with the cells each is within."""
     everywhere = frozenset[str]()
-    steps = [(digits, *_step(made, offset, family, slope)) for digits, slope in STEPS]
+    steps = [(digits, *at_step(made, offset, family, slope)) for digits, slope in STEPS]
     if offset.names:  # else all μ are alike at 0
-        steps.insert(0, ("first", *_step(made, offset, family, 0.0)))
+        steps.insert(0, ("first", *at_step(made, offset, family, 0.0)))
     for one, other in combinations_with_replacement(made, 2):
         both, pair = one.wide * other.wide, (one.cells, other.cells)
         for digits, v, _ in steps:
@@ -328,22 +297,8 @@ def _curves(
         finer = sqrt(mean) / 2 if late and family == "poisson" else 1.0
         over = [one.cells] if late else [one.cells, everywhere]
         yield Curve(mu * one.wide * finer, digits, tuple(over)), one.cells
-    for values in _statistics(made, offset, family):
+    for values in statistics_of(made, offset, family):
         yield Curve(values / 4, "late", (everywhere, everywhere)), everywhere
-
-
-def _null_curves(offset: Made, family: Likelihood) -> Iterator[Curve]:
-    """By halves from the constant 0 to one that takes up the offset's mean, or to 1."""
-    everywhere = frozenset[str]()
-    mean, pair = fsum(offset.near.tolist()) / POINTS, (everywhere, everywhere)
-    far = -mean if abs(mean) >= 1 else 1.0
-    for digits, way in (("first", 0.0), *STEPS):
-        by = way * far
-        moved = offset._replace(near=offset.near + by, wide=offset.wide + by)
-        for values in _step((), moved, family, 0.0):
-            yield Curve(values, digits, pair)
-    for values in _statistics((), moved, family):
-        yield Curve(values / 4, "late", pair)
 
 
 def _hazard_curves(
@@ -399,7 +354,7 @@ def _eta(
     return np.clip(near, -_MOST_ETA, _MOST_ETA), np.clip(wide, -_MOST_ETA, _MOST_ETA)
 
 
-def _step(
+def at_step(
     made: Sequence[Made], offset: Made, family: Likelihood, slope: float
 ) -> tuple[Floats, Floats]:
     """v and μ at the points, as large as the range that entries are rounded in."""
@@ -411,7 +366,7 @@ def _step(
     return 4 * less * more, np.where(wide >= 0, more, less)
 
 
-def _statistics(made: Sequence[Made], offset: Made, family: Likelihood) -> Iterator[Floats]:
+def statistics_of(made: Sequence[Made], offset: Made, family: Likelihood) -> Iterator[Floats]:
     """The log-likelihood, and Pearson's χ² of rows without an event."""
     _, eta = _eta(made, offset, family, 1.0)
     if family == "binomial":
