@@ -109,6 +109,23 @@ def test_a_scheduler_that_goes_away_is_told(
             collect(source, MODEL)
 
 
+def test_a_scheduler_that_goes_away_when_it_is_asked_for_workers_is_told(tmp_path: Path) -> None:
+    from distributed.comm import CommClosedError
+
+    class Gone:
+        """A client whose scheduler ends between two questions."""
+
+        def run(self, *_: object, **__: object) -> dict[str, str]:
+            return {}
+
+        def nthreads(self) -> dict[str, int]:
+            raise CommClosedError("in <TCP (closed)>")
+
+    executor = dask_cluster.DaskExecutor(Gone())
+    with pytest.raises(WorkersError):
+        collect(open_source(in_files(tmp_path), executor=executor), MODEL)
+
+
 def test_partitions_with_other_columns_are_told(tmp_path: Path) -> None:
     import dask.dataframe as dd
 

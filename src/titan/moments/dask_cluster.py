@@ -91,7 +91,12 @@ class DaskExecutor(Executor):
 
     @property
     def _max_workers(self) -> int:
-        return sum(self.client.nthreads().values()) or 1
+        from distributed.comm import CommClosedError
+
+        try:
+            return sum(self.client.nthreads().values()) or 1
+        except CommClosedError:
+            raise WorkersError(_LOST, hint=_AGAIN) from None
 
     def submit(self, work: Any, /, piece: Any) -> Any:  # type: ignore[override]
         """What `work` makes of a piece; of a partition where Dask has it."""
