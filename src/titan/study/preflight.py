@@ -25,7 +25,7 @@ from titan.joint.computation import Sum, bits_of
 from titan.joint.explanations import Explanation, Item, explained
 from titan.listing import listing
 from titan.protocol import Cost, Plan
-from titan.protocol.checked import MOST_OPENED, Checked
+from titan.protocol.checked import MOST_OPENED
 from titan.release.dictionary import points
 from titan.release.policy import lowered
 from titan.study.identity import Card
@@ -151,7 +151,7 @@ def _warnings(study: Study, plans: Sequence[Plan], now: datetime) -> Iterable[st
     if unopened := [
         sum_.name
         for sum_, plan in zip(study.meeting.sums, plans, strict=False)
-        if isinstance(plan.scheme, Checked) and not plan.scheme.opens
+        if plan.scheme.checked and not plan.scheme.opens
     ]:
         yield _TOO_LARGE.format(listing(unopened))
     if len(study.parties) == 2:

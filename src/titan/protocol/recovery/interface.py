@@ -181,6 +181,11 @@ class Scheme(ABC):
     """Kinds in which a party sends on what it made of others' vectors: where the sum is checked,
     it signs the whole behind the last piece."""
 
+    @property
+    def opens(self) -> bool:
+        """Whether all show their vectors where a checked sum is wrong, to find by whom."""
+        return self.checked
+
     @classmethod
     def of(cls, choices: Choices) -> Scheme:
         """The scheme as chosen, or PlanError."""
