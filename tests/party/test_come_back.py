@@ -16,7 +16,8 @@ import titan
 from tests.party.loopback import NAMES, WAIT, Gathering, answers_agree, rows, run
 from titan.errors import DataError, PeerError, TitanError
 from titan.moments import open_source
-from titan.party import run_to_answer
+from titan.party import addresses, run_to_answer
+from titan.party.connecting import Connections
 from titan.party.durable_session import DurableSession
 from titan.party.preparing import prepare
 from titan.party.run import RunProgress
@@ -139,6 +140,29 @@ def test_a_lost_journal_is_told_to_all_and_the_next_run_works(tmp_path: Path, li
         assert not g.shown
         await g.all(run=2)
         answers_agree(g)
+
+    run(trial())
+
+
+def test_told_to_stop_while_it_leaves_it_lets_go_of_its_port(tmp_path: Path) -> None:
+    """The next run here wants the same one."""
+
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        leaving, close = asyncio.Event(), Connections.close
+
+        async def slowly(self: Connections) -> None:
+            leaving.set()
+            await asyncio.sleep(0.05)
+            await close(self)
+
+        with patch.object(Connections, "close", slowly):
+            east = g.joining("east", wait=0.2)  # alone: it leaves with an error, by itself
+            await leaving.wait()
+            east.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await east
+        assert addresses._trouble_at(g.identities["east"].card.address) is None
 
     run(trial())
 

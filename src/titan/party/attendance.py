@@ -25,6 +25,7 @@ from functools import partial
 
 from titan.errors import AbsentError, MessageError, PeerError, TitanError, WorkersError
 from titan.party import wire
+from titan.party.ending import to_its_end
 from titan.party.notices import quoted
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import CONNECTING, DOES_NOT_TAKE_PART, RunProgress
@@ -167,20 +168,16 @@ class Absentee:
         tasks = [asyncio.ensure_future(self._dial(peer)) for peer in dialled]
         cards = [self._study.card(name) for name in sorted(self._untold - dialled)]
         listener: Listener | None = None
-        if cards:
-            with suppress(PeerError):  # the port is taken, and nothing is to be done about it
-                listener = Listener(self._identity, cards, listen, self._accept, lambda: None)
-                await listener.start()
         try:
+            if cards:
+                with suppress(PeerError):  # the port is taken, and nothing is to be done about it
+                    listener = Listener(self._identity, cards, listen, self._accept, lambda: None)
+                    await listener.start()
             with suppress(TimeoutError):
                 async with asyncio.timeout(SECONDS):
                     await self._all_told.wait()
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            if listener is not None:
-                await listener.close(_GRACE)
+            await to_its_end(_close(tasks, listener))
 
     async def _accept(self, card: Card, stream: Stream) -> None:
         try:
@@ -213,3 +210,11 @@ class Absentee:
         self._untold.discard(peer)
         if not self._untold:
             self._all_told.set()
+
+
+async def _close(tasks: list[asyncio.Task[None]], listener: Listener | None) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if listener is not None:
+        await listener.close(_GRACE)

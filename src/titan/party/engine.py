@@ -30,6 +30,7 @@ from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections, Handshake
 from titan.party.durable_session import DurableSession
+from titan.party.ending import to_its_end
 from titan.party.lost_journals import LostJournals
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import RunProgress
@@ -89,6 +90,9 @@ class Engine:
         return self
 
     async def __aexit__(self, failed: object, *_: object) -> None:
+        await to_its_end(self._leave(failed))
+
+    async def _leave(self, failed: object) -> None:
         try:
             if not failed and self._events.failure is None:
                 with suppress(FileError):  # what is not confirmed, others will send again
