@@ -142,8 +142,7 @@ def test_the_check_waits_for_a_port_that_is_taken_for_a_moment() -> None:
     [(errno.EACCES, "may not use that port"), (errno.EMFILE, "no file descriptor left")],
 )
 def test_what_else_may_be_wrong(number: int, word: str) -> None:
-    with patch.object(addresses, "_bind", side_effect=OSError(number, "no")):
-        assert word in addresses.cannot_listen("127.0.0.1:80").message
+    assert word in addresses.cannot_listen("127.0.0.1:80", OSError(number, "no")).message
 
 
 def test_a_port_that_is_taken_for_a_moment_is_waited_for(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
 from unittest.mock import patch
 
 import pytest
@@ -28,7 +27,7 @@ from tests.study.parties import identity
 from titan import files
 from titan.errors import FileError, PeerError
 from titan.party import descriptors, streams
-from titan.party.descriptors import UnusedConnections, peer_of
+from titan.party.newcomers import Newcomers, plain
 from titan.party.streams import Dialler, Listener, Stream
 from titan.study import Card
 
@@ -44,7 +43,6 @@ def connected(port: int, source: str = "127.0.0.1") -> socket.socket:
 
 
 def test_a_run_ends_right_among_more_strangers_than_descriptors(tmp_path: Path) -> None:
-    """Before, gRPC gave each of them two minutes, and whoever came after them had to wait."""
 
     async def story() -> None:
         async with Nurse() as nurse:
@@ -66,89 +64,47 @@ def test_a_run_ends_right_among_more_strangers_than_descriptors(tmp_path: Path) 
 # -- which connections are ended --------------------------------------------------------------
 
 
-class Port(ExitStack):
-    """One that is listened on here; `add` connects to it, from an address of this machine."""
-
-    def __enter__(self) -> Self:
-        self._server = self.enter_context(socket.create_server(("127.0.0.1", 0)))
-        self.number = self._server.getsockname()[1]
-        return super().__enter__()
-
-    def add(self, source: str = "127.0.0.1") -> socket.socket:
-        mine = self.enter_context(connected(self.number, source))
-        self.enter_context(self._server.accept()[0])
-        return mine
-
-
-def ended(mine: socket.socket) -> bool:
-    mine.setblocking(False)
-    try:
-        return mine.recv(1) == b""
-    except BlockingIOError:
-        return False
-
-
 def test_the_oldest_of_an_address_with_too_many_are_ended() -> None:
-    with Port() as port:
-        unused = UnusedConnections(port.number, per_address=3, in_all=100)
-        old = [port.add() for _ in range(3)]
-        other = port.add("127.0.0.2")
-        assert unused.end_oldest(()) == {}
-        new = [port.add() for _ in range(2)]
-        assert unused.end_oldest(()) == {"127.0.0.1": 2}
-        assert sum(map(ended, old)) == 2
-        assert not any(map(ended, [*new, other]))
+    newcomers: Newcomers[str] = Newcomers(per_address=3, in_all=100)
+    for who in ("old", "older", "new"):
+        assert newcomers.add(who, "192.0.2.7") == []
+    assert newcomers.add("other", "192.0.2.8") == []
+    assert newcomers.add("newer", "192.0.2.7") == ["old"]
+    assert newcomers.add("newest", "::ffff:192.0.2.7") == ["older"]
+    assert list(newcomers) == ["new", "other", "newer", "newest"]
 
 
 def test_of_ipv6_a_network_of_64_bits_counts_as_one_address() -> None:
     """Whoever has one address of it has them all."""
-    unused = UnusedConnections(7443, per_address=3, in_all=100)
-    hers = [(f"2001:db8::{place:x}", 4711) for place in range(5)]
-    unused._oldest_first = [("2001:db8:0:1::7", 4711), *hers, ("192.0.2.7", 4711)]
-    assert {*unused._excess(0)} == {*hers[:2]}
+    newcomers: Newcomers[int] = Newcomers(per_address=3, in_all=100)
+    assert newcomers.add(-1, "2001:db8:0:1::7") == []
+    ended = [newcomers.add(place, f"2001:db8::{place:x}") for place in range(5)]
+    assert ended == [[], [], [], [0], [1]]
 
 
-def test_who_opened_a_stream_is_left_alone() -> None:
-    with Port() as port:
-        unused = UnusedConnections(port.number, per_address=1, in_all=100)
-        used = [port.add() for _ in range(3)]
-        stranger = port.add()
-        names = {each.getsockname() for each in used}
-        assert unused.end_oldest(names) == {}
-        again = port.add()
-        assert unused.end_oldest(names) == {"127.0.0.1": 1}
-        assert [ended(each) for each in (*used, stranger, again)] == [False] * 3 + [True, False]
+def test_who_has_shown_who_it_is_is_left_alone() -> None:
+    newcomers: Newcomers[str] = Newcomers(per_address=1, in_all=100)
+    newcomers.add("party", "192.0.2.7")
+    assert newcomers.discard("party")
+    assert not newcomers.discard("party"), "it is not one any more"
+    assert newcomers.add("stranger", "192.0.2.7") == []
+    assert newcomers.add("again", "192.0.2.7") == ["stranger"]
+    assert len(newcomers) == 1
 
 
 def test_of_all_addresses_together_there_are_so_many_and_no_more() -> None:
-    with Port() as port:
-        unused = UnusedConnections(port.number, per_address=3, in_all=4)
-        mine = [port.add(f"127.0.0.{place}") for place in range(1, 7)]
-        used = mine[-1].getsockname()
-        assert sum(unused.end_oldest({used}).values()) == 2, "three are left, and the one in use"
-        assert not ended(mine[-1])
-
-
-def test_other_descriptors_of_the_process_are_left_alone(tmp_path: Path) -> None:
-    with Port() as port, Port() as elsewhere, (tmp_path / "f").open("w"):
-        mine = [it.add() for it in (port, elsewhere) for _ in range(3)]
-        count = len(list(Path("/dev/fd").iterdir()))
-        assert UnusedConnections(port.number, 1, 100).end_oldest(()) == {"127.0.0.1": 2}
-        assert not any(map(ended, mine[3:]))
-        assert len(list(Path("/dev/fd").iterdir())) == count, "nothing is left open"
+    newcomers: Newcomers[int] = Newcomers(per_address=3, in_all=4)
+    ended = [newcomers.add(place, f"192.0.2.{place}") for place in range(6)]
+    assert ended == [[], [], [], [], [0], [1]]
 
 
 @pytest.mark.parametrize(
-    ("told", "peer"),
-    [
-        ("ipv4:192.0.2.7:4711", ("192.0.2.7", 4711)),
-        ("ipv6:%5B2001:db8::7%5D:4711", ("2001:db8::7", 4711)),
-        ("ipv6:[::ffff:192.0.2.7]:4711", ("192.0.2.7", 4711)),
-        ("ipv6:%5Bfe80::1%25eth0%5D:4711", ("fe80::1", 4711)),
-    ],
-)
-def test_what_grpc_calls_the_other_end(told: str, peer: tuple[str, int]) -> None:
-    assert peer_of(told) == peer
+    ("told", "address"),
+    [("192.0.2.7", "192.0.2.7"), ("2001:db8::7", "2001:db8::7"),
+     ("::ffff:192.0.2.7", "192.0.2.7"), ("fe80::1%eth0", "fe80::1")],
+)  # fmt: skip
+def test_what_the_other_end_is_called(told: str, address: str) -> None:
+    assert plain(told) == address
 
 
 # -- limits -----------------------------------------------------------------------------------
@@ -159,19 +115,18 @@ async def _nothing(_: Card, stream: Stream) -> None:
 
 
 def test_who_does_not_shake_hands_is_sent_away() -> None:
-    assert dict(streams._SERVER)["grpc.server_handshake_timeout_ms"] <= 10_000
+    assert streams._HANDSHAKE <= 10.0
 
     async def story() -> None:
         port = free_port()
         listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", _nothing, lambda: None)
         await listener.start()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        assert await reader.read() == b"", "gRPC closes it"
+        assert await reader.read() == b"", "it is closed"
         writer.close()
         await listener.close(0)
 
-    options = dict(streams._SERVER) | {"grpc.server_handshake_timeout_ms": 100}
-    with patch.object(streams, "_SERVER", list(options.items())):
+    with patch.object(streams, "_HANDSHAKE", 0.1):
         run(story())
 
 
@@ -202,7 +157,6 @@ def test_a_stream_stays_open_while_strangers_are_ended() -> None:
 
         dialler = Dialler(NORTH, Card("east", f"127.0.0.1:{port}", EAST.card.certificate))
         await dialler.stream(listen)
-        await dialler.close()
         await listener.close(0)
         assert heard == [b"hello", b"again"]
         assert set(crowds) == {"127.0.0.1"}

@@ -1,54 +1,220 @@
-"""Streams fail in ways that gRPC has several names for; a link knows one. Slow peers get time."""
+"""Streams carry chunks of every size, whole and in order, or end in one way that a link knows."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from unittest.mock import patch
 
 import pytest
 
+from tests.party.loopback import run
 from tests.party.ports import free_port
 from tests.study.parties import identity
-from titan.party.streams import Dialler, Listener, Stream, StreamEndedError
-from titan.party.tls import grpc
+from titan.party import connection
+from titan.party.connection import StreamEndedError
+from titan.party.streams import Dialler, Listener, Stream
+from titan.party.wire import MOST_CHUNK
 from titan.study import Card
 
+NORTH, EAST = identity("north"), identity("east")
 SLOWNESS = 1.0  # seconds; ten times the first pause between two tries
+SIZES = (1, 3, 4, 5, 16_383, 16_384, 16_385, connection._AT_ONCE - 4, connection._AT_ONCE,
+         connection._AT_ONCE + 1, MOST_CHUNK)  # fmt: skip
 
 
-class Over:
-    """An end of a stream that is over."""
+@asynccontextmanager
+async def two_ends(through: int = 0) -> AsyncIterator[tuple[Stream, Stream]]:
+    """North's end and east's, of one stream; north may dial another port, which leads there."""
+    port, ends, over = free_port(), asyncio.Queue[Stream](), asyncio.Event()
 
-    def __init__(self, error: Exception) -> None:
-        self._error = error
+    async def take(_: Card, stream: Stream) -> None:
+        await ends.put(stream)
+        await over.wait()
 
-    async def read(self) -> bytes:
-        raise self._error
+    async def dial(stream: Stream) -> None:
+        await ends.put(stream)
+        await over.wait()
 
-    async def write(self, chunk: bytes) -> None:
-        raise self._error
+    listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda: None)
+    await listener.start()
+    async with relay(through, port):
+        card = Card("east", f"127.0.0.1:{through or port}", EAST.card.certificate)
+        dialling = asyncio.ensure_future(Dialler(NORTH, card).stream(dial))
+        first, second = await ends.get(), await ends.get()
+        try:
+            yield (second, first) if first.address else (first, second)
+        finally:
+            over.set()
+            dialling.cancel()
+            await asyncio.gather(dialling, return_exceptions=True)
+            await listener.close(0)
 
-    async def done_writing(self) -> None:
-        raise self._error
+
+@asynccontextmanager
+async def relay(port: int, to: int) -> AsyncIterator[None]:
+    """Passes on what comes to a port, while `passing` is set."""
+    if not port:
+        yield
+        return
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there = await asyncio.open_connection("127.0.0.1", to)
+        with suppress(ConnectionError):
+            await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
+        there[1].transport.abort()
+        writer.transport.abort()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", port):
+        yield
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        asyncio.InvalidStateError("RPC already finished."),
-        grpc.aio.UsageError("RPC already finished."),
-        grpc.aio.InternalError("Failed to write."),
-    ],
-)
-def test_a_stream_that_is_over_is_told_as_such(error: Exception) -> None:
-    async def use(work: Any) -> None:
-        with pytest.raises(StreamEndedError, match="the connection was lost"):
-            await work
+passing = asyncio.Event()
 
-    over = Over(error)
-    end = Stream(over, over.done_writing)
-    for work in (end.read(), end.write(b"chunk"), end.finish()):
-        asyncio.run(use(work))
+
+async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    while data := await source.read(1 << 16):
+        await passing.wait()
+        target.write(data)
+    target.close()
+
+
+@pytest.fixture(autouse=True)
+def _passing() -> None:
+    global passing
+    passing = asyncio.Event()
+    passing.set()
+
+
+def test_chunks_arrive_whole_and_in_order_both_ways_at_once() -> None:
+    sent = [os.urandom(size) for size in SIZES]
+
+    async def story() -> None:
+        async def say(end: Stream) -> None:
+            for chunk in sent:
+                await end.write(chunk)
+            await end.finish()
+
+        async def hear(end: Stream) -> list[bytes]:
+            heard = []
+            while (chunk := await end.read()) is not None:
+                heard.append(bytes(chunk))
+            assert await end.read() is None, "it stays at its end"
+            return heard
+
+        async with two_ends() as (north, east):
+            done = await asyncio.gather(say(north), say(east), hear(north), hear(east))
+        assert done[2] == sent
+        assert done[3] == sent
+
+    run(story())
+
+
+def test_who_does_not_read_makes_the_other_wait_and_keeps_little() -> None:
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            chunk, count = bytes(MOST_CHUNK), 0
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    while count < 64:
+                        await north.write(chunk)
+                        count += 1
+            assert count < 64
+            kept = east._connection._unread
+            assert kept <= connection._MOST_UNREAD + connection._AT_ONCE
+            for _ in range(count):
+                assert await east.read() == chunk
+
+    run(story())
+
+
+def test_reading_that_is_cancelled_goes_on_where_it_was() -> None:
+    chunk = os.urandom(MOST_CHUNK)
+
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            writing, heard, tries = asyncio.ensure_future(north.write(chunk)), None, 0
+            while heard is None:
+                reading = asyncio.ensure_future(east.read())
+                await asyncio.sleep(0)
+                tries += reading.cancel()
+                with suppress(asyncio.CancelledError):
+                    heard = await reading
+            await writing
+            assert heard == chunk
+            assert tries > 1
+
+    run(story())
+
+
+def test_writing_that_is_cancelled_within_a_chunk_was_the_last() -> None:
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            async with asyncio.timeout(30.0):
+                while True:  # until the other end, which does not read, takes no more
+                    writing = asyncio.ensure_future(north.write(bytes(MOST_CHUNK)))
+                    done, _ = await asyncio.wait({writing}, timeout=0.2)
+                    if not done:
+                        break
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+            for work in (north.write(b"more"), north.write(b"and more")):
+                with pytest.raises(StreamEndedError):
+                    await work
+            assert east._connection._unread
+
+    run(story())
+
+
+def test_a_stream_that_is_over_is_told_as_such() -> None:
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            await east.write(b"last words")
+            await asyncio.sleep(0.05)
+            east._connection.close()
+            assert await north.read() == b"last words", "what came before is still heard"
+            for work in (north.read(), north.write(b"chunk"), north.finish(), east.read()):
+                with pytest.raises(StreamEndedError, match="the connection was lost"):
+                    await work
+
+    run(story())
+
+
+def test_a_chunk_that_is_too_long_ends_the_stream() -> None:
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            await north.write(bytes(MOST_CHUNK + 16))
+            assert len(await east.read() or b"") == MOST_CHUNK + 16
+            await north.write(bytes(MOST_CHUNK + 17))
+            with pytest.raises(StreamEndedError, match="the most is"):
+                await east.read()
+            with pytest.raises(StreamEndedError):
+                await north.read()
+
+    run(story())
+
+
+def test_who_says_nothing_is_kept_and_who_is_not_heard_is_gone() -> None:
+    async def story() -> None:
+        async with two_ends(free_port()) as (north, east):
+            reading = asyncio.ensure_future(north.read())
+            await asyncio.sleep(4 * connection.GONE_SECONDS)
+            assert not reading.done(), "both say that they are there"
+            await east.write(b"still here")
+            assert await reading == b"still here"
+            passing.clear()  # from now on nothing passes, and nobody is told
+            for end in (north, east):
+                with pytest.raises(StreamEndedError, match="the connection was lost"):
+                    await end.read()
+            passing.set()
+
+    with (
+        patch.object(connection, "ALIVE_SECONDS", 0.1),
+        patch.object(connection, "GONE_SECONDS", 0.4),
+    ):
+        run(story())
 
 
 def test_a_slow_handshake_is_waited_for() -> None:
@@ -56,7 +222,6 @@ def test_a_slow_handshake_is_waited_for() -> None:
     tries = []
 
     async def story() -> None:
-        north, east = identity("north"), identity("east")
         inner, outer = free_port(), free_port()
 
         async def greet(_: Card, stream: Stream) -> None:
@@ -77,20 +242,13 @@ def test_a_slow_handshake_is_waited_for() -> None:
         async def listen(stream: Stream) -> None:
             heard.append(await stream.read())
 
-        listener = Listener(east, [north.card], f"127.0.0.1:{inner}", greet, lambda: None)
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{inner}", greet, lambda: None)
         await listener.start()
         async with await asyncio.start_server(slowly, "127.0.0.1", outer):
-            dialler = Dialler(north, Card("east", f"127.0.0.1:{outer}", east.card.certificate))
+            dialler = Dialler(NORTH, Card("east", f"127.0.0.1:{outer}", EAST.card.certificate))
             await dialler.stream(listen)
-            await dialler.close()
         await listener.close(0)
         assert heard == [b"hello"]
 
     asyncio.run(story())
     assert len(tries) == 1
-
-
-async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    while data := await source.read(1 << 16):
-        target.write(data)
-    target.close()

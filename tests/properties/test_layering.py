@@ -27,7 +27,7 @@ LAB_ORDER = ["attacks", "datasets", "privacy", "pictures", "compare", "experimen
 ORDERS = pytest.mark.parametrize(
     ("root", "order"), [(ROOT, ORDER), (LAB, LAB_ORDER)], ids=["titan", "lab"]
 )
-NO_IO = {"asyncio", "logging", "socket", "threading", "multiprocessing", "subprocess", "grpc"}
+NO_IO = {"asyncio", "logging", "socket", "threading", "multiprocessing", "subprocess", "OpenSSL"}
 INNER = {"ring", "network", "protocol"}
 ALLOWED_INSIDE = {"titan", "numpy", "scipy", "networkx", "cryptography"}
 

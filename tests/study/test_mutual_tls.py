@@ -1,16 +1,17 @@
-"""Both ends of a link know each other by their pins: real gRPC over real TLS, on loopback.
+"""Both ends of a link know each other by their pins: real TLS, bytes passed on in memory.
 
-A server trusts the pinned certificates of those who may call, asks for one, and compares what it
-is shown with the pin of whom it expects; a client trusts the one certificate it expects. TLS lets
-no expired certificate pass; whether ours has expired we check ourselves besides (Card.check_valid).
+A listener accepts the pinned certificates of those who may dial, and asks for one; a dialler
+accepts the one certificate it expects. TLS lets no expired certificate pass; whether ours has
+expired we check ourselves besides (Card.check_valid).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+import ssl
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -19,116 +20,88 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.study.parties import EXPIRED, MADE, identity
-from titan.party.tls import grpc
+from titan.party.tls import Expected, Tls, TlsError
 from titan.study import Card, Identity
-from titan.study.certificates import _EXTENSIONS, SERVER_NAME, pem_of
-
-OPTIONS = [("grpc.ssl_target_name_override", SERVER_NAME)]
-
-
-class Doorman(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic in the stubs only
-    """Answers with the name of the pinned party that calls, and turns all others away."""
-
-    def __init__(self, expected: Sequence[Card]) -> None:
-        self.expected = expected
-
-    def service(self, _: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
-        return grpc.unary_unary_rpc_method_handler(self.answer)
-
-    def answer(self, _: bytes, context: grpc.ServicerContext) -> bytes:
-        shown = bytes(context.auth_context()["x509_pem_cert"][0])
-        for card in self.expected:
-            if card.recognises(shown):
-                return card.name.encode()
-        context.abort(grpc.StatusCode.PERMISSION_DENIED, "a stranger")
-        raise AssertionError("abort does not come back")
-
-
-@contextmanager
-def server(it: Identity, trusted: Sequence[Card], expected: Sequence[Card]) -> Iterator[int]:
-    roots = "".join(card.certificate for card in trusted).encode()
-    credentials = grpc.ssl_server_credentials(
-        [(it.key_pem(), it.card.certificate.encode())], roots, require_client_auth=True
-    )
-    running = grpc.server(ThreadPoolExecutor(1), options=[("grpc.so_reuseport", 0)])
-    running.add_generic_rpc_handlers((Doorman(expected),))
-    port = running.add_secure_port("127.0.0.1:0", credentials)
-    running.start()
-    try:
-        yield port
-    finally:
-        running.stop(None).wait()
-
-
-def ask(channel: grpc.Channel) -> bytes:
-    return bytes(channel.unary_unary("/titan.Test/who", bytes, bytes)(b"", timeout=60))
-
-
-def call(port: int, peer: Card, key: bytes | None, chain: str | None) -> bytes:
-    credentials = grpc.ssl_channel_credentials(
-        peer.certificate.encode(), key, None if chain is None else chain.encode()
-    )
-    with grpc.secure_channel(f"127.0.0.1:{port}", credentials, OPTIONS) as channel:
-        return ask(channel)
-
-
-def call_as(port: int, peer: Card, it: Identity) -> bytes:
-    return call(port, peer, it.key_pem(), it.card.certificate)
-
+from titan.study.certificates import _EXTENSIONS, pem_of
 
 NORTH, EAST, SOUTH = identity("north"), identity("east"), identity("south")
 IMPOSTOR = identity("north", again=1)
 
 
-@contextmanager
-def refused(*codes: grpc.StatusCode) -> Iterator[None]:
-    with pytest.raises(grpc.RpcError) as found:
-        yield
-    assert found.value.code() in (codes or (grpc.StatusCode.UNAVAILABLE,))
+def listening(it: Identity, cards: Sequence[Card]) -> Tls:
+    return Tls(Expected(it, cards), dials=False)
 
 
-@pytest.fixture(scope="module")
-def east() -> Iterator[int]:
-    with server(EAST, [NORTH.card, SOUTH.card], [NORTH.card]) as port:
-        yield port
+def dialling(it: Identity, card: Card) -> Tls:
+    return Tls(Expected(it, [card]), dials=True)
 
 
-def test_both_ends_recognise_each_other(east: int) -> None:
-    assert call_as(east, EAST.card, NORTH) == b"north"
+def shake_hands(dialler: Tls, listener: Tls) -> None:
+    """Until both are content; TlsError as soon as one is not."""
+    content = set()
+    for _ in range(3):
+        for end, other in ((dialler, listener), (listener, dialler)):
+            if end.shake_hands():
+                content.add(end)
+            other.take(memoryview(end.due()))
+    assert content == {dialler, listener}
 
 
-def test_an_impostor_of_the_same_name_is_refused(east: int) -> None:
-    with refused():
-        call_as(east, EAST.card, IMPOSTOR)
+def by_another_program(listener: Tls, pem: Path | None) -> None:
+    """One that accepts everybody dials, and shows what is in a file, if anything."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if pem is not None:
+        context.load_cert_chain(pem)
+    came, due = ssl.MemoryBIO(), ssl.MemoryBIO()
+    dialler = context.wrap_bio(came, due)
+    for _ in range(3):
+        with suppress(ssl.SSLWantReadError):
+            dialler.do_handshake()
+        listener.take(memoryview(due.read()))
+        listener.shake_hands()
+        came.write(listener.due())
 
 
-def test_a_stranger_is_refused(east: int) -> None:
-    with refused():
-        call_as(east, EAST.card, identity("mallory"))
+def east() -> Tls:
+    return listening(EAST, [NORTH.card])
 
 
-def test_a_client_without_a_certificate_is_refused(east: int) -> None:
-    with refused():
-        call(east, EAST.card, None, None)
+def test_both_ends_recognise_each_other() -> None:
+    listener, dialler = listening(EAST, [NORTH.card, SOUTH.card]), dialling(NORTH, EAST.card)
+    shake_hands(dialler, listener)
+    assert listener.peer == NORTH.card
+    assert dialler.peer == EAST.card
 
 
-def test_a_party_of_the_study_whom_this_link_does_not_expect_is_refused(east: int) -> None:
-    with refused(grpc.StatusCode.PERMISSION_DENIED):
-        call_as(east, EAST.card, SOUTH)
+@pytest.mark.parametrize(
+    "it", [IMPOSTOR, identity("mallory"), SOUTH], ids=["another key", "", "south"]
+)
+def test_who_is_not_expected_is_refused(it: Identity) -> None:
+    """An impostor of the same name, a stranger, a party of the study that does not dial here."""
+    with pytest.raises(TlsError):
+        shake_hands(dialling(it, EAST.card), east())
 
 
-def test_a_client_refuses_a_server_with_another_certificate(east: int) -> None:
+def test_a_client_without_a_certificate_is_refused() -> None:
+    with pytest.raises(TlsError):
+        by_another_program(east(), None)
+
+
+def test_a_dialler_refuses_who_answers_with_another_certificate() -> None:
     for expected in (SOUTH.card, identity("east", again=1).card):
-        with refused():
-            call_as(east, expected, NORTH)
+        with pytest.raises(TlsError, match="a certificate that is not the study's"):
+            shake_hands(dialling(NORTH, expected), east())
 
 
-def test_a_plaintext_client_is_refused(east: int) -> None:
-    with grpc.insecure_channel(f"127.0.0.1:{east}") as channel, refused():
-        ask(channel)
+def test_a_plaintext_client_is_refused() -> None:
+    listener = east()
+    listener.take(memoryview(b"GET / HTTP/1.0\r\n\r\n"))
+    with pytest.raises(TlsError):
+        listener.shake_hands()
 
 
-def test_a_certificate_issued_by_a_pinned_one_is_refused(east: int) -> None:
+def test_a_certificate_issued_by_a_pinned_one_is_refused(tmp_path: Path) -> None:
     """A pinned certificate is no authority: its owner cannot vouch for further keys."""
     key = ec.generate_private_key(ec.SECP256R1())
     north = x509.load_pem_x509_certificate(NORTH.card.certificate.encode())
@@ -145,17 +118,20 @@ def test_a_certificate_issued_by_a_pinned_one_is_refused(east: int) -> None:
         builder = builder.add_extension(extension, critical=critical)
     deputy = Identity(NORTH.card, key)  # only to have the key's PEM
     chain = pem_of(builder.sign(NORTH._key, hashes.SHA256())) + NORTH.card.certificate
-    with refused():
-        call(east, EAST.card, deputy.key_pem(), chain)
+    pem = tmp_path / "deputy.pem"
+    pem.write_bytes(deputy.key_pem() + chain.encode())
+    with pytest.raises(TlsError):
+        by_another_program(east(), pem)
+    pem.write_bytes(NORTH.key_pem() + NORTH.card.certificate.encode())
+    by_another_program(east(), pem)
 
 
 def test_expired_certificates_are_refused_on_both_sides() -> None:
     old_north = identity("north", made=EXPIRED, days=1)
     old_east = identity("east", made=EXPIRED, days=1)
     both = [NORTH.card, old_north.card]
-    with server(EAST, both, both) as port:
-        with refused():
-            call_as(port, EAST.card, old_north)
-        assert call_as(port, EAST.card, NORTH) == b"north"
-    with server(old_east, [NORTH.card], [NORTH.card]) as port, refused():
-        call_as(port, old_east.card, NORTH)
+    with pytest.raises(TlsError):
+        shake_hands(dialling(old_north, EAST.card), listening(EAST, both))
+    shake_hands(dialling(NORTH, EAST.card), listening(EAST, both))
+    with pytest.raises(TlsError):
+        shake_hands(dialling(NORTH, old_east.card), listening(old_east, [NORTH.card]))

@@ -30,7 +30,7 @@ async def check_port(address: str) -> None:
                 break
             await asyncio.sleep(TRY_AGAIN)
         if (error := _trouble_at(place)) is not None:
-            raise _because(place, error)
+            raise cannot_listen(place, error)
 
 
 def _trouble_at(place: str) -> OSError | None:
@@ -90,13 +90,28 @@ def _is_local(number: str) -> bool:
 
 
 def _bind(number: str, port: int) -> None:
-    """Take it for a moment, as gRPC would."""
-    family = socket.AF_INET6 if ":" in number else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
+    """Take it for a moment."""
+    with _listening_at(number, port):
+        pass
+
+
+def listening_at(place: str) -> socket.socket:
+    """What others dial; OSError where nobody can listen there."""
+    host, _, port = place.rpartition(":")
+    return _listening_at(host.strip("[]"), int(port))
+
+
+def _listening_at(number: str, port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET6 if ":" in number else socket.AF_INET, socket.SOCK_STREAM)
+    try:
         if os.name == "posix":
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((number, port))
-        probe.listen(1)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((number, port))
+        made.listen(1)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 _TAKEN = "another program listens there"
@@ -108,15 +123,9 @@ _REASONS = {
 }
 
 
-def cannot_listen(address: str) -> PeerError:
-    """Why gRPC, which does not tell, could not."""
-    return _because(address, _trouble_at(address))
-
-
-def _because(address: str, error: OSError | None) -> PeerError:
-    why, what = "gRPC does not say why", ""
-    if error is not None:
-        why, what = _REASONS.get(error.errno or 0, ((error.strerror or "").lower(), ""))
+def cannot_listen(address: str, error: OSError) -> PeerError:
+    """Why, and what helps."""
+    why, what = _REASONS.get(error.errno or 0, ((error.strerror or "").lower(), ""))
     hint = f"{what} --listen names another place".strip()
     found = PeerError(f"cannot listen at {address}: {why}", hint=hint)
     if why == _TAKEN:  # by a run that is ending, perhaps

@@ -25,13 +25,13 @@ from functools import partial
 
 from titan.errors import AbsentError, MessageError, PeerError, TitanError, WorkersError
 from titan.party import wire
+from titan.party.connection import StreamEndedError
 from titan.party.ending import to_its_end
 from titan.party.notices import quoted
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import CONNECTING, DOES_NOT_TAKE_PART, RunProgress
 from titan.party.run_events import LinkStatuses, RunEvents, link_statuses
-from titan.party.streams import CLOSING_SECONDS, Dialler, Listener, Stream, StreamEndedError
-from titan.party.tls import grpc
+from titan.party.streams import CLOSING_SECONDS, Dialler, Listener, NoConnectionError, Stream
 from titan.party.wire import Absence, Here
 from titan.study import Card, Identity, Study
 
@@ -180,21 +180,14 @@ class Absentee:
             await to_its_end(_close(tasks, listener))
 
     async def _accept(self, card: Card, stream: Stream) -> None:
-        try:
-            await self._say(card.name, stream)
-        except asyncio.CancelledError:  # the other end has closed
-            self._told(card.name)
-            raise
+        await self._say(card.name, stream)
 
     async def _dial(self, peer: str) -> None:
         dialler = Dialler(self._identity, self._study.card(peer), self._proxies)
-        try:
-            while peer in self._untold:
-                with suppress(grpc.aio.AioRpcError):  # nobody answers there yet
-                    await dialler.stream(partial(self._say, peer))
-                await asyncio.sleep(_PAUSE)
-        finally:
-            await dialler.close()
+        while peer in self._untold:
+            with suppress(NoConnectionError):  # nobody answers there yet
+                await dialler.stream(partial(self._say, peer))
+            await asyncio.sleep(_PAUSE)
 
     async def _say(self, peer: str, stream: Stream) -> None:
         """Say it, and wait until the other end closes: then it has read it."""

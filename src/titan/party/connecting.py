@@ -23,9 +23,9 @@ from titan.party import wire
 from titan.party.addresses import TRIES, TRY_AGAIN
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
+from titan.party.connection import StreamEndedError
 from titan.party.conversation import BrokenError, Conversation, refused_by
 from titan.party.durable_session import DurableSession
-from titan.party.link_troubles import explained
 from titan.party.lost_journals import LostJournals
 from titan.party.messages import NONCE, Told
 from titan.party.notices import clipped
@@ -37,10 +37,9 @@ from titan.party.streams import (
     CLOSING_SECONDS,
     Dialler,
     Listener,
+    NoConnectionError,
     Stream,
-    StreamEndedError,
 )
-from titan.party.tls import grpc
 from titan.party.wire import NO_PROOF, Absence, Hello, Refusal, Role
 from titan.study import Card, Identity, Study
 from titan.study.certificates import SIGNATURE_BYTES
@@ -152,8 +151,6 @@ class Connections:
     async def close(self) -> None:
         if self._listener is not None:
             await self._listener.close(_GRACE)
-        for dialler in self._diallers.values():
-            await dialler.close()
 
     # -- dialling -----------------------------------------------------------------------------
 
@@ -206,9 +203,13 @@ class Connections:
         link.conversation = asyncio.ensure_future(dialler.stream(converse))
         try:
             await link.conversation
-        except grpc.aio.AioRpcError as error:
-            self._note(link, explained(error, dialler.proxy))
-        except (MessageError, BrokenError, StreamEndedError, TimeoutError) as error:
+        except (
+            MessageError,
+            BrokenError,
+            NoConnectionError,
+            StreamEndedError,
+            TimeoutError,
+        ) as error:
             self.durable.refused += isinstance(error, MessageError)
             self._note(link, str(error) or "it did not say hello")
         except asyncio.CancelledError:
@@ -240,9 +241,9 @@ class Connections:
             self.durable.refused += isinstance(error, MessageError)
             text = str(error) or "it did not say hello"
             self.events.tell_once(card.name, text, "stream", address=stream.address)
-        except (grpc.aio.AioRpcError, StreamEndedError):
+        except StreamEndedError:
             pass  # it went away; it will dial again
-        except Exception as error:  # gRPC would only log it, and the run would wait in vain
+        except Exception as error:  # else the run would wait in vain
             self.events.fail(error)
 
     async def _refuse(self, peer: str, stream: Stream, refusal: Refusal) -> None:

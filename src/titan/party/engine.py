@@ -102,7 +102,7 @@ class Engine:
             conversations = [link.conversation for link in self._links if link.conversation]
             if conversations and (self._events.failure is None or self._events.last_words):
                 await asyncio.wait(conversations, timeout=2 * CLOSING_SECONDS)
-        finally:  # gRPC waits for ever where a listener is forgotten that was not closed
+        finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,151 +1,105 @@
-"""gRPC, as far as a link needs it: one stream of bytes in pieces, under mutual TLS with pins."""
+"""Streams between two parties: one connection each, under mutual TLS with pins."""
 
-# Rule 1: TLS 1.3 on both sides, always. A channel trusts the one certificate it expects, a server
-#         those of the study; whose it is, is compared with the pin besides.
-# Rule 2: nothing larger than a chunk is received.
+# Rule 1: a dialler accepts the one certificate it expects, a listener those of the parties that
+#         dial it.
+# Rule 2: strangers cost a descriptor each, for some seconds, and no more of them than `newcomers`
+#         allows; a party of the study is never sent away for them.
+# Rule 3: whatever is begun here has ended when it is closed.
 
 from __future__ import annotations
 
 import asyncio
-import time
+import socket
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from typing import Any, cast
 
 from titan.errors import PeerError
-from titan.party import addresses, descriptors, tls
-from titan.party.link_troubles import is_lookup
+from titan.party import addresses, descriptors
+from titan.party.connection import Connection, StreamEndedError
+from titan.party.link_troubles import NoConnectionError, explained
+from titan.party.newcomers import Newcomers
 from titan.party.proxies import DIRECTLY, Proxies
-from titan.party.tls import grpc
-from titan.party.wire import MOST_CHUNK
+from titan.party.tls import Expected
 from titan.study import Card, Identity
-from titan.study.certificates import SERVER_NAME
 
-_aio: Any = grpc.aio  # the stubs know it only in part
+__all__ = [
+    "CLOSING_SECONDS",
+    "Dialler",
+    "Listener",
+    "NoConnectionError",
+    "Stream",
+    "StreamEndedError",
+]
 
 CLOSING_SECONDS = 1.0  # for the other end to close its side
-METHOD = "/titan.Party/Link"
-_SERVICE, _, _NAME = METHOD[1:].partition("/")
-_PING_MS = 15_000  # a silent peer is asked whether it is still there
-_PONG_MS = 10_000
-_HANDSHAKE_MS = 5_000  # for TLS and HTTP/2; who says nothing is sent away after that
-_HANDSHAKE = 10.0  # seconds, from a connection to its first stream
+_DIALLING = 10.0  # seconds that one try to connect may take, hands shaken
+_HANDSHAKE = 5.0  # seconds after which who has not shown who it is is sent away
 _STRANGERS = 4096  # connections, of all addresses together
-_LOOKUP = 3.0  # seconds after which a name that could not be looked up is looked up again
-_KEPT = 4  # connections of one party that nobody else's may displace; restarts leave old ones
-
-_COMMON = [
-    ("grpc.max_receive_message_length", MOST_CHUNK + 16),
-    ("grpc.max_send_message_length", MOST_CHUNK + 16),
-    ("grpc.keepalive_time_ms", _PING_MS),
-    ("grpc.keepalive_timeout_ms", _PONG_MS),
-    ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.http2.bdp_probe", 1),
-    ("grpc.http2.max_frame_size", MOST_CHUNK),  # a chunk is cut as little as can be
-    ("grpc.http2.lookahead_bytes", 4 * MOST_CHUNK),  # on their way to one reader, at first
-]
-_CHANNEL = [
-    *_COMMON,
-    ("grpc.ssl_target_name_override", SERVER_NAME),
-    ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 10_000),  # in truth: how long one try to connect may take
-    ("grpc.max_reconnect_backoff_ms", 200),
-]
-_SERVER = [
-    *_COMMON,
-    ("grpc.so_reuseport", 0),
-    ("grpc.http2.min_ping_interval_without_data_ms", _PING_MS // 2),  # of pings that come in
-    ("grpc.http2.max_ping_strikes", 0),
-    ("grpc.max_concurrent_streams", 64),
-    ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
-]
-
-
-class StreamEndedError(Exception):
-    """The stream ended under the hands of whoever was reading or writing."""
-
-    def __init__(self) -> None:
-        super().__init__("the connection was lost")
-
-
-# What gRPC raises, besides AioRpcError, for a stream that is over.
-_OVER = (asyncio.InvalidStateError, _aio.BaseError)
+_KEPT = 8  # connections of one party: restarts leave old ones
+_BACKLOG = 1024  # connections that the system takes before this process does
 
 
 class Stream:
-    """One end of an open stream: a client's call or a server's context, both read and write.
+    """One end of an open stream."""
 
-    A read that is cancelled would take a client's whole call with it, and what was written last.
-    """
-
-    def __init__(
-        self, end: Any, finish: Callable[[], Awaitable[None]] | None = None, address: str = ""
-    ) -> None:
+    def __init__(self, connection: Connection, address: str = "") -> None:
         self.address = address
         """Whence it was dialled."""
-        self._end = end
-        self._finish = finish
+        self._connection = connection
 
-    async def read(self) -> bytes | None:
+    async def read(self) -> bytes | bytearray | None:
         """The next chunk; None at the end."""
-        try:
-            chunk = await self._end.read()
-        except _OVER:
-            raise StreamEndedError from None
-        return None if chunk is _aio.EOF else chunk
+        return await self._connection.read()
 
     async def write(self, chunk: bytes) -> None:
-        try:
-            await self._end.write(chunk)
-        except _OVER:
-            raise StreamEndedError from None
+        await self._connection.write(chunk)
 
     async def finish(self) -> None:
         """Nothing more will be written; what was, still arrives."""
-        if self._finish is not None:  # a server's stream ends with its handler
-            try:
-                await self._finish()
-            except _OVER:
-                raise StreamEndedError from None
+        await self._connection.finish()
 
 
 class Dialler:
     """Opens streams to one party."""
 
     def __init__(self, identity: Identity, peer: Card, proxies: Proxies = DIRECTLY) -> None:
-        tls.check()
         self._address = peer.address
+        self._expected = Expected(identity, [peer])
         self.proxy = proxies.for_address(peer.address)
-        self._credentials = grpc.ssl_channel_credentials(
-            peer.certificate.encode(), identity.key_pem(), identity.card.certificate.encode()
-        )
-        self._make_channel()
-
-    def _make_channel(self) -> None:
-        options = [*_CHANNEL, ("grpc.enable_http_proxy", int(self.proxy is not None))]
-        if self.proxy is not None:
-            options.append(("grpc.http_proxy", self.proxy.url))
-        self._channel: Any = _aio.secure_channel(self._address, self._credentials, options)
-        self._open = self._channel.stream_stream(METHOD)
-        self._made = time.monotonic()
 
     async def stream(self, converse: Callable[[Stream], Awaitable[None]]) -> None:
-        """Open a stream and use it; raises grpc.aio.AioRpcError where that fails."""
-        call = self._open()
+        """Open a stream and use it; NoConnectionError says why there is none."""
+        connection = await self._connected()
         try:
-            await converse(Stream(call, call.done_writing))
-        except grpc.aio.AioRpcError as error:
-            if is_lookup(error) and time.monotonic() - self._made > _LOOKUP:
-                await self._channel.close()  # gRPC would look up again after up to two minutes
-                self._make_channel()
-            raise
+            await converse(Stream(connection))
+            with suppress(StreamEndedError):
+                await connection.finish()  # who breaks off, or is stopped, does not say so
         finally:
-            call.cancel()
+            connection.close()
 
-    async def close(self) -> None:
-        await self._channel.close()
+    async def _connected(self) -> Connection:
+        made = Connection(self._expected, dials=True)
+        try:
+            async with asyncio.timeout(_DIALLING):
+                await self._dial(made)
+                try:
+                    await made.shake_hands()
+                except BaseException:
+                    made.abort()
+                    raise
+        except (OSError, StreamEndedError) as error:
+            raise explained(error, self._address, self.proxy) from None
+        return made
+
+    async def _dial(self, made: Connection) -> None:
+        loop = asyncio.get_running_loop()
+        if self.proxy is None:
+            host, _, port = self._address.rpartition(":")
+            await loop.create_connection(lambda: made, host.strip("[]"), int(port))
+            return
+        through = await self.proxy.connect(self._address)
+        await loop.create_connection(lambda: made, sock=through)
 
 
 class Listener:
@@ -160,100 +114,143 @@ class Listener:
         turned_away: Callable[[], None],
         crowded: Callable[[str], None] = lambda _: None,
     ) -> None:
-        tls.check()
-        self._peers = list(peers)
+        cards = list(peers)
+        self._expected = Expected(identity, cards)
         self._accept = accept
         self._turned_away = turned_away
         self._crowded = crowded
-        self._begun = self._lost = self._looked = 0
-        self._new: deque[None] = deque()  # connections that gRPC's threads have told of
-        self._told = False
-        self._came: set[str] = set()  # the connections on which a stream was opened
-        self._of: dict[str, deque[descriptors.Peer]] = defaultdict(lambda: deque(maxlen=_KEPT))
-        self._loop = asyncio.get_running_loop()
-        roots = "".join(card.certificate for card in self._peers).encode()
-        pair = (identity.key_pem(), identity.card.certificate.encode())
-        credentials = grpc.dynamic_ssl_server_credentials(
-            grpc.ssl_server_certificate_configuration([pair], roots),
-            cast("Any", self._note_connection),  # the stubs do not know that None means no change
-            require_client_authentication=True,
-        )
+        self.begun = self.came = 0
+        """How many connections there were, and of how many parties of the study."""
+        most = _most_connections(len(cards))
+        per_address = min(descriptors.PER_ADDRESS, most // 2)
+        self._newcomers: Newcomers[_Caller] = Newcomers(per_address, most - per_address)
+        self._of: dict[str, deque[Connection]] = defaultdict(deque)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._servers: list[asyncio.Server] = []
         self.places = addresses.to_listen_at(address)
-        most = self._most_connections()
-        self._per_address = min(descriptors.PER_ADDRESS, most // 2)
-        self._unused = descriptors.UnusedConnections(
-            int(address.rpartition(":")[2]), self._per_address, most - self._per_address
-        )
-        options = [*_SERVER, ("grpc.max_allowed_incoming_connections", most)]
-        self._server: Any = _aio.server(options=options)
-        handler = grpc.stream_stream_rpc_method_handler(self._handle)
-        self._server.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler(_SERVICE, {_NAME: handler}),)
-        )
-        for place in self.places:
-            try:
-                self._server.add_secure_port(place, credentials)
-            except RuntimeError:
-                raise addresses.cannot_listen(place) from None
+        self._sockets = _listening(self.places)
 
     async def start(self) -> None:
-        await self._server.start()
-
-    def _most_connections(self) -> int:
-        """Half of what this process may have open is for who dials; files and dialling need some.
-
-        Each party has one, and for a moment a second, when it comes back.
-        """
-        limit = descriptors.raise_limit()
-        if 4 * len(self._peers) > limit:
-            raise PeerError(
-                f"{len(self._peers)} parties dial this one, and this process may open no more than "
-                f"{limit} files and connections",
-                hint=f"raise the limit of file descriptors to {4 * len(self._peers)} or more: "
-                "ulimit -n, or LimitNOFILE= of a service",
-            )
-        return min(limit // 2, _STRANGERS + 2 * len(self._peers))
-
-    def _note_connection(self) -> None:
-        """At every connection gRPC asks, in a thread of its own, for new certificates: none.
-
-        It tells nothing of a handshake that fails. But a connection on which nobody opens a stream
-        is nobody's of the study.
-        """
-        self._new.append(None)
-        if not self._told:  # who is told of the first counts those who come meanwhile
-            self._told = True
-            with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._await_streams)
-
-    def _await_streams(self) -> None:
-        self._told = False  # first: who comes from now on tells again
-        while self._new:
-            self._new.popleft()
-            self._begun += 1
-        self._loop.call_later(_HANDSHAKE, self._look, self._begun)
-        if self._begun - self._looked >= self._per_address // 2:
-            self._looked = self._begun
-            used = {peer for kept in self._of.values() for peer in kept}
-            for address in self._unused.end_oldest(used):
-                self._crowded(address)
-
-    def _look(self, begun: int) -> None:
-        if begun > len(self._came) + self._lost:
-            self._lost = begun - len(self._came)
-            self._turned_away()
-
-    async def _handle(self, _: Any, context: Any) -> None:
-        self._came.add(context.peer())
-        shown = context.auth_context().get("x509_pem_cert", [b""])[0]
-        for card in self._peers:
-            if card.recognises(shown):
-                kept, peer = self._of[card.name], descriptors.peer_of(context.peer())
-                if peer not in kept:
-                    kept.append(peer)
-                await self._accept(card, Stream(context, address="{}:{}".format(*peer)))
-                return
-        await context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not expected")
+        loop = asyncio.get_running_loop()
+        for each in self._sockets:
+            made = await loop.create_server(lambda: _Caller(self), sock=each, backlog=_BACKLOG)
+            self._servers.append(made)
 
     async def close(self, grace: float) -> None:
-        await self._server.stop(grace)
+        """Nobody is let in any more; those who are in have so many seconds to end."""
+        for server in self._servers:
+            server.close()
+        for each in self._sockets:
+            each.close()
+        for caller in self._newcomers:
+            caller.abort()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- who comes ----------------------------------------------------------------------------
+
+    def _comes(self, caller: _Caller) -> None:
+        self.begun += 1
+        host, _ = caller.address
+        for ended in self._newcomers.add(caller, host):
+            ended.abort()
+            self._crowded(ended.host)
+
+    def _speaks(self, caller: _Caller) -> None:
+        task = asyncio.get_running_loop().create_task(self._meet(caller))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _leaves(self, caller: _Caller) -> None:
+        """Before it has shown who it is."""
+        if self._newcomers.discard(caller):
+            self._turned_away()
+
+    async def _meet(self, caller: _Caller) -> None:
+        try:
+            await caller.shake_hands()
+            card = caller.peer
+        except StreamEndedError:
+            card = None
+        if card is None:
+            self._leaves(caller)
+            caller.close()
+            return
+        self._newcomers.discard(caller)
+        self.came += 1
+        kept = self._of[card.name]
+        kept.append(caller)
+        if len(kept) > _KEPT:
+            kept.popleft().abort()
+        try:
+            await self._accept(card, Stream(caller, "{}:{}".format(*caller.address)))
+            with suppress(StreamEndedError, TimeoutError):
+                await caller.finish()
+                async with asyncio.timeout(CLOSING_SECONDS):
+                    while await caller.read() is not None:
+                        pass
+        finally:
+            if caller in kept:
+                kept.remove(caller)
+            caller.close()
+
+
+class _Caller(Connection):
+    """Somebody who dialled, perhaps a party of the study."""
+
+    def __init__(self, listener: Listener) -> None:
+        super().__init__(listener._expected, dials=False)
+        self._listener = listener
+        self._speaks = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.host = self.address[0]
+        self._patience = self._loop.call_later(_HANDSHAKE, self._out_of_patience)
+        self._listener._comes(self)
+
+    def buffer_updated(self, count: int) -> None:
+        super().buffer_updated(count)
+        if not self._speaks:
+            self._speaks = True
+            self._listener._speaks(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self._patience.cancel()
+        self._listener._leaves(self)
+
+    def _out_of_patience(self) -> None:
+        if self in self._listener._newcomers:
+            self.abort()
+
+
+def _listening(places: Iterable[str]) -> list[socket.socket]:
+    made: list[socket.socket] = []
+    for place in places:
+        try:
+            made.append(addresses.listening_at(place))
+        except OSError as error:
+            for each in made:
+                each.close()
+            raise addresses.cannot_listen(place, error) from None
+    return made
+
+
+def _most_connections(parties: int) -> int:
+    """Half of what this process may have open is for who dials; files and dialling need some.
+
+    Each party has one, and for a moment a second, when it comes back.
+    """
+    limit = descriptors.raise_limit()
+    if 4 * parties > limit:
+        raise PeerError(
+            f"{parties} parties dial this one, and this process may open no more than "
+            f"{limit} files and connections",
+            hint=f"raise the limit of file descriptors to {4 * parties} or more: "
+            "ulimit -n, or LimitNOFILE= of a service",
+        )
+    return min(limit // 2, _STRANGERS + 2 * parties)

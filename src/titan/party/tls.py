@@ -1,47 +1,155 @@
-"""gRPC with TLS 1.3 alone: whoever needs gRPC takes it from here.
+"""One end of a TLS 1.3 connection, without a socket: bytes go in, bytes come out.
 
-gRPC has no switch for the version of TLS. It has one for the cipher suites of TLS 1.2, which it
-reads once, when it is imported; those of TLS 1.3 are not chosen there. The one suite that is left
-here needs an RSA key, and parties have P-256 keys: no two of them can agree on TLS 1.2.
+It is the OpenSSL that `cryptography` brings along, driven by pyOpenSSL. Whatever OpenSSL the system
+has, this one knows the post-quantum key exchange X25519MLKEM768, and offers it first.
 """
 
-# Rule 1: no other module imports gRPC, since the first import decides.
-# Rule 2: where somebody else imported it before, no link is opened.
-# Rule 3: once begun, gRPC's thread stays to the end of the process. When the last server or channel
-#         is collected, gRPC waits for that thread, for ever if anything of theirs is still pending.
+# Rule 1: TLS 1.3 on both sides, nothing older.
+# Rule 2: OpenSSL trusts the certificates that are expected and no other, and finds them good today;
+#         whichever is shown is compared with them besides, byte for byte.
+# Rule 3: whatever OpenSSL raises leaves here as `TlsError`, in words for the people who wait.
 
 from __future__ import annotations
 
-import os
-import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
-from titan.errors import InputError
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from OpenSSL import SSL, crypto
 
-__all__ = ["check", "grpc"]
+from titan.study import Card, Identity, certificates
+from titan.study.certificates import SERVER_NAME
 
-_VARIABLE = "GRPC_SSL_CIPHER_SUITES"
-_SUITES = "ECDHE-RSA-AES128-GCM-SHA256"
-_too_late = "grpc" in sys.modules and os.environ.get(_VARIABLE) != _SUITES
-os.environ[_VARIABLE] = _SUITES
-# Names mean what they mean to every other program here: gRPC's own resolver knows only DNS.
-os.environ.setdefault("GRPC_DNS_RESOLVER", "native")
-# Which connections go through a proxy is decided in `proxies`, exceptions included. With this set,
-# gRPC does not look at no_proxy; and it stands for no machine.
-os.environ["no_grpc_proxy"] = "none.invalid"  # noqa: SIM112 - it is spelt so
+_RECORD = 1 << 14  # bytes of text in a record, at most
+_SURPLUS = 64  # bytes around each, and more
+_NOT_TLS = "whoever answers there does not speak TLS"
+_MEANINGS = {
+    "certificate verify failed": "it answered with a certificate that is not the study's",
+    "alert certificate expired": "it does not accept this party's certificate",
+    "alert unknown ca": "it does not know this party's certificate",
+    "alert bad certificate": "it does not know this party's certificate",
+    "alert certificate unknown": "it does not know this party's certificate",
+    "wrong version number": _NOT_TLS,
+    "packet length too long": _NOT_TLS,
+    "http request": _NOT_TLS,
+    "record layer failure": _NOT_TLS,
+    "unsupported protocol": "it does not speak TLS 1.3",
+    "alert protocol version": "it does not speak TLS 1.3",
+}
 
-import grpc  # noqa: E402
-import grpc.aio  # noqa: E402
 
-_begun: set[int] = set()  # in which process, since one may be a fork of another
+class TlsError(Exception):
+    """This connection is of no use, or over."""
 
 
-def check() -> None:
-    """Refuse to go on with a gRPC that would speak TLS 1.2; otherwise begin with it."""
-    if _too_late:
-        raise InputError(
-            "gRPC was imported before titan, and would speak TLS 1.2 as well",
-            hint=f"import titan.party.tls first, or set {_VARIABLE}={_SUITES} for the process",
-        )
-    if os.getpid() not in _begun:
-        grpc.aio.init_grpc_aio()  # type: ignore[attr-defined]
-        _begun.add(os.getpid())
+class Expected:
+    """What this party shows, and the certificates that it accepts from the other end."""
+
+    def __init__(self, identity: Identity, cards: Iterable[Card]) -> None:
+        self._cards = {_der(card): card for card in cards}
+        made = SSL.Context(SSL.TLS_METHOD)
+        made.set_min_proto_version(SSL.TLS1_3_VERSION)
+        made.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+        made.use_certificate(certificates.read(identity.card.certificate))
+        key = load_pem_private_key(identity.key_pem(), None)
+        made.use_privatekey(key)  # type: ignore[arg-type]  # one of a curve, as it checks itself
+        trusted = made.get_cert_store()
+        for der in self._cards:
+            if trusted is not None:
+                trusted.add_cert(crypto.load_certificate(crypto.FILETYPE_ASN1, der))
+        made.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, self._is_expected)
+        self.context = made
+
+    def _is_expected(
+        self, _: SSL.Connection, shown: crypto.X509, error: int, depth: int, good: int
+    ) -> bool:
+        return good == 1 and error == 0 and depth == 0 and _shown(shown) in self._cards
+
+    def card(self, shown: crypto.X509 | None) -> Card | None:
+        return None if shown is None else self._cards.get(_shown(shown))
+
+
+def _der(card: Card) -> bytes:
+    return certificates.read(card.certificate).public_bytes(Encoding.DER)
+
+
+def _shown(certificate: crypto.X509) -> bytes:
+    return crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate)
+
+
+class Tls:
+    """One connection: of who dialled, or of who was dialled."""
+
+    def __init__(self, expected: Expected, *, dials: bool) -> None:
+        self._expected = expected
+        self._end = SSL.Connection(expected.context, None)
+        if dials:
+            self._end.set_tlsext_host_name(SERVER_NAME.encode())
+            self._end.set_connect_state()
+        else:
+            self._end.set_accept_state()
+
+    def shake_hands(self) -> bool:
+        """Go on with what came; whether both ends have shown who they are."""
+        with _explained():
+            try:
+                self._end.do_handshake()
+            except SSL.WantReadError:
+                return False
+        return True
+
+    @property
+    def peer(self) -> Card | None:
+        """Who is at the other end, once hands are shaken."""
+        return self._expected.card(self._end.get_peer_certificate())
+
+    # -- what travels -------------------------------------------------------------------------
+
+    def take(self, data: memoryview) -> None:
+        """Bytes that came along the connection."""
+        while data:
+            data = data[self._end.bio_write(data) :]
+
+    def due(self, text: int = _RECORD) -> bytes:
+        """Bytes that are to go along it; `text` is how long what was just sent is."""
+        size = text + (text // _RECORD + 2) * _SURPLUS
+        found = []
+        while True:
+            try:
+                found.append(self._end.bio_read(size))
+            except SSL.WantReadError:
+                return found[0] if len(found) == 1 else b"".join(found)
+
+    # -- what it says -------------------------------------------------------------------------
+
+    def send(self, text: bytes | memoryview) -> None:
+        rest = memoryview(text)
+        with _explained():
+            while rest:
+                rest = rest[self._end.send(rest) :]
+
+    def receive_into(self, buffer: memoryview) -> int:
+        """How many bytes of text came, at most as many as fit; 0 where more has to come first."""
+        with _explained():
+            try:
+                return self._end.recv_into(buffer, _RECORD)
+            except SSL.WantReadError:
+                return 0
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except SSL.ZeroReturnError:
+        raise TlsError("the connection was closed") from None
+    except SSL.Error as error:
+        raise TlsError(_meaning(error)) from None
+
+
+def _meaning(error: SSL.Error) -> str:
+    said = str(error).lower()
+    return next((words for sign, words in _MEANINGS.items() if sign in said), _UNKNOWN)
+
+
+_UNKNOWN = "the TLS handshake failed"

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from tests.party.campaign import noise
-from titan.party import streams, taking_part, wire
+from titan.party import connection, streams, taking_part, wire
 from titan.protocol.messages import Kind
 from titan.protocol.recovery.flood import FloodState
 from titan.protocol.recovery.topk import TopKState
@@ -114,11 +114,9 @@ def cut_pieces(size: int) -> None:
 
 
 def keep_alive(ping: int, pong: int) -> None:
-    """Milliseconds, as `streams` has them."""
-    new: dict[str, Any] = {"grpc.keepalive_time_ms": ping, "grpc.keepalive_timeout_ms": pong}
-    new["grpc.http2.min_ping_interval_without_data_ms"] = ping // 2
-    for options in (streams._CHANNEL, streams._SERVER):
-        options[:] = [(name, new.get(name, value)) for name, value in options]
+    """Milliseconds of silence after which one is asked for, and then is gone."""
+    connection.ALIVE_SECONDS = ping / 1000
+    connection.GONE_SECONDS = (ping + pong) / 1000
 
 
 # -- those who break the rules ----------------------------------------------------------------

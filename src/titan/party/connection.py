@@ -1,0 +1,237 @@
+"""A TCP connection under TLS in the event loop: chunks of bytes out, and in.
+
+Each chunk stands behind its length. No chunk is empty: a length of 0 says that this side has said
+all it has to say. Who has nothing to say says from time to time that it is still there (`ALIVE`).
+"""
+
+# Rule 1: nothing larger than a chunk is received; nobody has to be known to be told that.
+# Rule 2: reading that is cancelled goes on later where it was. Writing that is cancelled within a
+#         chunk was the last: nobody could tell what comes after it.
+# Rule 3: who is not heard for a while is gone, whatever TCP thinks.
+# Rule 4: what came is kept only up to a bound. Who does not read hears nothing, and the other end
+#         waits.
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from socket import IPPROTO_TCP, TCP_NODELAY
+from typing import cast
+
+from titan.party.newcomers import plain
+from titan.party.tls import Expected, Tls, TlsError
+from titan.party.wire import MOST_CHUNK
+from titan.study import Card
+
+_LENGTH = struct.Struct("<I")
+_END, _ALIVE = 0, 0xFFFF_FFFF
+_MOST = MOST_CHUNK + 16  # bytes of one chunk
+_AT_ONCE = 1 << 18  # bytes that are encrypted, or taken from the system
+_MOST_UNREAD = 1 << 19
+ALIVE_SECONDS = 15.0  # after which who has nothing else to say says that it is there
+GONE_SECONDS = 25.0  # after which who was not heard is gone
+LOST = "the connection was lost"
+_NOWHERE = "0.0.0.0", 0  # noqa: S104 - nobody listens there
+
+
+class StreamEndedError(Exception):
+    """The connection ended under the hands of whoever was reading or writing."""
+
+    def __init__(self, why: str = LOST) -> None:
+        super().__init__(why)
+
+
+class Connection(asyncio.BufferedProtocol):
+    """One end; `read`, `write` and `finish` once hands are shaken."""
+
+    def __init__(self, expected: Expected, *, dials: bool) -> None:
+        self._expected = expected
+        self._dials = dials
+        self._loop = asyncio.get_running_loop()
+        self._lost = ""  # why there is nothing more to read or write
+        self._came = asyncio.Event()
+        self._may_write = asyncio.Event()
+        self._may_write.set()
+        self._unread = 0
+        self._buffer = bytearray()
+        self._head, self._chunk, self._filled = bytearray(_LENGTH.size), bytearray(), 0
+        self._in_chunk = self._heard_all = self._said_all = self._writing = False
+        self._heard = self._said = self._loop.time()
+        self._timer: asyncio.TimerHandle | None = None
+
+    # -- what the event loop calls ------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(_AT_ONCE)
+        self._transport.get_extra_info("socket").setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+
+    def get_buffer(self, _: int) -> bytearray:
+        if not self._buffer:
+            self._begin()
+        return self._buffer
+
+    def _begin(self) -> None:
+        """When the first bytes come, or are to leave: who says nothing costs little."""
+        self._buffer = bytearray(_AT_ONCE)
+        self._tls = Tls(self._expected, dials=self._dials)
+
+    def buffer_updated(self, count: int) -> None:
+        self._heard = self._loop.time()
+        self._tls.take(memoryview(self._buffer)[:count])
+        self._unread += count
+        if self._unread > _MOST_UNREAD:
+            self._transport.pause_reading()
+        self._came.set()
+
+    def eof_received(self) -> None:
+        self._fail(LOST)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._fail(LOST)
+
+    def pause_writing(self) -> None:
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        self._may_write.set()
+
+    def _fail(self, why: str) -> None:
+        self._lost = self._lost or why
+        self._came.set()
+        self._may_write.set()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # -- life ---------------------------------------------------------------------------------
+
+    @property
+    def peer(self) -> Card | None:
+        """Which party it is, once hands are shaken."""
+        return self._tls.peer
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Of the other end; one that has gone already may have none."""
+        host, port = (self._transport.get_extra_info("peername") or _NOWHERE)[:2]
+        return plain(host), port
+
+    async def shake_hands(self) -> None:
+        if not self._buffer:
+            self._begin()
+        try:
+            while not self._tls.shake_hands():
+                self._flush()
+                await self._more()
+        except TlsError as error:
+            self._flush()  # it is told why
+            raise StreamEndedError(str(error)) from None
+        self._flush()
+        self._heard = self._loop.time()
+        self._look_later()
+
+    def close(self) -> None:
+        """What was written still leaves, if it can."""
+        self._fail(LOST)
+        self._transport.close()
+
+    def abort(self) -> None:
+        self._fail(LOST)
+        self._transport.abort()
+
+    def _look_later(self) -> None:
+        self._timer = self._loop.call_later(ALIVE_SECONDS / 2, self._look)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        if now - self._heard > GONE_SECONDS and not self._unread:
+            self.abort()
+            return
+        if now - self._said > ALIVE_SECONDS and not (self._writing or self._said_all):
+            self._put(_LENGTH.pack(_ALIVE))
+        self._look_later()
+
+    # -- out ----------------------------------------------------------------------------------
+
+    async def write(self, chunk: bytes) -> None:
+        if self._writing or self._said_all or not chunk:
+            raise StreamEndedError
+        self._writing = True
+        if len(chunk) < _AT_ONCE:
+            self._put(_LENGTH.pack(len(chunk)) + chunk)
+        else:
+            self._put(_LENGTH.pack(len(chunk)))
+            for at in range(0, len(chunk), _AT_ONCE):
+                self._put(memoryview(chunk)[at : at + _AT_ONCE])
+                if not self._may_write.is_set():
+                    await self._may_write.wait()
+        self._writing = False
+        if not self._may_write.is_set():
+            await self._may_write.wait()
+
+    async def finish(self) -> None:
+        """Nothing more will be written; what was, still arrives."""
+        if self._lost:
+            raise StreamEndedError(self._lost)
+        if not self._said_all and not self._writing:
+            self._put(_LENGTH.pack(_END))
+        self._said_all = True
+
+    def _put(self, text: bytes | memoryview) -> None:
+        if self._lost:
+            raise StreamEndedError(self._lost)
+        try:
+            self._tls.send(text)
+        except TlsError as error:
+            raise StreamEndedError(str(error)) from None
+        self._said = self._loop.time()
+        self._flush(len(text))
+
+    def _flush(self, text: int = 0) -> None:
+        due = self._tls.due(text)
+        if due and not self._transport.is_closing():
+            self._transport.write(due)
+
+    # -- in -----------------------------------------------------------------------------------
+
+    async def read(self) -> bytes | bytearray | None:
+        """The next chunk; None at the end."""
+        while not self._heard_all:
+            if not self._in_chunk:
+                await self._fill(self._head)
+                (length,) = _LENGTH.unpack(self._head)
+                self._filled = 0
+                if length == _END:
+                    self._heard_all = True
+                elif length != _ALIVE:
+                    if length > _MOST:
+                        self.abort()
+                        raise StreamEndedError(f"a chunk of {length} bytes; the most is {_MOST}")
+                    self._in_chunk, self._chunk = True, bytearray(length)
+                continue
+            await self._fill(self._chunk)
+            chunk, self._chunk, self._filled, self._in_chunk = self._chunk, bytearray(), 0, False
+            return chunk
+        return None
+
+    async def _fill(self, target: bytearray) -> None:
+        view = memoryview(target)
+        while self._filled < len(target):
+            try:
+                got = self._tls.receive_into(view[self._filled :])
+            except TlsError as error:
+                raise StreamEndedError(str(error)) from None
+            self._filled += got
+            if not got:
+                await self._more()
+
+    async def _more(self) -> None:
+        """Until more has come; all that had come was read."""
+        if self._unread > _MOST_UNREAD:
+            self._transport.resume_reading()
+        self._unread = 0
+        self._came.clear()
+        if not self._lost:
+            await self._came.wait()
+        if self._lost and not self._unread:
+            raise StreamEndedError(self._lost)
