@@ -243,8 +243,8 @@ def _time(name: str, column: Column) -> Number:
         )
     if column.low < 0:
         raise InputError(
-            f"by the dictionary {name!r} can be below 0, and a time is counted from its start",
-            hint=f"let its range begin at 0: --range {name}=0:120",
+            f"{name!r} can be below 0, by its range or its rows, and a time counts from its start",
+            hint=f"correct the rows below 0; a study says --range {name}=0:120",
         )
     return column
 
