@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from copy import copy
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from tests.party.test_veto import LEVELS, ends, of_one_party, too_few, two_far_a
 from tests.report.parsed import Element, parsed
 from titan.errors import RankError
 from titan.network import Network
+from titan.report import run_sections
 from titan.report.answers import tables_of
 from titan.report.network_picture import network_picture
 from titan.results import Result, Results
@@ -355,3 +357,15 @@ def test_no_browser_or_one_that_fails(saved: Path, monkeypatch: pytest.MonkeyPat
         assert "the page itself is written" in done.stderr
         assert (saved / "r.html").exists()
         assert not (saved / "r.pdf").exists()
+
+
+def test_every_check_of_a_study_has_words() -> None:
+    """A check that is told by its key alone is a riddle to a data steward."""
+    source = Path(library.__file__).parent
+    rules = {
+        rule
+        for file in source.rglob("*.py")
+        for rule in re.findall(r'\bCheck\("([a-z_]+)"', file.read_text("utf-8"))
+    }
+    assert {"leverage", "at_risk"} <= rules
+    assert rules - {"veto"} <= run_sections._RULES.keys()
