@@ -13,7 +13,7 @@ from typer import Argument, Option
 from titan.cli import networks, options
 from titan.cli.help import App
 from titan.cli.output import ask_before_replacing, cell, give, show_error, show_pairs
-from titan.errors import InputError, NetworkError, NotPrivateError, TitanError
+from titan.errors import NetworkError, NotPrivateError, TitanError, UsageError
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -124,7 +124,7 @@ def _parties(text: str) -> int | list[str]:
         return int(text)
     names = options.names_in(text)
     if len(names) == 1:
-        raise InputError(
+        raise UsageError(
             f"{text!r} is neither a whole number nor names with commas",
             hint="for example 10, or north,east,south",
         )
