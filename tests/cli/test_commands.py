@@ -90,7 +90,7 @@ def test_average_as_text(parties: Path) -> None:
         (["north.txt", "empty.txt"], "empty.txt holds no number", 1),
         (["north.txt", "text.csv"], "text.csv, line 2, field 1: not a decimal number", 1),
         (["north.txt", "binary.csv"], "binary.csv: not UTF-8 text", 1),
-        (["north.txt"], "at least two parties", 1),
+        (["north.txt"], "at least two parties", 2),
         (["north.txt", "north.csv"], "two files would both be party 'north'", 2),
         (["north.txt", "vector.csv"], "'vector' has 2 numbers and 'north' has 1", 1),
         (["north.txt", "east.txt", "--tau", "1"], "titan: error", 1),

@@ -47,6 +47,8 @@ def command(
     """
     from titan.joint.average import average
 
+    if len(files) < 2:
+        raise UsageError("one FILE is given", hint="at least two parties are needed")
     read = {party: _read(file) for party, file in inputs.by_party(files).items()}
     _refuse_different_lengths(read)
     net = networks.among(network or "cycle", list(read))

@@ -279,6 +279,8 @@ def _refuse_problems(report: Report) -> None:
 
 
 def _cards(cards: Sequence[Card], dials_only: Sequence[str]) -> tuple[Card, ...]:
+    if len(cards) < 2:
+        raise UsageError("--card is given once", hint="at least two parties are needed")
     only = {name for text in dials_only for name in options.names_in(text)}
     for name in sorted(only - {card.name for card in cards}):
         raise UsageError(f"--dials-only {name}: there is no card of this party")
