@@ -197,9 +197,9 @@ def over(finished: Gathering, tmp_path: Path) -> Gathering:
     return found
 
 
-def refused(folder: Path, *words: object) -> str:
+def refused(folder: Path, *words: object, status: int = 1) -> str:
     done = titan("report", *words, cwd=folder)
-    assert done.returncode == 1, done.stdout
+    assert done.returncode == status, done.stdout
     assert "Traceback" not in done.stderr
     assert not (folder / "r.html").exists()
     return done.stderr
@@ -301,13 +301,14 @@ def test_places_where_it_cannot_go(saved: Path) -> None:
     before = (saved / "a.json").read_bytes()
     (saved / "folder.html").mkdir()
     (saved / "a.html").hardlink_to(saved / "a.json")
-    for out, message in (
-        ("r.txt", "does not end in .html"),
-        ("no/r.html", "there is no directory no"),
-        ("folder.html", "it is a directory"),
+    for out, message, status in (
+        ("r.txt", "does not end in .html", 2),
+        ("no/r.html", "there is no directory no", 1),
+        ("folder.html", "it is a directory", 1),
     ):
-        assert message in refused(saved, "a.json", "--out", out)
-    assert "is one of the inputs" in refused(saved, "a.html", "--out", "a.html", "--force")
+        assert message in refused(saved, "a.json", "--out", out, status=status)
+    over = refused(saved, "a.html", "--out", "a.html", "--force", status=2)
+    assert "is one of the inputs" in over
     if os.geteuid():
         (saved / "shut").mkdir(mode=0o500)
         assert "permission denied" in refused(saved, "a.json", "--out", "shut/r.html")
@@ -347,7 +348,7 @@ def test_no_browser_or_one_that_fails(saved: Path, monkeypatch: pytest.MonkeyPat
     said = refused(saved, *words)
     assert "a PDF is printed by a browser, and none is installed here" in said
     assert "there is no program 'lynx'" in refused(saved, *words, "--browser", "lynx")
-    assert "goes with --pdf" in refused(saved, *words[:3], "--browser", "lynx")
+    assert "goes with --pdf" in refused(saved, *words[:3], "--browser", "lynx", status=2)
     monkeypatch.setenv("PATH", f"{saved}:/usr/bin:/bin")
     for lines, message in (("exit 3", "status 3 and no PDF"), (f"{PRINTS}\ntrue > $out", "no PDF")):
         program(saved, "chromium", lines)

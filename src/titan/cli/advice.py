@@ -13,19 +13,22 @@ import json
 import re
 import shlex
 import sys
+from functools import cache
 from typing import Any
 
 from typer.main import get_command
 
 _CHOICE = re.compile(
-    r"\b(allow_differencing|allow_small|alpha|bits|bound|cov_type|csv|decimal_comma|degree|delimiter"
-    r"|encoding|engine|family|force|k|masks|max_diameter|missing|precision|record|recovery"
-    r"|rounds|tau)=([^\s,;)]*)"
+    r"\b(allow_differencing|allow_small|alpha|bits|bound|budget|cov_type|csv|decimal_comma|degree"
+    r"|delimiter|encoding|engine|family|force|k|masks|max_diameter|missing|precision|record"
+    r"|recovery|relays|rounds|tau|tolerance)=([^\s,;)]*)"
 )
 _OF_A_QUESTION = {"cov_type"}
 _OF_A_MODEL = {"alpha", "family", "precision"}
 """Said of the question wherever there is no such option, so never left out."""
-_OF_A_STUDY = {"bits", "k", "masks", "missing", "recovery", "rounds", "tau", *_OF_A_QUESTION}
+_OF_A_STUDY = {
+    "bits", "k", "masks", "missing", "recovery", "relays", "rounds", "tau", *_OF_A_QUESTION,
+}  # fmt: skip
 _COLUMN = re.compile(r"--(range|step|levels|flag) ([^\s=;,]+)(?:=([^\s;]+))?")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _CSV = re.compile(r"\bcsv=(\{[^}]*\})")
@@ -88,10 +91,15 @@ def _of_column(option: re.Match[str]) -> str:
 
 def _running() -> Any:
     """The command that was typed. (The context that would tell is gone when an error ends it.)"""
-    from titan.cli import app
-
-    command: Any = get_command(app)
+    command = _every_command()
     for word in sys.argv[1:]:
         if hasattr(command, "get_command"):
             command = command.get_command(None, word) or command
     return command
+
+
+@cache
+def _every_command() -> Any:
+    from titan.cli import app
+
+    return get_command(app)

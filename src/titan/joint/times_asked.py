@@ -201,7 +201,8 @@ def check_named(named: Sequence[str], columns: Mapping[str, Column]) -> None:
     """InputError where a column is named twice, or is not described."""
     for name in named:
         if named.count(name) > 1:
-            raise InputError(f"{name!r} stands twice", hint="time, event and groups differ")
+            hint = "time, event and groups differ"
+            raise InputError(f"{name!r} stands twice", hint=hint, choice="time")
     for name in named:
         if name not in columns:
             raise InputError(f"the data dictionary does not say what {name!r} is", hint=_HOW)
@@ -267,12 +268,13 @@ def _multiple(what: str, given: Any, unit: Fraction | None) -> Fraction:
     try:
         found = read_decimal(repr_decimal(given))
     except InputError as error:
-        raise InputError(f"{what} is {error.message}", hint=error.hint) from None
+        raise InputError(f"{what} is {error.message}", hint=error.hint, choice=what) from None
     if found <= 0 or found % unit:
         raise InputError(
             f"{what} is {decimal_text(found)}, which is not a whole number of steps of "
             f"{decimal_text(unit)}",
             hint=f"such as {what}={decimal_text(max(1, round(found / unit)) * unit)}",
+            choice=what,
         )
     return found
 
