@@ -29,7 +29,8 @@
         └── WaitError                   nothing came in time, and the journal is kept          75
 
 Status 0 is an answer, 1 that there will be none, 2 wrong usage of the command line, 3 a
-refusal by a rule of release, 75 that the same command may go on later.
+refusal by a rule of release, 75 that the same command may go on later. An InputError about a
+`choice` that was typed on the command line is wrong usage too; in a file it is not.
 
 An error says what was found and what was expected; its `hint` says what to do. Neither ever
 contains a row, a moment, a mask or a key: positions, names, sizes and bounds only.
@@ -37,7 +38,8 @@ contains a row, a moment, a mask or a key: positions, names, sizes and bounds on
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -69,6 +71,14 @@ def _as_it_was(kind: type[TitanError], args: tuple[Any, ...]) -> TitanError:
 
 class InputError(TitanError, ValueError):
     """What the caller handed in cannot be used."""
+
+    choice = ""
+    """Whose value cannot be used, where it is that of one argument: missing, k, formula, …"""
+
+    def __init__(self, message: str, *, hint: str = "", choice: str = "") -> None:
+        super().__init__(message, hint=hint)
+        if choice:
+            self.choice = choice
 
 
 class NetworkError(InputError):
@@ -169,6 +179,8 @@ class NotThereError(InputError, KeyError, IndexError):
 class FormulaError(InputError):
     """A formula that is malformed, or asks for more than formulas may."""
 
+    choice = "formula"
+
 
 class RankError(TitanError):
     """The pooled system is not provably of full rank: `columns` depend on each other.
@@ -225,3 +237,14 @@ class WaitError(PeerError):
     """Nothing came in time; the journal is kept, and the same command goes on."""
 
     exit_status = 75
+
+
+@contextmanager
+def about(choice: str) -> Iterator[None]:
+    """What cannot be used in here is the value of this choice, unless it is a file or rows."""
+    try:
+        yield
+    except InputError as error:
+        if not isinstance(error, FileError | DataError):
+            vars(error).setdefault("choice", choice)
+        raise

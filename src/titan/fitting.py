@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from titan.engines.broadcasting import broadcast
-from titan.errors import DataError, NotPrivateError, PlanError
+from titan.errors import DataError, NotPrivateError, PlanError, about
 from titan.inputs import by_party, model_of, network_for, sources
 from titan.joint import Computed, SumOptions, SumSettings
 from titan.joint.enough_bits import together_in_one_place
@@ -88,7 +88,8 @@ def solve_moments(
     policy: Policy = DEFAULT,
 ) -> Solution:
     """The same from the parties' moments, in order of the network's parties."""
-    origin = None if solver is None else settings.network.index(solver)
+    with about("solver"):
+        origin = None if solver is None else settings.network.index(solver)
     equations = _equations(secrets, settings, release)
     parts = _moment_parts(secrets, settings.network.parties)
     system = LinearSystem(equations, len(secrets), policy).in_one_place(parts)
@@ -156,6 +157,7 @@ def fit(
         raise PlanError(
             f"release={release!r} gives no standard errors",
             hint='release="inference", or titan.solve for the solution alone',
+            choice="release",
         )
     check_choice("cov_type", cov_type, get_args(CovType), PlanError)
     if network is None:
@@ -166,7 +168,8 @@ def fit(
     net = network_for(network, data)
     settings = _settings(net, options)
     _check_robust(cov_type, solver, settings, model, allow_small)
-    origin = None if solver is None else net.index(solver)
+    with about("solver"):
+        origin = None if solver is None else net.index(solver)
     tables = sources(data, net, decimal, csv, executor)
     regression = Regression(
         Found(model.names, len(net), settings.bits, release, cells_of(model, {})),
@@ -313,7 +316,8 @@ def _rounding(model: Model, tables: Sequence[Source], precision: int | None) -> 
         return None
     least, most = PRECISIONS
     if not least <= whole_number("precision", precision) <= most:
-        raise PlanError(f"precision={precision}", hint=f"from {least} to {most} bits, or None")
+        hint = f"from {least} to {most} bits, or None"
+        raise PlanError(f"precision={precision}", hint=hint, choice="precision")
     return MadeColumns.of(model, draft(tables, model.number_columns), precision).rounding
 
 
@@ -368,7 +372,8 @@ def _told(found: Computed[Result], origin: int | None, *numbers: npt.ArrayLike) 
 def _settings(network: Network, options: SumOptions) -> SumSettings:
     settings = SumSettings.of(network, options)
     if settings.bits < _LEAST_BITS:
-        raise PlanError(f"{settings.bits} bits are too few for moments", hint="128 is the default")
+        said = f"{settings.bits} bits are too few for moments"
+        raise PlanError(said, hint="128 is the default", choice="bits")
     return settings
 
 
@@ -388,4 +393,5 @@ def _check_robust(
         raise PlanError(
             f"cov_type={cov_type!r} needs the solution at every party, not at {solver!r} alone",
             hint="leave solver out",
+            choice="solver",
         )

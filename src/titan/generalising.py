@@ -140,5 +140,5 @@ def penalty_of(alpha: object) -> Fraction:
         return Fraction(0)
     found = real_number("alpha", alpha)
     if not 0 <= found < 2.0**300:
-        raise InputError(f"alpha={alpha!r}", hint="0 or more")
+        raise InputError(f"alpha={alpha!r}", hint="0 or more", choice="alpha")
     return Fraction(found)

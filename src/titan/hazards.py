@@ -48,14 +48,15 @@ def cox(
     precision: int | str = MIDDLE,
     dictionary: Mapping[str, Column] | None = None,
     missing: Missing = "refuse",
+    csv: Any = None,
     allow_small: bool = False,
     **options: Unpack[SumOptions],
 ) -> Cox:
     """Cox's proportional hazards on all parties' rows, with a proof; every party has a baseline
     hazard of its own.
 
-    `data` is as for `titan.fit`: one table per party, or one table where there is no network. A
-    float stands for the decimal that was written.
+    `data` and `csv` are as for `titan.fit`: one table per party, or one table where there is no
+    network. A float stands for the decimal that was written.
 
     formula      "age + sex" with `time` and `event`; or "months ~ age + sex" with `event`, or
                  "Surv(months, died) ~ age + sex". Or `columns`: those that explain, as they are
@@ -81,14 +82,14 @@ def cox(
     policy = policy_for(allow_small)
     if network is None:
         refuse_without_network(allow_small=allow_small or None, **options)
-        own = open_source(data, decimal=True)
+        own = open_source(data, decimal=True, csv=csv)
         computation = _computation(asked, [own], dictionary, missing, NONE, choices)
         part = computation.prepare(own)
         answer = alone(_ranged(computation, [part]), part)
         return replace(answer, dropped={own.label: part.dropped} if part.dropped else {})
     net = network_for(network, data)
     settings = SumSettings.of(net, options)
-    tables = sources(data, net, decimal=True)
+    tables = sources(data, net, decimal=True, csv=csv)
     computation = _computation(
         asked, tables, dictionary, missing, policy, choices, settings.bits, settings.tau or 0
     )

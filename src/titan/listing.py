@@ -28,7 +28,7 @@ def check_choice(
     """Refuse what is none of these words; arrays and tables, too, which compare by entry."""
     known = tuple(allowed)
     if not isinstance(given, str) or given not in known:
-        raise error(f"{what}={given!r} is unknown", hint=f"one of {', '.join(known)}")
+        raise error(f"{what}={given!r} is unknown", hint=f"one of {', '.join(known)}", choice=what)
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -8,8 +8,11 @@ Pictures are kept in the folder that TITAN_PICTURES names, for people to look at
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -34,7 +37,10 @@ class Person:
         self.seen: set[str] = set()
 
     def goes(self, path: str) -> None:
-        self.browser.open(self.served.address + path)
+        """To one of the own pages: below the path that the browser is at, once signed in."""
+        at = str(self.browser.script("return location.pathname"))
+        signed_in = re.match("/[0-9a-f]{32}(?=/)", at)
+        self.browser.open(self.served.address + (signed_in[0] if signed_in else "") + path)
 
     def fills(self, **values: str) -> None:
         for name, value in values.items():
@@ -171,3 +177,69 @@ def test_from_keys_to_the_result(people: dict[str, Person], folder: Path) -> Non
         assert [each for each in asked if not each.startswith(host)] == []
         wrong = [line for line in person.browser.complaints() if "400 (Bad Request)" not in line]
         assert wrong == [], "the one form that was sent without ranges is told of"
+
+
+class Curious(BaseHTTPRequestHandler):
+    """Another program of this machine, which keeps all it is sent and tries to get more."""
+
+    page = ""
+    heard: list[str] = []  # noqa: RUF012 - of all requests
+
+    def do_GET(self) -> None:
+        self.heard.append(f"{self.path}\n{self.headers}")
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Set-Cookie", "other=1; Path=/")
+        self.end_headers()
+        self.wfile.write(self.page.encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called
+        pass
+
+
+_TRIES = """<!doctype html><title>other</title><iframe src="{it}/enter"></iframe>
+<img src="{it}/study"><script>
+const told = [];
+const say = text => told.push(String(text));
+const frame = document.querySelector("iframe");
+frame.onload = () => {{ try {{ say(frame.contentWindow.location.href) }} catch (e) {{}} }};
+window.tried = Promise.allSettled([
+  fetch("{it}/study", {{credentials: "include"}}).then(a => a.text()).then(say),
+  fetch("{it}/", {{credentials: "include", mode: "no-cors"}}).then(a => say(a.url)),
+  fetch("/study"), fetch("/x/y/study"),
+]).then(() => {{ say(document.cookie); say(document.referrer); return told.join("\\n") }});
+</script>"""
+
+
+def test_another_port_hears_neither_path_nor_session(folder: Path) -> None:
+    """In a real browser: a link followed, a frame, pictures, requests with cookies, history."""
+    served = Served(folder / "north")
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Curious)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    there = f"http://127.0.0.1:{other.server_port}"
+    try:
+        with Browser() as browser:
+            north = Person(browser, served, folder)
+            north.goes("/")
+            north.fills(code=served.code)
+            north.sends("Sign in")
+            north.waits_for("Your keys")
+            below = str(browser.script("return location.pathname")).split("/")[1]
+            assert re.fullmatch("[0-9a-f]{32}", below)
+            Curious.page = _TRIES.format(it=served.address)
+            browser.script("location.href = arguments[0]", there)  # as a link in a page would
+            browser.until(lambda: browser.script("return document.title") == "other", "other")
+            got = str(browser.awaited("window.tried"))
+            cookies = browser.command("Network.getAllCookies", {})["cookies"]
+            browser.script("history.back()")
+            north.waits_for("Your keys")
+    finally:
+        other.shutdown()
+        other.server_close()
+        served.close()
+    (session,) = [c for c in cookies if c["name"] == f"titan-{served.port}"]
+    assert (session["path"], session["httpOnly"]) == (f"/{below}/", True)
+    assert len(Curious.heard) >= 3
+    heard = "".join(Curious.heard) + got
+    assert below not in heard
+    assert session["value"] not in heard

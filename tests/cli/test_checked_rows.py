@@ -130,7 +130,7 @@ def test_a_file_for_each_question(tmp_path: Path) -> None:
     pairs = ["--data", "main=north.csv", "--data", "table=east.csv", "--as", "north"]
     assert check(tmp_path, *pairs).returncode == 0
     done = check(tmp_path, "--data", "main=north.csv", "--as", "north")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "does not give one file for each question" in done.stderr
 
 
@@ -142,7 +142,7 @@ def test_both_options_or_neither(tmp_path: Path) -> None:
         assert "--data and --as go together" in done.stderr
     assert titan("study", "check", "study.toml", cwd=tmp_path).returncode == 0
     done = check(tmp_path, "--data", "north.csv", "--as", "nobody")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "nobody" in done.stderr
 
 

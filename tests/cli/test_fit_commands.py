@@ -193,7 +193,7 @@ def test_columns_are_centred_from_rows_and_from_moments(parties: Path) -> None:
     assert close(rows["params"], again["params"])
     assert rows["centres"] == again["centres"] == alone["centres"]
     refused = titan("moments", "all.csv", "--formula", formula, cwd=parties)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "titan: hint: write I(age - 50)" in refused.stderr
 
 
@@ -204,7 +204,7 @@ def test_moments_as_text_shows_no_moment(parties: Path) -> None:
     assert ["all.csv", "30", "0"] in [line.split() for line in done.stdout.splitlines()]
     assert "thalach on Intercept, age, sex" in done.stdout
     assert str(moments.integer(1, 1)) not in done.stdout
-    assert titan("moments", *FILES, "--formula", FORMULA, cwd=parties).returncode == 1
+    assert titan("moments", *FILES, "--formula", FORMULA, cwd=parties).returncode == 2
 
 
 @pytest.mark.parametrize("kind", ["HC0", "cluster"])
@@ -253,7 +253,7 @@ def test_one_party_solves_for_all(parties: Path) -> None:
     assert one["cost"]["messages"] > everyone["cost"]["messages"]
     for command in (words, solve):
         refused = titan(*command, "--solver", "nobody", cwd=parties)
-        assert (refused.returncode, refused.stdout) == (1, "")
+        assert (refused.returncode, refused.stdout) == (2, "")
         assert "nobody" in refused.stderr
 
 
@@ -291,7 +291,7 @@ def test_inputs_are_never_written_over(parties: Path, command: str) -> None:
     before = (parties / "all.csv").read_bytes()
     for target in ("all.csv", str(parties / "all.csv"), "./all.csv"):
         done = titan(*command.split(), target, "--formula", FORMULA, cwd=parties)
-        assert (done.returncode, done.stdout) == (1, "")
+        assert (done.returncode, done.stdout) == (2, "")
         assert "is one of the inputs" in done.stderr
         assert (parties / "all.csv").read_bytes() == before
 
@@ -414,7 +414,7 @@ def test_one_party_alone_has_nothing_to_allow(parties: Path, words: list[str]) -
     (parties / "n.csv").write_text("1,2,3\n1,5,4\n")
     assert titan(*words, cwd=parties).returncode == 0
     done = titan(*words, "--allow-small", cwd=parties)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "--allow-small has no meaning for one party alone" in done.stderr
 
 
@@ -422,65 +422,73 @@ def test_one_party_alone_has_nothing_to_allow(parties: Path, words: list[str]) -
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
+    ("words", "complaint", "status"),
     [
-        ("fit north.csv", "no model is given"),
-        ("fit north.csv east.csv", "no model is given"),
-        ("fit north.csv --formula y~x --response y --columns x", "the model is not clear"),
-        ("fit north.csv --formula y~x --no-intercept", "--no-intercept cannot go with a formula"),
-        ("fit north.csv --response thalach", "the model is not clear"),
-        ("fit nowhere.csv --formula y~x", "nowhere.csv cannot be read: no such file"),
-        ("fit folder --formula y~x", "folder is a folder without Parquet files"),
-        ("fit bad.parquet --formula y~x", "bad.parquet is not a Parquet file, or is damaged"),
-        ("fit text.csv --formula y~x", 'text.csv, line 3, column "x": text where a number'),
-        ("fit empty.csv --formula y~x", "empty.csv is empty"),
-        ("fit header.csv --formula y~x", "header.csv has no rows"),
-        ("fit short.csv --formula y~x", "1 rows in all for 2 coefficients"),
-        ("fit text.csv --formula y~z", 'text.csv has no column "z"'),
-        ("fit text.csv --formula y~exit()", "titan: error"),
-        ("fit text.csv --formula y~__import__('os').system('true')", "titan: error"),
-        ("fit text.csv --formula y~", "titan: error"),
-        ("fit north.csv text.csv --formula thalach~age", 'has no column "age" nor "thalach"'),
-        ("fit north.csv --party town --formula thalach~age", 'no column "town"'),
-        ("fit north.csv --party hospital --formula thalach~age", "only one party"),
-        ("fit header.csv --party x --formula y~x", "header.csv has no rows"),
-        ("fit north.csv east.csv --party x --formula y~x", "--party divides one file"),
-        ("fit good.moments --party x", "good.moments holds moments"),
-        ("fit corrupt.moments", '"corrupt.moments" is not a usable moments file'),
-        ("fit cut.moments", '"cut.moments" is not a usable moments file'),
-        ("fit good.moments --formula thalach~cp2", 'no moments of "cp2"'),
-        ("fit good.moments north.csv", "north.csv holds rows, and no model is given"),
-        ("fit good.moments other.moments", "'other' has the columns"),
-        ("fit north.csv --formula thalach~age --tau 1", "--tau has no meaning"),
-        ("fit north.csv --formula thalach~age --network cycle", "--network has no meaning"),
-        ("fit north.csv north.csv --formula thalach~age", "both be party 'north'"),
-        ("fit north.csv --formula thalach~age --missing guess", "--missing 'guess'"),
-        ("fit north.csv --formula thalach~age --save no/fit.json", "there is no directory no"),
-        ("fit north.csv --formula thalach~age --save folder", "it is a directory"),
-        ("fit north.csv east.csv --formula thalach~age --tau 1", "titan: error"),
-        ("fit north.csv east.csv --formula thalach~age --bits 4", "4 bits are too few"),
-        ("fit north.csv east.csv --formula thalach~age --engine steam", "--engine 'steam'"),
-        ("fit all.csv --formula thalach~age+I(age*2)", "age"),
-        ("moments north.csv", "text where a number was expected"),
-        ("moments nowhere.csv --formula y~x", "nowhere.csv cannot be read"),
-        ("moments north.csv --formula thalach~age --out folder", "it is a directory"),
-        ("moments north.csv east.csv --formula thalach~age", "need a name for their sum"),
-        ("moments good.moments --out good.moments", "is one of the inputs"),
-        ("moments corrupt.moments --out a.moments", "not a usable moments file"),
-        ("solve text.csv --header", 'text.csv, line 3, column "x"'),
-        ("solve words.csv --no-header", 'words.csv, line 1, column "x1"'),
-        ("solve one.csv", "one.csv has only one column"),
-        ("solve matrix.csv wide.csv", "'wide' has the columns 'x1', 'x2', 'x3', 'b', 'matrix' has"),
-        ("solve matrix.csv --response z", 'no column "z"'),
-        ("solve gap.csv", 'missing in "x1"'),
-        ("solve ragged.csv", "ragged.csv, line 2"),
-        ("solve good.moments", "good.moments holds moments"),
-        ("solve empty.csv", "empty.csv is empty"),
-        ("solve dependent.csv", "x1"),
-        ("reproduce nist --out north.csv", "north.csv cannot be made"),
+        ("fit north.csv", "no model is given", 2),
+        ("fit north.csv east.csv", "no model is given", 2),
+        ("fit north.csv --formula y~x --response y --columns x", "the model is not clear", 2),
+        (
+            "fit north.csv --formula y~x --no-intercept",
+            "--no-intercept cannot go with a formula",
+            2,
+        ),
+        ("fit north.csv --response thalach", "the model is not clear", 2),
+        ("fit nowhere.csv --formula y~x", "nowhere.csv cannot be read: no such file", 1),
+        ("fit folder --formula y~x", "folder is a folder without Parquet files", 1),
+        ("fit bad.parquet --formula y~x", "bad.parquet is not a Parquet file, or is damaged", 1),
+        ("fit text.csv --formula y~x", 'text.csv, line 3, column "x": text where a number', 1),
+        ("fit empty.csv --formula y~x", "empty.csv is empty", 1),
+        ("fit header.csv --formula y~x", "header.csv has no rows", 1),
+        ("fit short.csv --formula y~x", "1 rows in all for 2 coefficients", 1),
+        ("fit text.csv --formula y~z", 'text.csv has no column "z"', 1),
+        ("fit text.csv --formula y~exit()", "titan: error", 2),
+        ("fit text.csv --formula y~__import__('os').system('true')", "titan: error", 2),
+        ("fit text.csv --formula y~", "titan: error", 2),
+        ("fit north.csv text.csv --formula thalach~age", 'has no column "age" nor "thalach"', 1),
+        ("fit north.csv --party town --formula thalach~age", 'no column "town"', 1),
+        ("fit north.csv --party hospital --formula thalach~age", "only one party", 1),
+        ("fit header.csv --party x --formula y~x", "header.csv has no rows", 1),
+        ("fit north.csv east.csv --party x --formula y~x", "--party divides one file", 2),
+        ("fit good.moments --party x", "good.moments holds moments", 1),
+        ("fit corrupt.moments", '"corrupt.moments" is not a usable moments file', 1),
+        ("fit cut.moments", '"cut.moments" is not a usable moments file', 1),
+        ("fit good.moments --formula thalach~cp2", 'no moments of "cp2"', 1),
+        ("fit good.moments north.csv", "north.csv holds rows, and no model is given", 1),
+        ("fit good.moments other.moments", "'other' has the columns", 1),
+        ("fit north.csv --formula thalach~age --tau 1", "--tau has no meaning", 2),
+        ("fit north.csv --formula thalach~age --network cycle", "--network has no meaning", 2),
+        ("fit north.csv north.csv --formula thalach~age", "both be party 'north'", 2),
+        ("fit north.csv --formula thalach~age --missing guess", "--missing 'guess'", 2),
+        ("fit north.csv --formula thalach~age --save no/fit.json", "there is no directory no", 1),
+        ("fit north.csv --formula thalach~age --save folder", "it is a directory", 1),
+        ("fit north.csv east.csv --formula thalach~age --tau 1", "titan: error", 1),
+        ("fit north.csv east.csv --formula thalach~age --bits 4", "4 bits are too few", 2),
+        ("fit north.csv east.csv --formula thalach~age --engine steam", "--engine 'steam'", 2),
+        ("fit all.csv --formula thalach~age+I(age*2)", "age", 1),
+        ("moments north.csv", "text where a number was expected", 1),
+        ("moments nowhere.csv --formula y~x", "nowhere.csv cannot be read", 1),
+        ("moments north.csv --formula thalach~age --out folder", "it is a directory", 1),
+        ("moments north.csv east.csv --formula thalach~age", "need a name for their sum", 2),
+        ("moments good.moments --out good.moments", "is one of the inputs", 2),
+        ("moments corrupt.moments --out a.moments", "not a usable moments file", 1),
+        ("solve text.csv --header", 'text.csv, line 3, column "x"', 1),
+        ("solve words.csv --no-header", 'words.csv, line 1, column "x1"', 1),
+        ("solve one.csv", "one.csv has only one column", 1),
+        (
+            "solve matrix.csv wide.csv",
+            "'wide' has the columns 'x1', 'x2', 'x3', 'b', 'matrix' has",
+            1,
+        ),
+        ("solve matrix.csv --response z", 'no column "z"', 1),
+        ("solve gap.csv", 'missing in "x1"', 1),
+        ("solve ragged.csv", "ragged.csv, line 2", 1),
+        ("solve good.moments", "good.moments holds moments", 1),
+        ("solve empty.csv", "empty.csv is empty", 1),
+        ("solve dependent.csv", "x1", 1),
+        ("reproduce nist --out north.csv", "north.csv cannot be made", 1),
     ],
 )
-def test_bad_input(parties: Path, words: str, complaint: str) -> None:
+def test_bad_input(parties: Path, words: str, complaint: str, status: int) -> None:
     for name, text in {
         "bad.parquet": "PAR1 and nothing more",
         "text.csv": "x,y\n1,2\nlots,3\n",
@@ -504,7 +512,7 @@ def test_bad_input(parties: Path, words: str, complaint: str) -> None:
     (parties / "corrupt.moments").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     before = set(parties.iterdir())
     done = titan(*words.split(" "), cwd=parties)
-    assert done.returncode == 1, done
+    assert done.returncode == status, done
     assert done.stdout == "", "no answer beside an error"
     assert done.stderr.startswith("titan: error: ")
     assert complaint in done.stderr

@@ -76,13 +76,13 @@ WRONG: list[tuple[str, str, int, str]] = [
     ("fit --sql x", "--sql needs to know whom to ask", 2, "--from duckdb:FILE"),
     ("fit all.parquet --from duckdb:d.db", "--from is given without --sql", 2, "--sql"),
     ("fit --sql x --from duckdb:d.db --scheduler tcp://h:1", "--scheduler reads files", 2, "one"),
-    ("fit --sql x --from mysql://u:secret@h/d", "mysql:// is not a database", 1, "duckdb:FILE"),
+    ("fit --sql x --from mysql://u:secret@h/d", "mysql:// is not a database", 2, "duckdb:FILE"),
     ("fit --sql x --from duckdb:none.db", "there is no database none.db", 1, "duckdb:FILE"),
     ("fit --sql selec --from duckdb:d.db", "cannot be asked on duckdb:d.db", 1, "correct it"),
     ("fit none/*.parquet", "no file matches none/*.parquet", 1, "quotes"),
-    ("moments --sql x --from duckdb:d.db", "a query needs a name for its sum", 1, "--out"),
-    ("moments rows/*.parquet", "several files need a name for their sum", 1, "--out"),
-    ("fit all.parquet --scheduler nonsense", "is not the address of a Dask", 1, "tcp://"),
+    ("moments --sql x --from duckdb:d.db", "a query needs a name for its sum", 2, "--out"),
+    ("moments rows/*.parquet", "several files need a name for their sum", 2, "--out"),
+    ("fit all.parquet --scheduler nonsense", "is not the address of a Dask", 2, "tcp://"),
 ]
 
 

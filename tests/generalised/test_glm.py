@@ -193,6 +193,15 @@ def test_a_penalty_makes_separated_data_answerable() -> None:
     assert "penalised" in out.summary()
 
 
+def test_where_a_penalty_is_too_small_a_larger_one_is_advised() -> None:
+    age = np.repeat(np.arange(30.0, 80.0), 12)
+    data = {"age": age, "y": (age > 55).astype(float)}
+    with pytest.raises(DataError) as caught:
+        titan.glm(data, formula="y ~ age", alpha=1)
+    assert caught.value.hint.endswith("or add a larger ridge penalty: alpha")
+    assert titan.glm(data, formula="y ~ age", alpha=10).digits >= 3
+
+
 def test_columns_that_depend_on_each_other_are_named() -> None:
     frame = table()
     frame["older"] = frame.age * 2

@@ -86,7 +86,8 @@ def test_check_says_what_is_not_opened(tmp_path: Path) -> None:
     report = check(gathering(tmp_path, exposed).study, datetime.now(UTC)).as_dict()
     learned = {item["what"]: item for item in report["learned"]}
     assert learned["statistics"]["numbers"] == 22 * 4
-    assert "not log_factorial, saturated" in learned["statistics"]["sentence"]
+    assert "not Σ log y!, Σ (y log y − y)" in learned["statistics"]["sentence"]
+    assert "_" not in learned["statistics"]["sentence"], "names of the program, not words"
     assert "only where the offset's table allows" in learned["steps"]["sentence"]
 
 

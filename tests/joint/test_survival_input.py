@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import titan
@@ -76,6 +77,11 @@ def test_questions_that_cannot_be_asked(changes: dict[str, Any], why: str) -> No
 def test_negative_times_without_a_dictionary() -> None:
     with pytest.raises(InputError, match="can be below 0"):
         asked(SMALL | {"t": [-1, 2, 3, 4]})
+
+
+def test_an_infinite_time_is_named_with_its_row() -> None:
+    with pytest.raises(DataError, match=r'row 1 .*column "t": an infinite number'):
+        asked(SMALL | {"t": np.array([1.0, np.inf, 3.0, 4.0])})
 
 
 def test_parties_of_few_rows_and_bits() -> None:

@@ -47,18 +47,18 @@ def test_one_coalition() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "said", "status"),
     [
-        (["--coalition", "1,9"], 'no party "9"'),
-        (["--coalition", "1,,2"], "empty name"),
-        (["--coalition", "1,2,3,4,5"], "everybody"),
-        (["--tau", 4], "at most one honest party"),
-        (["--tau", -1], "number of colluding"),
+        (["--coalition", "1,9"], 'no party "9"', 2),
+        (["--coalition", "1,,2"], "empty name", 2),
+        (["--coalition", "1,2,3,4,5"], "everybody", 2),
+        (["--tau", 4], "at most one honest party", 1),
+        (["--tau", -1], "number of colluding", 2),
     ],
 )
-def test_refusals(words: list[Any], said: str) -> None:
+def test_refusals(words: list[Any], said: str, status: int) -> None:
     done = titan("privacy", "cycle:5", *words)
-    assert done.returncode == 1
+    assert done.returncode == status
     assert said in done.stderr
     assert done.stdout == ""
 
@@ -82,7 +82,7 @@ def test_a_picture(words: list[str], tmp_path: Path) -> None:
 def test_a_picture_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import_module("matplotlib")
     done = titan("privacy", "cycle:5", "--plot", tmp_path / "network.nonsense")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert ".png or .svg" in done.stderr
     absent = titan("privacy", "cycle:5", "--plot", tmp_path / "no" / "network.png")
     assert "no directory" in absent.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from copy import copy
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from tests.party.test_veto import LEVELS, ends, of_one_party, too_few, two_far_a
 from tests.report.parsed import Element, parsed
 from titan.errors import RankError
 from titan.network import Network
+from titan.report import run_sections
 from titan.report.answers import tables_of
 from titan.report.network_picture import network_picture
 from titan.results import Result, Results
@@ -195,9 +197,9 @@ def over(finished: Gathering, tmp_path: Path) -> Gathering:
     return found
 
 
-def refused(folder: Path, *words: object) -> str:
+def refused(folder: Path, *words: object, status: int = 1) -> str:
     done = titan("report", *words, cwd=folder)
-    assert done.returncode == 1, done.stdout
+    assert done.returncode == status, done.stdout
     assert "Traceback" not in done.stderr
     assert not (folder / "r.html").exists()
     return done.stderr
@@ -299,13 +301,14 @@ def test_places_where_it_cannot_go(saved: Path) -> None:
     before = (saved / "a.json").read_bytes()
     (saved / "folder.html").mkdir()
     (saved / "a.html").hardlink_to(saved / "a.json")
-    for out, message in (
-        ("r.txt", "does not end in .html"),
-        ("no/r.html", "there is no directory no"),
-        ("folder.html", "it is a directory"),
+    for out, message, status in (
+        ("r.txt", "does not end in .html", 2),
+        ("no/r.html", "there is no directory no", 1),
+        ("folder.html", "it is a directory", 1),
     ):
-        assert message in refused(saved, "a.json", "--out", out)
-    assert "is one of the inputs" in refused(saved, "a.html", "--out", "a.html", "--force")
+        assert message in refused(saved, "a.json", "--out", out, status=status)
+    over = refused(saved, "a.html", "--out", "a.html", "--force", status=2)
+    assert "is one of the inputs" in over
     if os.geteuid():
         (saved / "shut").mkdir(mode=0o500)
         assert "permission denied" in refused(saved, "a.json", "--out", "shut/r.html")
@@ -345,7 +348,7 @@ def test_no_browser_or_one_that_fails(saved: Path, monkeypatch: pytest.MonkeyPat
     said = refused(saved, *words)
     assert "a PDF is printed by a browser, and none is installed here" in said
     assert "there is no program 'lynx'" in refused(saved, *words, "--browser", "lynx")
-    assert "goes with --pdf" in refused(saved, *words[:3], "--browser", "lynx")
+    assert "goes with --pdf" in refused(saved, *words[:3], "--browser", "lynx", status=2)
     monkeypatch.setenv("PATH", f"{saved}:/usr/bin:/bin")
     for lines, message in (("exit 3", "status 3 and no PDF"), (f"{PRINTS}\ntrue > $out", "no PDF")):
         program(saved, "chromium", lines)
@@ -355,3 +358,15 @@ def test_no_browser_or_one_that_fails(saved: Path, monkeypatch: pytest.MonkeyPat
         assert "the page itself is written" in done.stderr
         assert (saved / "r.html").exists()
         assert not (saved / "r.pdf").exists()
+
+
+def test_every_check_of_a_study_has_words() -> None:
+    """A check that is told by its key alone is a riddle to a data steward."""
+    source = Path(library.__file__).parent
+    rules = {
+        rule
+        for file in source.rglob("*.py")
+        for rule in re.findall(r'\bCheck\("([a-z_]+)"', file.read_text("utf-8"))
+    }
+    assert {"leverage", "at_risk"} <= rules
+    assert rules - {"veto"} <= run_sections._RULES.keys()

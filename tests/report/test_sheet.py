@@ -196,9 +196,9 @@ def test_the_command_writes_it_once(tmp_path: Path) -> None:
     assert (again.returncode, "exists already" in again.stderr) == (1, True)
     assert titan(*words, "--force", cwd=tmp_path).returncode == 0
     over = titan("study", "sheet", "study.toml", "--out", "study.toml", "--force", cwd=tmp_path)
-    assert (over.returncode, "is one of the inputs" in over.stderr) == (1, True)
+    assert (over.returncode, "is one of the inputs" in over.stderr) == (2, True)
     pdf = titan("study", "sheet", "study.toml", "--out", "sheet.pdf", cwd=tmp_path)
-    assert (pdf.returncode, "does not end in .html" in pdf.stderr) == (1, True)
+    assert (pdf.returncode, "does not end in .html" in pdf.stderr) == (2, True)
     assert not (tmp_path / "sheet.pdf").exists()
     assert Study.load(tmp_path / "study.toml") == replace(ALL, min_cell=2)
 

@@ -109,6 +109,8 @@ def test_all_that_reads_files_in_python_takes_it(tmp_path: Path) -> None:
     assert titan.survival(path, time="t", event="d", csv="europe").nobs == 40
     assert titan.glm(path, formula="d ~ t", csv="europe").nobs == 40
     assert titan.ridge(path, formula="t ~ a", alpha=1.0, csv="europe").nobs == 40
+    hazards = titan.cox(path, formula="a", time="t", event="d", csv="europe")
+    assert hazards.nobs == 40
 
 
 @pytest.mark.parametrize("said", ["--csv europe", "--delimiter ; --decimal-comma"])

@@ -53,7 +53,7 @@ def test_new_keys_elsewhere_and_what_is_refused(tmp_path: Path) -> None:
     assert (done.returncode, "no such file" in done.stderr) == (1, True)
     for name, address in (("../x", "x:1"), ("x", "x"), ("", "x:1")):
         done = titan("keys", "new", "--name", name, "--address", address, cwd=tmp_path)
-        assert done.returncode == 1
+        assert done.returncode == 2
         assert done.stderr.startswith("titan: error: ")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["north.card", "north.key"]
 
@@ -143,43 +143,43 @@ def test_a_study_is_not_overwritten_by_accident(cards: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "message", "status"),
     [
-        (["--tau", 2, "--network", "cycle"], "does not tolerate τ = 2"),
-        (["--tau", 3], "τ = 3"),
-        (["--network", "links.csv"], "links.csv cannot be read: no such file"),
-        (["--network", "star"], "'star' is neither a file nor a family of networks"),
-        (["--network", "star"], "one of design, cycle, complete"),
-        (["--range", "age"], "not a range"),
-        (["--range", "age=0:x"], "not a decimal number"),
-        (["--range", "shoe=0:1"], "'shoe' is not a column"),
-        (["--range", "a=0:1", "--step", "a=0.3"], "its step does not divide its range"),
-        (["--step", "a=1"], "the range of 'a' is missing"),
-        (["--levels", "a=a,a"], "two of its levels are 'a'"),
-        (["--flag", "age"], "'age' is described twice"),
-        (["--range", "age=0:9"], "'age' is described twice"),
-        (["--ask", "regression: y ~ a"], "the data dictionary does not say what 'a' is"),
-        (["--ask", "guess"], "there is no question of kind 'guess'"),
-        (["--ask", "ridge: y ~ a; alpha=-1"], "the penalty -1 is negative"),
-        (["--ask", "ridge: y ~ a; alpha=1e-999999999"], "a number of more than"),
-        (["--ask", "ridge: y ~ a; alpha=1e500"], "a number of more than"),
-        (["--ask", "ridge: y ~ a; alpha=1/3"], "not a decimal number"),
-        (["--ask", "describe: age; bins=age=0:1e30:1"], "too many"),
-        (["--ask", "regression: y ~ a; name=q1"], "another question is called 'q1'"),
-        (["--pull", "north"], "no such link"),
-        (["--pull", "north,north"], "no such link"),
-        (["--release", "rows"], "release is 'rows'"),
-        (["--formula", "y ~ C(sex)"], "levels"),
-        (["--card", "north.card"], 'called "north"'),
-        (["--card", "absent.card"], "absent.card cannot be read: no such file"),
-        (["--rounds", 1, "--network", "cycle"], "below the network's diameter"),
+        (["--tau", 2, "--network", "cycle"], "does not tolerate τ = 2", 1),
+        (["--tau", 3], "τ = 3", 1),
+        (["--network", "links.csv"], "links.csv cannot be read: no such file", 1),
+        (["--network", "star"], "'star' is neither a file nor a family of networks", 2),
+        (["--network", "star"], "one of design, cycle, complete", 2),
+        (["--range", "age"], "not a range", 2),
+        (["--range", "age=0:x"], "not a decimal number", 2),
+        (["--range", "shoe=0:1"], "'shoe' is not a column", 2),
+        (["--range", "a=0:1", "--step", "a=0.3"], "its step does not divide its range", 2),
+        (["--step", "a=1"], "the range of 'a' is missing", 2),
+        (["--levels", "a=a,a"], "two of its levels are 'a'", 2),
+        (["--flag", "age"], "'age' is described twice", 2),
+        (["--range", "age=0:9"], "'age' is described twice", 2),
+        (["--ask", "regression: y ~ a"], "the data dictionary does not say what 'a' is", 2),
+        (["--ask", "guess"], "there is no question of kind 'guess'", 2),
+        (["--ask", "ridge: y ~ a; alpha=-1"], "the penalty -1 is negative", 2),
+        (["--ask", "ridge: y ~ a; alpha=1e-999999999"], "a number of more than", 2),
+        (["--ask", "ridge: y ~ a; alpha=1e500"], "a number of more than", 2),
+        (["--ask", "ridge: y ~ a; alpha=1/3"], "not a decimal number", 2),
+        (["--ask", "describe: age; bins=age=0:1e30:1"], "too many", 2),
+        (["--ask", "regression: y ~ a; name=q1"], "another question is called 'q1'", 2),
+        (["--pull", "north"], "no such link", 2),
+        (["--pull", "north,north"], "no such link", 2),
+        (["--release", "rows"], "release is 'rows'", 2),
+        (["--formula", "y ~ C(sex)"], "levels", 2),
+        (["--card", "north.card"], 'called "north"', 1),
+        (["--card", "absent.card"], "absent.card cannot be read: no such file", 1),
+        (["--rounds", 1, "--network", "cycle"], "below the network's diameter", 2),
     ],
 )
 def test_a_study_that_cannot_be_is_not_written(
-    cards: Path, words: list[object], message: str
+    cards: Path, words: list[object], message: str, status: int
 ) -> None:
     done = titan("study", "new", *CARDS, *REST, *words, cwd=cards)
-    assert done.returncode == 1
+    assert done.returncode == status
     assert message in done.stderr
     assert not (cards / "study.toml").exists()
 
@@ -195,7 +195,7 @@ def test_a_study_that_cannot_be_is_not_written(
 )
 def test_what_to_do_about_it_is_said(cards: Path, words: list[str], hint: str) -> None:
     done = titan("study", "new", *CARDS, *REST, *words, cwd=cards)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert hint in done.stderr.partition("titan: hint: ")[2]
 
 
@@ -357,7 +357,7 @@ def test_columns_that_are_said_are_those_of_an_unnamed_system(cards: Path) -> No
 )
 def test_what_is_asked_must_be_said(cards: Path, words: list[str], message: str) -> None:
     done = titan("study", "new", *CARDS, *MADE, *words, cwd=cards)
-    assert (done.returncode, message in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

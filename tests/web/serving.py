@@ -32,6 +32,14 @@ class Answer:
     headers: Mapping[str, str]
 
     @property
+    def links(self) -> list[str]:
+        return re.findall(r' (?:href|src|action|data-live)="([^"]*)"', self.text)
+
+    def leads_below(self, path: str) -> bool:
+        """Whether all its links, forms and parts are below this path, or in the page itself."""
+        return all(each.startswith((f"{path}/", "#")) for each in self.links)
+
+    @property
     def words(self) -> str:
         return " ".join(re.sub(r"<[^>]+>", " ", self.text).split())
 
@@ -49,6 +57,8 @@ class Served:
         self.port = int(self.address.rpartition(":")[2])
         self.code = self.next_code()
         self.cookie = ""
+        self.below = ""
+        """The path that the session's pages are below, once there is one."""
         self.folder = folder
 
     def _line(self) -> str:
@@ -63,9 +73,15 @@ class Served:
         return found[1]
 
     def signs_in(self) -> None:
-        assert self.post("/enter", {"code": self.code}).status == 303
+        found = self.post("/enter", {"code": self.code})
+        assert found.status == 303
+        self.below = found.headers["location"].removesuffix("/study")
 
     def get(self, path: str, **headers: str) -> Answer:
+        return self.get_at(f"{self.below}{path}", **headers)
+
+    def get_at(self, path: str, **headers: str) -> Answer:
+        """Whatever session there is."""
         return self._asks("GET", path, b"", {"Accept": "text/html"} | _named(headers))
 
     def post(
@@ -83,7 +99,7 @@ class Served:
         )
         kind = {"Content-Type": f"multipart/form-data; boundary={edge}", "Origin": self.address}
         data = f"{body}--{edge}--\r\n".encode()
-        return self._asks("POST", path, data, kind | _named(headers))
+        return self._asks("POST", f"{self.below}{path}", data, kind | _named(headers))
 
     def _asks(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -94,9 +110,14 @@ class Served:
         found = {name.lower(): value for name, value in answer.getheaders()}
         if "set-cookie" in found:
             self.cookie = found["set-cookie"].partition(";")[0]
+        if self.below and found.get("location", "").startswith(self.below):
+            found["location"] = found["location"].removeprefix(self.below)
         text = answer.read().decode()
         connection.close()
-        return Answer(answer.status, text, found)
+        answered = Answer(answer.status, text, found)
+        if self.below and path.startswith(self.below) and answer.status < 300:
+            assert answered.leads_below(self.below), path
+        return answered
 
     def close(self) -> str:
         """Ctrl-C; what it said in the end."""

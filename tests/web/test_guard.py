@@ -97,6 +97,7 @@ def test_the_session_is_the_only_cookie_and_no_script_reads_it(tmp_path: Path) -
         assert said.startswith(f"titan-{served.port}=")
         assert "httponly" in said
         assert "samesite=strict" in said
+        assert f"path={found.headers['location'].removesuffix('study')};" in f"{said};"
         assert "set-cookie" not in served.get("/study").headers
         assert served.next_code() != served.code, "for another browser"
     finally:

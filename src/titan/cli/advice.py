@@ -13,16 +13,22 @@ import json
 import re
 import shlex
 import sys
+from functools import cache
 from typing import Any
 
 from typer.main import get_command
 
 _CHOICE = re.compile(
-    r"\b(allow_differencing|allow_small|bits|bound|cov_type|csv|decimal_comma|degree|delimiter"
-    r"|encoding|engine|force|k|masks|max_diameter|missing|record|recovery|rounds|tau)=([^\s,;)]*)"
+    r"\b(allow_differencing|allow_small|alpha|bits|bound|budget|cov_type|csv|decimal_comma|degree"
+    r"|delimiter|encoding|engine|family|force|k|masks|max_diameter|missing|precision|record"
+    r"|recovery|relays|rounds|tau|tolerance)=([^\s,;)]*)"
 )
 _OF_A_QUESTION = {"cov_type"}
-_OF_A_STUDY = {"bits", "k", "masks", "missing", "recovery", "rounds", "tau", *_OF_A_QUESTION}
+_OF_A_MODEL = {"alpha", "family", "precision"}
+"""Said of the question wherever there is no such option, so never left out."""
+_OF_A_STUDY = {
+    "bits", "k", "masks", "missing", "recovery", "relays", "rounds", "tau", *_OF_A_QUESTION,
+}  # fmt: skip
 _COLUMN = re.compile(r"--(range|step|levels|flag) ([^\s=;,]+)(?:=([^\s;]+))?")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _CSV = re.compile(r"\bcsv=(\{[^}]*\})")
@@ -44,7 +50,7 @@ def typed_hint(hint: str) -> str:
 def _can_be_followed(part: str) -> bool:
     """It names no choice, and no option, that the command which was typed does not have."""
     known = {option for parameter in _running().params for option in parameter.opts}
-    left = {choice[1] for choice in _CHOICE.finditer(part)}
+    left = {choice[1] for choice in _CHOICE.finditer(part)} - _OF_A_MODEL
     if left - (_OF_A_QUESTION if "--ask" in known else set()):
         return False
     return "titan " in part or known.issuperset(_OPTION.findall(part))
@@ -85,10 +91,15 @@ def _of_column(option: re.Match[str]) -> str:
 
 def _running() -> Any:
     """The command that was typed. (The context that would tell is gone when an error ends it.)"""
-    from titan.cli import app
-
-    command: Any = get_command(app)
+    command = _every_command()
     for word in sys.argv[1:]:
         if hasattr(command, "get_command"):
             command = command.get_command(None, word) or command
     return command
+
+
+@cache
+def _every_command() -> Any:
+    from titan.cli import app
+
+    return get_command(app)

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from titan.cli import inputs, networks, options
 from titan.cli.output import give, waiting
 from titan.decimals import decimal
-from titan.errors import FileError, InputError
+from titan.errors import FileError, InputError, UsageError
 
 if TYPE_CHECKING:
     from titan.joint.averaged import Average
@@ -47,11 +47,13 @@ def command(
     """
     from titan.joint.average import average
 
+    if len(files) < 2:
+        raise UsageError("one FILE is given", hint="at least two parties are needed")
     read = {party: _read(file) for party, file in inputs.by_party(files).items()}
     _refuse_different_lengths(read)
     net = networks.among(network or "cycle", list(read))
     values = {party: x[0] if len(x) == 1 else x for party, x in read.items()}
-    most = None if bound is None else _number(bound, "--bound")
+    most = None if bound is None else _bound(bound)
     choices = sums.given(tau=tau, engine=engine, bound=most)
     with waiting("rounds") as wait:
         out = average(values, net, progress=wait.rounds, **choices)
@@ -80,12 +82,16 @@ def _read(file: Path) -> list[Fraction]:
     ]
 
 
-def _number(text: str, where: str) -> Fraction:
+def _number(text: str, where: str, wrong: type[InputError] = FileError) -> Fraction:
     """Decimal text as the number it is: 0.1 is 1/10."""
     try:
         return decimal(text.strip())
     except ValueError as error:
-        raise FileError(f"{where}: {error}", hint="such as 12.5 or 1e-3") from None
+        raise wrong(f"{where}: {error}", hint="such as 12.5 or 1e-3") from None
+
+
+def _bound(text: str) -> Fraction:
+    return _number(text, "--bound", UsageError)
 
 
 def _refuse_different_lengths(read: dict[str, list[Fraction]]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from titan.cli.advice import typed, typed_hint
 from titan.cli.output import show_alarm, show_error, show_wrapped
-from titan.errors import InputError
+from titan.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from titan.party.own_rows import OwnRows, RowsOf
@@ -31,7 +31,7 @@ def files_given(study: Study, data: list[str]) -> Path | dict[str, Path]:
     pairs = [text.partition("=") for text in data]
     given = [name for name, _, file in pairs if file]
     if sorted(given) != sorted(names) or len(given) < len(pairs):
-        raise InputError(
+        raise UsageError(
             f"--data {' --data '.join(data)} does not give one file for each question",
             hint="one --data FILE for all, or --data NAME=FILE once for every question",
         )

@@ -10,6 +10,7 @@ from typer import Option
 from titan.cli import options, tables
 from titan.cli.family_options import precision_given
 from titan.cli.output import check_save, give
+from titan.errors import UsageError
 
 if TYPE_CHECKING:
     from titan.generalised.cox_result import Cox
@@ -74,8 +75,16 @@ def command(
         --formula "Surv(months, died) ~ age"
     """
     from titan.hazards import cox
+    from titan.joint.cox_asked import spoken
 
     check_save(save, files, force)
+    said = spoken(options.given(formula=formula, time=time, event=event))
+    for name in ("time", "event"):
+        if name not in said:
+            raise UsageError(
+                f"--{name} is missing: {name}=None is not the name of a column",
+                hint='--time months --event died, or --formula "Surv(months, died) ~ age"',
+            )
     asked: dict[str, Any] = {"formula": formula, "time": time, "event": event, "grid": grid}
     asked |= {"ties": ties, "alpha": alpha, "missing": missing, **precision_given(precision)}
     choices = sums.given(tau=tau, engine=engine)

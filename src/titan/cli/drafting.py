@@ -16,7 +16,7 @@ import typer
 
 from titan.cli.study_options import Asked
 from titan.decimals import decimal_text
-from titan.errors import InputError
+from titan.errors import InputError, UsageError
 from titan.listing import listing, one_of
 from titan.release.policy import counted
 
@@ -97,7 +97,7 @@ def _asked_for(open_: Mapping[str, Number], steps: Mapping[str, str], file: Path
         words = [
             f"--flag {n}" if _is_flag(c) else f"--range {n}=LOW:HIGH" for n, c in open_.items()
         ]
-        raise InputError(
+        raise UsageError(
             f"{_missing(open_)}: {file.name} says which values occur, not which may occur",
             hint=f"add {' '.join(words)}",
         )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from typer import Option
 
 from titan.cli.options import given
-from titan.errors import InputError
+from titan.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Generalised:
         """What was asked for; nothing for a linear regression."""
         said = given(**vars(self))
         if self.family is None and said:
-            raise InputError(f"--{next(iter(said))} needs --family", hint="--family binomial")
+            raise UsageError(f"--{next(iter(said))} needs --family", hint="--family binomial")
         return said | precision_given(self.precision)
 
 
@@ -46,5 +46,5 @@ def precision_given(precision: str | None) -> dict[str, int | str]:
     if precision is None or precision == "exact":
         return given(precision=precision)
     if not precision.isdecimal():
-        raise InputError(f"--precision {precision}", hint="24 to 40, or exact")
+        raise UsageError(f"--precision {precision}", hint="24 to 40, or exact")
     return {"precision": int(precision[:9])}

@@ -13,7 +13,7 @@ from titan.cli import inputs, networks, options
 from titan.cli.family_options import Generalised
 from titan.cli.output import check_save, give, show_wrapped, waiting
 from titan.cli.rows_options import RowsFrom
-from titan.errors import FileError, InputError
+from titan.errors import FileError, InputError, UsageError
 
 if TYPE_CHECKING:
     from titan.generalised.result import GLM
@@ -92,7 +92,7 @@ def command(
     check_save(save, files, force)
     special = generalised.given()
     if special and (ridge is not None or cov_type != "nonrobust"):
-        raise InputError("--family has neither --ridge nor --cov-type", hint="--alpha penalises")
+        raise UsageError("--family has neither --ridge nor --cov-type", hint="--alpha penalises")
     reading = _Reading(modelled.model(pooled=True), missing, cov_type, ridge, allow_small, special)
     choices = sums.given(tau=tau, engine=engine, solver=solver)
     with waiting() as wait:
@@ -121,7 +121,7 @@ def _parts(
 ) -> dict[str, Part]:
     """Party → its rows or its moments."""
     if party is not None and len(files) != 1:
-        raise InputError(
+        raise UsageError(
             f"--party divides one file, and {len(files)} were given",
             hint="without --party every file is a party's",
         )
@@ -199,7 +199,7 @@ class _Reading:
             from titan.generalising import glm
 
             if "solver" in choices:
-                raise InputError("--solver is for linear regression", hint="leave it out")
+                raise UsageError("--solver is for linear regression", hint="leave it out")
             return glm(data, net, **choices, **self.generalised)
         if self.ridge is not None:
             return fitting.ridge(data, net, alpha=self.ridge, **choices)

@@ -16,6 +16,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from titan.cli.typed_words import wrong_words
+
 _FIRST = "Options"
 _OUTPUT = "Output"
 _TYPES = {
@@ -27,7 +29,11 @@ _FROM_VARIABLE = "Options may come from variables, as {variable} for {option}."
 
 
 class Command(TyperCommand):
-    """A command whose options stand in groups."""
+    """A command whose options stand in groups; errors about what was typed are wrong usage."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with wrong_words(ctx):
+            return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]

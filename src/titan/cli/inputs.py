@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from titan.errors import DataError, FileError, InputError
+from titan.errors import DataError, FileError, UsageError
 from titan.files import attempt
 from titan.moments.sources import Source
 from titan.moments.workers import RowsRead as RowsRead
@@ -28,7 +28,7 @@ def by_party(files: Sequence[Path]) -> dict[str, Path]:
     for file in files:
         name = next(part for part in (file.stem, *file.parts[-2::-1]) if not has_magic(part))
         if name in parties:
-            raise InputError(f"two files would both be party {name!r}", hint="rename one of them")
+            raise UsageError(f"two files would both be party {name!r}", hint="rename one of them")
         parties[name] = file
     return parties
 

@@ -24,12 +24,11 @@ from titan.cli.output import (
     refuse_failures,
     refuse_run,
     show_results,
-    wrong_usage,
 )
 from titan.cli.rows_options import RowsFrom
 from titan.cli.stopping import ends_with_a_word
 from titan.cli.terminal import not_shown, outlive_terminal
-from titan.errors import FileError, InputError, WaitError
+from titan.errors import FileError, InputError, WaitError, about
 from titan.party.notices import Notice
 
 if TYPE_CHECKING:
@@ -178,25 +177,26 @@ def command(
     from titan.study.known_keys import known_keys, new_keys
 
     no_core_dumps()
-    with wrong_usage():
+    with about("proxy"):
         Proxies.of(proxy, {})  # which is read before anything else is done
-        rows_given = part is None or bool(data) or where.sql is not None
-        if rows_given:
-            where.check(data, "--data")
+    rows_given = part is None or bool(data) or where.sql is not None
+    if rows_given:
+        where.check(data, "--data")
+    with about("listen"):
         listen = None if listen is None else checked_address(listen)
     found = Study.load(study)
-    with wrong_usage():
-        inputs = [study, key, *(Path(text.rpartition("=")[2]) for text in data or ())]
-        check_save(save, inputs, force or _is_of_run(save, found.digest, run, as_))
-        card, rows = found.card(as_), where.of_party(found, data, csv) if rows_given else None
+    inputs = [study, key, *(Path(text.rpartition("=")[2]) for text in data or ())]
+    check_save(save, inputs, force or _is_of_run(save, found.digest, run, as_))
+    with about("as_"):
+        card = found.card(as_)
+    rows = where.of_party(found, data, csv) if rows_given else None
     addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
     if keep_journal and not all(map(on_loopback, addresses)):
         raise InputError(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
-    with wrong_usage():
-        used = None if part is None else UsedPart.load(part, found, as_, rows)
+    used = None if part is None else UsedPart.load(part, found, as_, rows)
     passphrase = passphrases.opening(key, passphrase_file)
     identity = Identity.load(key, card, passphrase=passphrase)
     party = Party(

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from titan.cli import options, passphrases
 from titan.cli.help import App
 from titan.cli.output import give, show_pairs
+from titan.errors import UsageError
 from titan.listing import in_groups
 
 if TYPE_CHECKING:
@@ -94,6 +95,10 @@ def change(
     from titan import files
     from titan.study import key_file
 
+    if remove and new_passphrase_file is not None:
+        raise UsageError(
+            "--remove and --new-passphrase-file are both given", hint="one or the other"
+        )
     secret = key_file.read(key, passphrases.opening(key, passphrase_file))
     word = None if remove else passphrases.chosen(new_passphrase_file)
     files.write(key, key_file.encode(secret, word), mode=0o600, force=True)

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from titan.cli import options
 from titan.cli.help import App
 from titan.cli.output import give, show_pairs
-from titan.errors import FileError, InputError, ReleaseError
+from titan.errors import FileError, InputError, ReleaseError, UsageError
 
 if TYPE_CHECKING:
     from titan.study.ledger import Recorded
@@ -46,7 +46,7 @@ def show(
     from titan.study.ledger import Ledger
 
     if file is not None and ledger is not None:
-        raise InputError("two ledgers are named", hint="name one: titan ledger show north.ledger")
+        raise UsageError("two ledgers are named", hint="name one: titan ledger show north.ledger")
     place = _the_only_one(file or ledger)
     with Ledger.open(place) as opened:
         runs, refused = opened.recorded(), dict[tuple[str, int], list[str]]()

@@ -22,7 +22,7 @@ from titan.cli.output import (
     waiting,
 )
 from titan.cli.rows_options import RowsFrom
-from titan.errors import FileError, InputError
+from titan.errors import FileError, InputError, UsageError
 
 if TYPE_CHECKING:
     from titan.moments import Model, Moments, Source
@@ -91,7 +91,7 @@ def _target(files: Sequence[Path], out: Path | None, *, query: bool) -> Path:
             if query
             else "several files need a name for their sum"
         )
-        raise InputError(needs, hint="--out all.moments")
+        raise UsageError(needs, hint="--out all.moments")
     target = files[0].with_suffix(".moments") if out is None else out
     refuse_inputs(target, files)
     if target.is_file() and inputs.load_moments(target) is None:

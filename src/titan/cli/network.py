@@ -13,7 +13,7 @@ from typer import Argument, Option
 from titan.cli import networks, options
 from titan.cli.help import App
 from titan.cli.output import ask_before_replacing, cell, give, show_error, show_pairs
-from titan.errors import InputError, NetworkError, NotPrivateError, TitanError
+from titan.errors import NetworkError, NotPrivateError, TitanError, UsageError, about
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -99,11 +99,15 @@ def design(
       titan network design north,east,south,west --tau 1 --dials-only north,east
     """
     from titan.network import Network
+    from titan.network.names import Names
 
     if out is not None:
         ask_before_replacing([out], force)
     apart = [name for text in dials_only or [] for name in options.names_in(text)]
-    net = Network.design(_parties(parties), tau, dials_only=apart)
+    among = _parties(parties)
+    with about("parties"):
+        Names.of(among)
+    net = Network.design(among, tau, dials_only=apart)
     if out is not None:
         net.to_csv(out)
         print(f"{len(net.edges)} links written to {out}", file=sys.stderr)
@@ -124,7 +128,7 @@ def _parties(text: str) -> int | list[str]:
         return int(text)
     names = options.names_in(text)
     if len(names) == 1:
-        raise InputError(
+        raise UsageError(
             f"{text!r} is neither a whole number nor names with commas",
             hint="for example 10, or north,east,south",
         )

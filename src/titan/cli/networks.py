@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from titan.errors import FileError, InputError
+from titan.errors import FileError, InputError, UsageError, about
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -26,9 +26,10 @@ def among(name: str, parties: Sequence[str]) -> Network:
         network: Network = getattr(Network, family)(parties)
         return network
     if family in FAMILIES and not Path(name).is_file():
-        raise InputError(
+        raise UsageError(
             f"{name!r} is not a network of the {len(parties)} parties here",
             hint=f"{family}, or {family}:{len(parties)}",
+            choice="network",
         )
     network = _from_file(name)
     unknown = sorted(set(network.parties) - set(parties))
@@ -69,8 +70,10 @@ def sized(name: str) -> Network:
     if family not in FAMILIES:
         return _from_file(name)
     if not (size.isascii() and size.isdecimal()):
-        raise InputError(f"{name!r} does not say how many parties", hint=f"for example {family}:5")
-    network: Network = getattr(Network, family)(int(size))
+        said = f"{name!r} does not say how many parties"
+        raise UsageError(said, hint=f"for example {family}:5", choice="network")
+    with about("network"):
+        network: Network = getattr(Network, family)(int(size))
     return network
 
 
@@ -80,8 +83,10 @@ def _from_file(
     from titan.network import Network
 
     if not Path(name).is_file():
-        raise FileError(
+        error = FileError if Path(name).suffix or Path(name).name != name else UsageError
+        raise error(
             f"{name!r} is neither a file nor a family of networks",
             hint=f"a CSV file of links, or one of {', '.join(families)}",
+            choice="network" if error is UsageError else "",
         )
     return Network.from_csv(name, parties=parties)

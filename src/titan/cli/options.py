@@ -15,7 +15,7 @@ from typer import Option
 from titan.cli import networks
 from titan.engines import ENGINES
 from titan.engines.mpi.ranks import first_rank_speaks
-from titan.errors import InputError
+from titan.errors import UsageError
 from titan.listing import one_of
 from titan.protocol.recovery import recovery_names
 
@@ -215,7 +215,7 @@ class Csv:
         if self.csv is None and not said:
             return data
         if self.csv not in (None, "europe"):
-            raise InputError(f"--csv {self.csv} is unknown", hint="--csv europe")
+            raise UsageError(f"--csv {self.csv} is unknown", hint="--csv europe")
         return RowsFile.all_of(data, replace(CsvFormat.of(self.csv), **said))
 
 
@@ -235,6 +235,8 @@ class Modelled:
         from titan.moments import Model
 
         text = formula_of(self.formula, self.response, self.columns, self.no_intercept)
+        if self.weights is not None and (text is None or not self.weights):
+            raise UsageError("--weights names a column beside --formula", hint="--weights w")
         make = Model.pooled if pooled else Model
         return None if text is None else make(text, weights=self.weights)
 
@@ -249,20 +251,20 @@ def formula_of(
     from titan.moments import Model
 
     if formula is not None and no_intercept:
-        raise InputError("--no-intercept cannot go with a formula", hint='write "y ~ x - 1"')
+        raise UsageError("--no-intercept cannot go with a formula", hint='write "y ~ x - 1"')
     if response is None and columns is None and not no_intercept:
         return formula
     if formula is None and response is not None and columns is not None:
         chosen = Model.from_columns(response, names_in(columns), intercept=not no_intercept)
         return chosen.formula
-    raise InputError(
+    raise UsageError(
         "the model is not clear",
         hint='give --formula "y ~ a + b" alone, or --response y and --columns a,b',
     )
 
 
-def no_model(further: str = "") -> InputError:
-    return InputError(
+def no_model(further: str = "") -> UsageError:
+    return UsageError(
         "no model is given", hint='--formula "y ~ a + b", or --response y --columns a,b' + further
     )
 
@@ -280,7 +282,7 @@ def refuse_without_network(**choices: Any) -> None:
     """One party alone makes no sums: nothing that was asked of them may be passed over."""
     if asked := given(**choices):
         named = ", ".join(f"--{name.replace('_', '-')}" for name in asked)
-        raise InputError(
+        raise UsageError(
             f"{named} has no meaning for one party alone", hint="give one file per party"
         )
 

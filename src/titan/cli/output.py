@@ -18,12 +18,17 @@ from titan.cli import log
 from titan.cli.advice import typed, typed_hint
 from titan.cli.terminal import open_closed_streams
 from titan.engines.mpi import ranks
-from titan.errors import FileError, InputError, ReleaseError, UsageError
+from titan.errors import FileError, ReleaseError, UsageError
 from titan.listing import WIDE, aligned, ruled
 
 if TYPE_CHECKING:
     from titan.errors import TitanError
     from titan.results import Results
+
+_PICTURES = (
+    *(".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".gif", ".tif", ".tiff"),
+    *(".eps", ".ps", ".svgz"),
+)
 
 
 def speak_plainly() -> None:
@@ -47,17 +52,6 @@ def fail(error: TitanError) -> NoReturn:
         show_error(error)
     ranks.end_others(error, error.exit_status)
     sys.exit(error.exit_status)
-
-
-@contextmanager
-def wrong_usage() -> Iterator[None]:
-    """What was typed cannot be used; what is in files, or cannot be written, is another matter."""
-    try:
-        yield
-    except FileError:
-        raise
-    except InputError as error:
-        raise UsageError(error.message, hint=error.hint) from None
 
 
 def give(
@@ -90,7 +84,7 @@ def check_save(save: Path | None, inputs: Sequence[Path], force: bool) -> None:
 def refuse_inputs(target: Path, files: Sequence[Path]) -> None:
     """What was read must not be written over."""
     if target.resolve() in {file.resolve() for file in files}:
-        raise InputError(f"{target} is one of the inputs", hint="give the result another name")
+        raise UsageError(f"{target} is one of the inputs", hint="give the result another name")
 
 
 def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:
@@ -116,9 +110,17 @@ def at_terminal() -> bool:
 def html_name(out: Path, what: str) -> None:
     """A page of HTML has a name that a browser knows it by."""
     if out.suffix.lower() not in (".html", ".htm"):
-        raise InputError(
+        raise UsageError(
             f"--out {out} does not end in .html, and {what} is a page of HTML",
             hint=f"--out {out.with_suffix('.html')}; a browser prints it, also as PDF",
+        )
+
+
+def picture_name(option: str, file: Path) -> None:
+    """The ending of a picture's file says what kind it is, and is known before anything runs."""
+    if file.suffix.lower() not in _PICTURES:
+        raise UsageError(
+            f"{option} {file} is not the name of a picture", hint="end it in .png or .svg, or .pdf"
         )
 
 

@@ -16,10 +16,9 @@ from titan.cli.output import (
     refuse_inputs,
     show_pairs,
     show_wrapped,
-    wrong_usage,
 )
 from titan.cli.rows_options import RowsFrom
-from titan.errors import FileError, UsageError
+from titan.errors import FileError, UsageError, about
 
 if TYPE_CHECKING:
     from titan.party.own_rows import OwnRows
@@ -85,8 +84,7 @@ def command(
     force = ask_before_replacing([out], force)
     found = Study.load(study)
     checked(found)
-    with wrong_usage():
-        party, rows = _party(found, as_, out), where.of_party(found, data, csv)
+    party, rows = _party(found, as_, out), where.of_party(found, data, csv)
     maker = PartMaker(found, party, *_ledger(found, ledger))
     own = look(found, rows, maker.parts, most=0)
     if own.first is None:
@@ -114,7 +112,8 @@ def _party(study: Study, name: str | None, out: Path) -> str:
             hint=f"--as says whose rows they are: {', '.join(study.network.parties)}",
         )
     party = out.stem if name is None else name
-    study.card(party)  # refuses who is not a party
+    with about("as_"):
+        study.card(party)  # refuses who is not a party
     return party
 
 

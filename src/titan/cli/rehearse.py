@@ -20,7 +20,7 @@ from titan.cli.output import (
     show_rows,
     show_wrapped,
 )
-from titan.errors import FileError, InputError
+from titan.errors import FileError, UsageError
 from titan.listing import listing
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def command(
     """
     check_save(save, [file], force)
     if keep_journal and out is None:
-        raise InputError("--keep-journal without --out keeps nothing", hint="--out DIR")
+        raise UsageError("--keep-journal without --out keeps nothing", hint="--out DIR")
     formula = options.formula_of(asked.formula, response, columns, no_intercept)
     asked = replace(asked, formula=formula)
     chosen = options.given(network=network, tau=tau, **vars(sums), **vars(conditions))
@@ -138,7 +138,8 @@ def command(
         else:
             whole = csv.of(file)
             content |= _content(whole, str(party), questions, said)
-            study, rows = _made(whole, str(party), network or "cycle", keys, place, content)
+            with asked.quoted():
+                study, rows = _made(whole, str(party), network or "cycle", keys, place, content)
         found = rehearse(
             study, rows, keys=keys, folder=place, wait=wait, keep_journal=keep_journal,
             allow_small=allow_small, progress=progress,
@@ -157,7 +158,7 @@ def _check_kind(
 ) -> None:
     """A study with its folder of rows, or one file of rows with the column that divides it."""
     if data is not None and party is not None:
-        raise InputError(
+        raise UsageError(
             "both --data and --party are given",
             hint="--data DIR for a study, --party COLUMN for one file of rows",
         )
@@ -165,10 +166,10 @@ def _check_kind(
         of_study = "--data DIR, with one file of rows per party"
         of_rows = "--party COLUMN, which names the party of each row"
         hint = of_study if file.suffix == ".toml" else of_rows
-        raise InputError(f"{file.name} alone is not enough", hint=hint)
+        raise UsageError(f"{file.name} alone is not enough", hint=hint)
     if data is not None and choices:
         option = next(iter(choices)).strip("_").replace("_", "-")
-        raise InputError(
+        raise UsageError(
             f"--{option} cannot go with a study, which says that itself",
             hint="leave it out, or make another study",
         )

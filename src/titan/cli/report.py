@@ -17,7 +17,7 @@ from titan.cli.output import (
     show_pairs,
     show_wrapped,
 )
-from titan.errors import InputError
+from titan.errors import UsageError
 
 
 def command(
@@ -58,7 +58,7 @@ def command(
 
     html_name(out, "the report")
     if browser is not None and not pdf:
-        raise InputError("--browser goes with --pdf", hint="add --pdf, or leave --browser out")
+        raise UsageError("--browser goes with --pdf", hint="add --pdf, or leave --browser out")
     printed = out.with_suffix(".pdf") if pdf else None
     program = printing.browser(browser) if pdf else ""
     targets = [out, *([printed] if printed else [])]

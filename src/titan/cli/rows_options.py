@@ -63,6 +63,10 @@ class RowsFrom:
             raise UsageError(
                 "--scheduler reads files, and --sql is given", hint="leave one of them out"
             )
+        if self.scheduler is not None:
+            from titan.moments.dask_cluster import place_of
+
+            place_of(self.scheduler)  # refuses what is not an address, before anything is read
 
     def query(self) -> Any:
         """The query; None where files were given."""

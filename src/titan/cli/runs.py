@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from titan.cli import options, survival
-from titan.cli.output import give, refuse_failures, refuse_run, show_results, show_rows
-from titan.errors import FileError
+from titan.cli.output import (
+    give,
+    picture_name,
+    refuse_failures,
+    refuse_run,
+    show_results,
+    show_rows,
+)
+from titan.errors import FileError, UsageError
 from titan.listing import one_of
 from titan.release.policy import counted
 
@@ -38,6 +46,8 @@ def show(
     from titan.joining import load
     from titan.release.evidence import refusal_in
 
+    if plot is not None:
+        picture_name("--plot", plot)
     results = load(run)
     refuse_run(results, refusal_in(run))
     if plot is not None:
@@ -113,8 +123,8 @@ def verify(
     from titan.study.cross_check import cross_check
     from titan.study.verified import verify
 
+    pins = [_fingerprint(each) for each in pin or ()]
     found = [verify(transcript_in(path)) for path in transcripts]
-    pins = [each.lower() for each in pin or ()]
     for path, facts in zip(transcripts, found, strict=True):
         if study is not None:
             _check_study(path, facts, study)
@@ -137,6 +147,13 @@ def verify(
             f"between {' and '.join(first.parties)}",
             hint="ask them which is true; do not rely on what they tell differently",
         )
+
+
+def _fingerprint(text: str) -> str:
+    plain = text.lower()
+    if not re.fullmatch("[0-9a-f]{64}", plain):
+        raise UsageError(f"--pin {text} is not a fingerprint", hint="64 digits from 0 to f")
+    return plain
 
 
 def _who_signed(found: list[Facts], study: Path | None, pins: list[str]) -> str:

@@ -24,7 +24,7 @@ from titan.cli.output import (
 )
 from titan.cli.rows_options import RowsFrom
 from titan.cli.study_text import fingerprint, show_report
-from titan.errors import InputError
+from titan.errors import InputError, UsageError, about
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -115,10 +115,11 @@ def new(
 
     questions = asked.questions()
     if not questions:
-        raise InputError(
+        raise UsageError(
             "no question is asked", hint='--formula "y ~ a + b", or --ask with a question'
         )
-    like = like and csv.of(like)
+    rows = csv.of(like or Path())
+    like = like and rows
     if like is None:
         names = list(said := asked.columns())
     else:
@@ -126,19 +127,21 @@ def new(
     cards = _cards([Card.load(path) for path in card], dials_only or [])
     only = only_dialling(cards)
     net = networks.for_study(network, [card.name for card in cards], tau, only)
-    study = gather(
-        cards,
-        _links(net, pull or [], only),
-        questions,
-        said,
-        names,
-        tau=tau,
-        title=title,
-        **options.given(min_rows_total=min_rows_total),
-        **conditions.given(),
-        **sums.given(latency_ms=latency_ms, bandwidth_mbit=bandwidth_mbit),
-    )
-    _refuse_problems(_report(study))  # nobody could join it
+    with asked.quoted():
+        study = gather(
+            cards,
+            _links(net, pull or [], only),
+            questions,
+            said,
+            names,
+            tau=tau,
+            title=title,
+            **options.given(min_rows_total=min_rows_total),
+            **conditions.given(),
+            **sums.given(latency_ms=latency_ms, bandwidth_mbit=bandwidth_mbit),
+        )
+    _refuse_typed(report := _report(study))
+    _refuse_problems(report)  # nobody could join it
     if like is not None:
         drafting.warn_of_rare_levels(like, asked, study.columns, study.min_cell)
     study.save(out, force=ask_before_replacing([out], force))
@@ -192,7 +195,8 @@ def check(
     answer = _advised(report.as_dict()) | {"shares": told}
     own = None
     if as_ is not None:
-        study.card(as_)  # refuses who is not a party
+        with about("as_"):
+            study.card(as_)  # refuses who is not a party
         own = look(study, where.of_party(study, data, csv)) if report.ok else None
         answer["own_rows"] = own and {"party": as_, **checked_rows.as_dict(own)}
 
@@ -257,6 +261,13 @@ def _advised(told: dict[str, Any]) -> dict[str, Any]:
     return told | {"problems": problems}
 
 
+def _refuse_typed(report: Report) -> None:
+    """What does not fit the network may be a word that was typed: a k, a number of rounds."""
+    for problem in report.problems:
+        if isinstance(problem, InputError) and problem.choice:
+            raise problem
+
+
 def _refuse_problems(report: Report) -> None:
     for problem in report.problems:
         show_error(problem)
@@ -268,9 +279,11 @@ def _refuse_problems(report: Report) -> None:
 
 
 def _cards(cards: Sequence[Card], dials_only: Sequence[str]) -> tuple[Card, ...]:
+    if len(cards) < 2:
+        raise UsageError("--card is given once", hint="at least two parties are needed")
     only = {name for text in dials_only for name in options.names_in(text)}
     for name in sorted(only - {card.name for card in cards}):
-        raise InputError(f"--dials-only {name}: there is no card of this party")
+        raise UsageError(f"--dials-only {name}: there is no card of this party")
     return tuple(replace(c, dials_only=True) if c.name in only else c for c in cards)
 
 
@@ -280,6 +293,6 @@ def _links(network: Network, pull: list[str], only: Collection[str]) -> tuple[Li
     asked = {text: tuple(options.names_in(text)) for text in pull}
     for text, pair in asked.items():
         if pair not in network.edges:
-            raise InputError(f"--pull {text}: there is no such link", hint="write it as from,to")
+            raise UsageError(f"--pull {text}: there is no such link", hint="write it as from,to")
     pulled = set(asked.values())
     return tuple(dialled(edge, pulled, only) for edge in network.edges)

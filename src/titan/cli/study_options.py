@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 from typer import Option
 
 from titan.cli import options
-from titan.errors import InputError
+from titan.errors import InputError, UsageError, about
 from titan.listing import one_of
 from titan.release.policy import DEFAULT, DEFAULT_PRECISION, POLICIES, PRECISIONS, Cells
 
 if TYPE_CHECKING:
     from titan.joint.kinds import Question
     from titan.release import Column
+
+_QUESTION = re.compile(r"questions\[(\d+)\](?:\.\w+)?(?:: )?")
 
 
 @dataclass(frozen=True)
@@ -64,21 +69,44 @@ class Asked:
 
     def questions(self) -> list[Question]:
         """One regression by --formula, with what belongs to it, and whatever --ask says."""
+        from titan.joint.equations import Release
         from titan.joint.kinds import Question
-        from titan.study.asking import read_question
+        from titan.study.asking import columns_in_formula, read_question
+        from titan.study.manifest import naming
 
         beside = options.given(weights=self.weights, release=self.release)
         if self.formula is None and beside:
             option = next(iter(beside))
             said = f"{option}={beside[option]}"
-            raise InputError(
+            raise UsageError(
                 f"--{option} goes with --formula",
                 hint=f"or say it in the question: --ask 'regression: y ~ a; {said}'",
             )
+        if self.release not in (None, *get_args(Release)):
+            allowed = f"one of {', '.join(get_args(Release))}"
+            raise UsageError(f"release is {self.release!r}", hint=allowed, choice="release")
         asked = [read_question(text) for text in self.ask or []]
-        if self.formula is None:
-            return asked
-        return [Question("regression", "", (("formula", self.formula), *beside.items())), *asked]
+        if self.formula is not None:
+            model = (("formula", self.formula), *beside.items())
+            asked.insert(0, Question("regression", "", model))
+        with self.quoted(), about("questions"):
+            for at, question in enumerate(asked, 1):
+                with naming(f"questions[{at}]"):
+                    columns_in_formula(question, {})  # which reads it
+        return asked
+
+    @contextmanager
+    def quoted(self) -> Iterator[None]:
+        """What is wrong with the second question is told of the words that asked it."""
+        by_formula = [] if self.formula is None else [f"--formula {self.formula!r}"]
+        words = [*by_formula, *(f"--ask {text!r}" for text in self.ask or ())]
+        try:
+            yield
+        except InputError as error:
+            if found := _QUESTION.match(error.message):
+                said = words[int(found[1]) - 1]
+                error.message = f"{said}: {error.message[found.end() :]}"
+            raise
 
     def columns(self) -> dict[str, Column]:
         """What the options say of columns."""
@@ -147,21 +175,25 @@ class Conditions:
     def given(self) -> dict[str, Any]:
         """By the names that a study has for them."""
         said: dict[str, Any] = {**vars(self), "min_rows": None}
-        for option, allowed in (("policy", tuple(POLICIES)), ("cells", get_args(Cells))):
-            if said[option] not in (None, *allowed):
-                raise InputError(
-                    f"--{option} {said[option]}: there is no such choice",
-                    hint=one_of(f"--{option} {name}" for name in allowed),
-                )
+        _one_of_these("policy", self.policy, tuple(POLICIES))
+        _one_of_these("cells", self.cells, get_args(Cells))
         if self.precision not in (None, "exact"):
             said["precision"] = _bits(str(self.precision))
         return options.given(min_rows_party=self.min_rows, **said)
 
 
+def _one_of_these(option: str, said: str | None, allowed: tuple[str, ...]) -> None:
+    if said not in (None, *allowed):
+        raise UsageError(
+            f"--{option} {said}: there is no such choice",
+            hint=one_of(f"--{option} {name}" for name in allowed),
+        )
+
+
 def _bits(text: str) -> int:
     least, most = PRECISIONS
     if not text.isdecimal() or not least <= int(text[:9]) <= most:
-        raise InputError(
+        raise UsageError(
             f"--precision {text} is not a number of bits from {least} to {most}",
             hint=f"--precision {DEFAULT_PRECISION}, or --precision exact",
         )

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from titan.cli import options, tables
-from titan.cli.output import ask_before_replacing, check_save, check_writable, give
+from titan.cli.output import (
+    ask_before_replacing,
+    check_save,
+    check_writable,
+    give,
+    picture_name,
+)
 from titan.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,6 +88,7 @@ def command(
     check_save(save, files, force)
     if plot is not None:
         check_writable(plot)
+        picture_name("--plot", plot)
         ask_before_replacing([plot], force)
     groups = None if by is None else options.names_in(by)
     asked: dict[str, Any] = {"time": time, "event": event, "by": groups, "grid": grid}

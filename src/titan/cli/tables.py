@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from titan.cli import inputs, networks, options
 from titan.cli.output import show_wrapped, waiting
-from titan.errors import InputError
+from titan.errors import UsageError
 
 if TYPE_CHECKING:
     from titan.network import Network
@@ -42,7 +42,7 @@ def ask(
 ) -> tuple[Network | None, Answer]:
     """`method` takes the rows, a network where there is one, and the choices of its sums."""
     if party is not None and len(files) != 1:
-        raise InputError(
+        raise UsageError(
             f"--party divides one file, and {len(files)} were given",
             hint="without --party every file is a party's",
         )

@@ -37,7 +37,9 @@ ENGINES: dict[str, Engine] = {"local": local.run, "vectorised": vectorised.run, 
 
 def engine_named(name: str) -> Engine:
     if not isinstance(name, str) or name not in ENGINES:
-        raise PlanError(f"engine={name!r} is unknown", hint=f"one of {', '.join(ENGINES)}")
+        raise PlanError(
+            f"engine={name!r} is unknown", hint=f"one of {', '.join(ENGINES)}", choice="engine"
+        )
     if name == "mpi":
         mpi.world()  # what is missing is said before anything is read
     return ENGINES[name]

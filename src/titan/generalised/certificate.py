@@ -161,20 +161,34 @@ class Certificate:
         x = self.reach * self.distance
         return x + _E_LESS_2 * x * x
 
+    @property
+    def distance_of_estimate(self) -> Fraction:
+        """‖β* − β − Rg̃‖ in H̃ at most: ‖H⁻¹g − Rg̃‖² = rᵀRr with r = H̃(H⁻¹g − Rg̃), and t ψ(Mt)."""
+        rounding = self._of_entry * root_up(self.inverse.total)
+        return _short(rounding + self._further)
+
     def _rounding(self, c: Sequence[Fraction]) -> Fraction:
         n, R = len(c), self.inverse
         size = sum(map(abs, c), Fraction(0))
-        length = sum(map(abs, self.step), Fraction(0)) + n * self.slack
-        of_entry = self.score_error + self.hessian_error * (length + self.score_error * R.total) / (
-            1 - self.theta
-        )
         image = sum(map(abs, R.times(c)), Fraction(0)) + n * R.slack(c)
-        return image * of_entry + size * self.slack
+        return image * self._of_entry + size * self.slack
+
+    @property
+    def _of_entry(self) -> Fraction:
+        """Every entry of H̃(H⁻¹g − Rg̃) = (g − g̃) − (H − H̃)H⁻¹g at most."""
+        length = sum(map(abs, self.step), Fraction(0)) + len(self.step) * self.slack
+        longest = (length + self.score_error * self.inverse.total) / (1 - self.theta)
+        return self.score_error + self.hessian_error * longest
 
     def _beyond(self, c: Sequence[Fraction]) -> Fraction:
-        """t ψ(Mt) times ‖c‖ in H⁻¹, where ψ(x) ≤ (e − 2) x for x ≤ 1."""
+        """t ψ(Mt) times ‖c‖ in H⁻¹."""
+        return self._further * self.inverse.length(c)
+
+    @property
+    def _further(self) -> Fraction:
+        """t ψ(Mt), where ψ(x) ≤ (e − 2) x for x ≤ 1, from the norm of H to that of H̃."""
         psi = _E_LESS_2 * self.reach * self.distance
-        return self.distance * psi * root_up(1 / (1 - self.theta)) * self.inverse.length(c)
+        return self.distance * psi * root_up(1 / (1 - self.theta))
 
 
 def certify(

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity, error_of
 from titan.results.result import Result
 from titan.ring.whole import real_number
+
+if TYPE_CHECKING:
+    from titan.leastsquares.tested import TTest, WaldTest
 
 
 def statistic(name: str) -> float:
@@ -104,16 +107,19 @@ class Estimated(Result):
 
     def intervals(self, alpha: float = 0.05) -> list[tuple[Quantity, Quantity]]:
         """The confidence limits as enclosures."""
-        if not sys.float_info.epsilon < real_number("alpha", alpha) < 1:
-            raise InputError(f"alpha is {alpha!r}", hint="between 0 and 1, as 0.05")
-        z, limits = goodness.quantile(alpha), list[tuple[Quantity, Quantity]]()
-        for ball, se in zip(self._enclosures, self.bse.enclosures, strict=True):
-            if not isinstance(se, Ball):
-                limits.append((math.nan, math.nan))
-                continue
-            low = compute(lambda b, s, q: b - s * q, ball, se, z)
-            limits.append((low, compute(lambda b, s, q: b + s * q, ball, se, z)))
-        return limits
+        return limits(self._enclosures, self.bse.enclosures, alpha)
+
+    def t_test(self, hypotheses: Any) -> TTest:
+        """Each hypothesis by itself: "age = 2*sex, bmi = 0", a matrix R, or a pair (R, q)."""
+        from titan.generalised import tested
+
+        return tested.t_test(self, hypotheses)
+
+    def wald_test(self, hypotheses: Any) -> WaldTest:
+        """All hypotheses together, by χ²: whether a category with several levels matters."""
+        from titan.generalised import tested
+
+        return tested.wald_test(self, hypotheses)
 
     def cov_params(self) -> NamedTable:
         """The covariance matrix of the coefficients, by name and in the order of `names`."""
@@ -142,3 +148,19 @@ class Estimated(Result):
 
     def _named(self, quantities: Sequence[Quantity]) -> Named:
         return Named(self.names, quantities)
+
+
+def limits(
+    estimates: Sequence[Quantity], errors: Sequence[Quantity], alpha: float
+) -> list[tuple[Quantity, Quantity]]:
+    """Confidence limits at level 1 − alpha, by the normal distribution."""
+    if not sys.float_info.epsilon < real_number("alpha", alpha) < 1:
+        raise InputError(f"alpha is {alpha!r}", hint="between 0 and 1, as 0.05")
+    z, found = goodness.quantile(alpha), list[tuple[Quantity, Quantity]]()
+    for ball, se in zip(estimates, errors, strict=True):
+        if not (isinstance(ball, Ball) and isinstance(se, Ball)):
+            found.append((math.nan, math.nan))
+            continue
+        low = compute(lambda b, s, q: b - s * q, ball, se, z)
+        found.append((low, compute(lambda b, s, q: b + s * q, ball, se, z)))
+    return found

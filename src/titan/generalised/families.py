@@ -40,7 +40,7 @@ def family_named(name: object) -> FamilyName:
     for known in FAMILIES:
         if isinstance(name, str) and name == known:
             return known
-    raise InputError(f"family is {name!r}", hint=f"one of {', '.join(FAMILIES)}")
+    raise InputError(f"family is {name!r}", hint=f"one of {', '.join(FAMILIES)}", choice="family")
 
 
 @dataclass(frozen=True)

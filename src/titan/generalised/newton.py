@@ -247,19 +247,19 @@ def no_events() -> DataError:
 
 
 def no_proof(problem: Problem) -> DataError:
+    penalty = "a larger ridge penalty: alpha" if any(problem.alphas) else "a ridge penalty: alpha=1"
     if problem.family == "cox":
         return DataError(
             "the likelihood is monotone, or too ill-conditioned: it cannot be proven that a "
             "maximum partial likelihood estimate exists",
             hint="merge levels without events, leave out columns that tell who has the event next "
-            "or that are the same in all rows of a party, or add a ridge penalty: alpha=1",
+            f"or that are the same in all rows of a party, or add {penalty}",
         )
-    hint = "merge levels that have events or non-events only, leave such columns out, or add a "
-    hint += "ridge penalty: alpha=1"
+    hint = "merge levels that have events or non-events only, leave such columns out, or add "
     return DataError(
         "the data are separated, or too ill-conditioned: it cannot be proven that a maximum "
         "likelihood estimate exists",
-        hint=hint,
+        hint=hint + penalty,
     )
 
 

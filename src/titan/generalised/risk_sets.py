@@ -36,7 +36,7 @@ def ties_named(name: object) -> Ties:
     for known in TIES:
         if isinstance(name, str) and name == known:
             return known
-    raise InputError(f"ties={name!r}", hint=f"one of {', '.join(TIES)}")
+    raise InputError(f"ties={name!r}", hint=f"one of {', '.join(TIES)}", choice="ties")
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,6 +87,26 @@ class Layout:
     def entries(self) -> int:
         return self.of_step + len(self.statistics)
 
+    def in_words(self, statistics: Iterable[str]) -> list[str]:
+        """These statistics as they are told to people."""
+        words = dict(_WORDS)
+        if self.weighted:
+            words["response"] = "the weighted sum of the outcomes"
+        if self.family == "cox":
+            words["null_likelihood"] = "the log-likelihood at 0"
+        return [words[name] for name in statistics]
+
+
+_WORDS = {
+    "weight": "the sum of the weights",
+    "response": "the sum of the outcomes",
+    "likelihood": "the log-likelihood",
+    "pearson": "Pearson's χ²",
+    "log_factorial": "Σ log y!",
+    "saturated": "Σ (y log y − y)",
+    "null_likelihood": "the log-likelihood with only a constant",
+}
+
 
 @dataclass(frozen=True)
 class At:

@@ -36,7 +36,8 @@ def spoken(asked: Mapping[str, Any]) -> dict[str, Any]:
     found["formula"] = right.strip()
     for key, name in _left("~".join(left).strip()) if left else ():
         if found.setdefault(key, name) != name:
-            raise InputError(f"the {key} is {found[key]!r}, and {name!r} in the formula", hint=_HOW)
+            said = f"the {key} is {found[key]!r}, and {name!r} in the formula"
+            raise InputError(said, hint=_HOW, choice="formula")
     return found
 
 
@@ -47,7 +48,9 @@ def _left(text: str) -> list[tuple[str, str]]:
     names = [_name(piece.strip()) for piece in divided(surv[1], ",")]
     if len(names) != 2:
         raise InputError(
-            f"{text!r} has {len(names)} arguments", hint="Surv(months, died): a time, an event"
+            f"{text!r} has {len(names)} arguments",
+            hint="Surv(months, died): a time, an event",
+            choice="formula",
         )
     return [("time", names[0]), ("event", names[1])]
 
@@ -58,6 +61,7 @@ def _name(text: str) -> str:
         raise InputError(
             f"{text!r} is not the name of a column, where a time or an event was expected",
             hint=f"{_HOW}; a name with blanks stands in backticks",
+            choice="formula",
         )
     return plain
 
@@ -73,10 +77,12 @@ def formula_asked(options: Mapping[str, Any]) -> str:
 def model_asked(asked: Mapping[str, Any], model: Callable[..., Model]) -> Model:
     """As `model` makes it of a formula."""
     if not str(asked["formula"]):
-        raise InputError("there is nothing that explains the hazard", hint=_HOW)
+        said = "there is nothing that explains the hazard"
+        raise InputError(said, hint=_HOW, choice="formula")
     found = model(formula_asked(asked), time=str(asked["time"]))
     if len(found.names) < 3:
-        raise InputError("no column explains the hazard", hint="name at least one: age + sex")
+        said = "no column explains the hazard"
+        raise InputError(said, hint="name at least one: age + sex", choice="formula")
     return found
 
 

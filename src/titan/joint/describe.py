@@ -366,7 +366,9 @@ def describe(
     net = network_for(network, data)
     if "bits" in options:
         raise PlanError(
-            "describe does not take bits", hint="leave them out: the dictionary sets them"
+            "describe does not take bits",
+            hint="leave them out: the dictionary sets them",
+            choice="bits",
         )
     settings = SumSettings.of(net, options)
     tables = sources(data, net, dictionary is None, csv)

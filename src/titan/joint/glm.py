@@ -104,10 +104,11 @@ class SteppedModel(PooledModel):
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
         layout, bits = self.layout, self.bits
+        statistics = listing(layout.in_words(layout.statistics))
         ring = Ring(max(bits, MIDDLE) + GUARD + 2 + self.parties.bit_length())
         opens = (
             f"the score and the Hessian at the estimate so far, {layout.of_step} numbers "
-            f"{self._digits}; in the last step also {listing(layout.statistics)}, in others 0"
+            f"{self._digits}; in the last step also {statistics}, in others 0"
         )
         steps = [
             Sum(f"step {n + 1}", layout.entries, ring, Fraction(1, 1 << bits), opens)
@@ -126,14 +127,16 @@ class SteppedModel(PooledModel):
             f"columns{' and two of a constant' if layout.offset else ''}: how the likelihood "
             f"rises and bends at the estimate so far, {self.made_of}; {self._digits}"
         )
-        told = f"in the last step: {listing(layout.statistics)}, to {self.bits} bits"
+        told = (
+            f"in the last step: {listing(layout.in_words(layout.statistics))}, to {self.bits} bits"
+        )
         if self.kept:
-            told += f"; pearson only where no row is more than one of {self.kept} parts of it"
+            told += f"; Pearson's χ² only if no row is more than 1/{self.kept} of it"
         if self.told is not None and layout.offset:
             said += "; those of a constant only where the offset's table allows them"
-            told += "; null_likelihood only where the sums of a constant are opened"
+            told += "; that with only a constant only where the sums of a constant are"
         if layout.untold:
-            told += f"; not {listing(layout.untold)}, which would tell of outcomes alone"
+            told += f"; not {listing(layout.in_words(layout.untold))}, which tell of outcomes alone"
         fits = "by computing: the coefficients and standard errors of this model, and the estimate "
         before = [item for item in whole.items if item.what in ("rows", "cells", "AᵀA")]
         items = (

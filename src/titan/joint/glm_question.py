@@ -30,7 +30,9 @@ def offset_of(offset: object, exposure: object) -> str | None:
     """Both as one expression."""
     if offset is not None and exposure is not None:
         raise InputError(
-            "both an offset and an exposure", hint="offset = log(exposure): one is enough"
+            "both an offset and an exposure",
+            hint="offset = log(exposure): one is enough",
+            choice="exposure",
         )
     for what, text in (("offset", offset), ("exposure", exposure)):
         if text is not None and not isinstance(text, str):
@@ -49,7 +51,8 @@ def bits_of(precision: object) -> int:
         return EXACT
     whole = as_whole(precision)
     if whole is None or not least <= whole <= most:
-        raise PlanError(f"precision={precision!r}", hint=f'from {least} to {most} bits, or "exact"')
+        hint = f'from {least} to {most} bits, or "exact"'
+        raise PlanError(f"precision={precision!r}", hint=hint, choice="precision")
     return whole
 
 

@@ -164,7 +164,7 @@ def check_outcome(family: FamilyName, batch: Batch) -> None:
     if family == "binomial":
         right = arithmetic.equals(column, Fraction(0)) | arithmetic.equals(column, Fraction(1))
         what = "an outcome that is neither 0 nor 1"
-        hint = 'family="poisson" counts events; a number is explained by titan.fit'
+        hint = 'family="poisson" counts events; without a family, titan fit explains any number'
     else:
         right = _counts(column)
         what, hint = "an outcome that is not a count: 0, 1, 2, …", "see the column's values"

@@ -61,7 +61,8 @@ class SumSettings:
             checked_tau(self.tau)
         for name in ("recovery", "masks", "relays"):  # which words there are, the plan knows
             if not isinstance(given := getattr(self, name), str):
-                raise PlanError(f"{name}={given!r} is unknown", hint=f'a word, as {name}="…"')
+                hint = f'a word, as {name}="…"'
+                raise PlanError(f"{name}={given!r} is unknown", hint=hint, choice=name)
         if self.progress is not None and not callable(self.progress):
             raise PlanError(f"progress={self.progress!r} cannot be called", hint="give a function")
         engine_named(self.engine)
@@ -96,4 +97,5 @@ def refuse_without_network(**options: Any) -> None:
     """One table alone makes no sums: nothing that was asked of them may be passed over."""
     asked = [name for name, value in options.items() if value is not None]
     if asked:
-        raise PlanError(f"{asked[0]} without a network", hint="one table needs no sums")
+        hint = "one table needs no sums"
+        raise PlanError(f"{asked[0]} without a network", hint=hint, choice=asked[0])

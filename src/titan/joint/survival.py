@@ -323,7 +323,9 @@ def survival(
     net = network_for(network, data)
     if "bits" in options:
         raise PlanError(
-            "survival does not take bits", hint="leave them out: counts need no more than theirs"
+            "survival does not take bits",
+            hint="leave them out: counts need no more than theirs",
+            choice="bits",
         )
     settings = SumSettings.of(net, options)
     tables = sources(data, net, dictionary is None, csv)

@@ -201,7 +201,8 @@ def check_named(named: Sequence[str], columns: Mapping[str, Column]) -> None:
     """InputError where a column is named twice, or is not described."""
     for name in named:
         if named.count(name) > 1:
-            raise InputError(f"{name!r} stands twice", hint="time, event and groups differ")
+            hint = "time, event and groups differ"
+            raise InputError(f"{name!r} stands twice", hint=hint, choice="time")
     for name in named:
         if name not in columns:
             raise InputError(f"the data dictionary does not say what {name!r} is", hint=_HOW)
@@ -243,8 +244,8 @@ def _time(name: str, column: Column) -> Number:
         )
     if column.low < 0:
         raise InputError(
-            f"by the dictionary {name!r} can be below 0, and a time is counted from its start",
-            hint=f"let its range begin at 0: --range {name}=0:120",
+            f"{name!r} can be below 0, by its range or its rows, and a time counts from its start",
+            hint=f"correct the rows below 0; a study says --range {name}=0:120",
         )
     return column
 
@@ -267,12 +268,13 @@ def _multiple(what: str, given: Any, unit: Fraction | None) -> Fraction:
     try:
         found = read_decimal(repr_decimal(given))
     except InputError as error:
-        raise InputError(f"{what} is {error.message}", hint=error.hint) from None
+        raise InputError(f"{what} is {error.message}", hint=error.hint, choice=what) from None
     if found <= 0 or found % unit:
         raise InputError(
             f"{what} is {decimal_text(found)}, which is not a whole number of steps of "
             f"{decimal_text(unit)}",
             hint=f"such as {what}={decimal_text(max(1, round(found / unit)) * unit)}",
+            choice=what,
         )
     return found
 

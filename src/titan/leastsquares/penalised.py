@@ -269,7 +269,9 @@ class RidgePath(Result, Sequence[Ridge], kind="ridge path"):
 def check_alpha(alpha: object) -> None:
     """A penalty is a number, and not negative."""
     if not 0 <= real_number("alpha", alpha) < math.inf:
-        raise InputError(f"alpha is {alpha!r}", hint="a number that is not negative")
+        raise InputError(
+            f"alpha is {alpha!r}", hint="a number that is not negative", choice="alpha"
+        )
 
 
 def penalised(moments: PooledMoments, alpha: float | Exact, intercept: str | None) -> PooledMoments:

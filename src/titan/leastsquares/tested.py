@@ -41,7 +41,7 @@ class TTest:
     pvalue: Named
     df_denom: int | None
     """Of Student's t; None where the distribution is normal."""
-    fit: Regression = field(repr=False)
+    fit: Any = field(repr=False)
 
     def conf_int(self, alpha: float = 0.05) -> NamedTable:
         """Name → (lower, upper) of the estimate at level 1 − alpha."""

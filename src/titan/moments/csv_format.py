@@ -41,7 +41,8 @@ class CsvFormat:
             return EUROPE
         fields = {"delimiter", "decimal_comma", "encoding"}
         if not isinstance(given, Mapping) or not set(given) <= fields:
-            raise InputError(f"csv={given!r} does not say how a CSV file is written", hint=_HINT)
+            said = f"csv={given!r} does not say how a CSV file is written"
+            raise InputError(said, hint=_HINT, choice="csv")
         return cls(**given)
 
     @property
@@ -58,6 +59,7 @@ class CsvFormat:
                 raise InputError(
                     f"delimiter {self.delimiter!r} cannot stand between cells",
                     hint="one character, such as ; or tab",
+                    choice="delimiter",
                 )
             object.__setattr__(self, "delimiter", named)
         if not isinstance(self.decimal_comma, bool):
@@ -66,6 +68,7 @@ class CsvFormat:
             raise InputError(
                 "commas in numbers need another delimiter between cells",
                 hint='csv={"delimiter": ";", "decimal_comma": True}',
+                choice="decimal_comma",
             )
         object.__setattr__(self, "encoding", _checked(self.encoding))
 
@@ -78,7 +81,9 @@ def _checked(encoding: Any) -> str:
             raise LookupError
     except (LookupError, TypeError, ValueError):
         raise InputError(
-            f"encoding {encoding!r} is not known", hint="such as utf-8, cp1252 or utf-16"
+            f"encoding {encoding!r} is not known",
+            hint="such as utf-8, cp1252 or utf-16",
+            choice="encoding",
         ) from None
     return found.name
 

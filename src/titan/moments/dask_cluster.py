@@ -54,8 +54,8 @@ def _client(address: str) -> Any:
     return client
 
 
-def _check_reachable(address: str) -> None:
-    """Before there is a client: one that cannot connect may stay in the way of the next."""
+def place_of(address: str) -> tuple[str, int]:
+    """The host and port of a scheduler, or InputError where it is not an address of one."""
     try:
         found = urlsplit(address if "://" in address else f"tcp://{address}")
         place = found.hostname, found.port
@@ -65,9 +65,15 @@ def _check_reachable(address: str) -> None:
         raise InputError(
             f"{address!r} is not the address of a Dask scheduler",
             hint="such as tcp://10.0.0.1:8786",
+            choice="scheduler",
         )
+    return str(place[0]), place[1] or 0
+
+
+def _check_reachable(address: str) -> None:
+    """Before there is a client: one that cannot connect may stay in the way of the next."""
     try:
-        socket.create_connection((str(place[0]), place[1] or 0), _CONNECT_SECONDS).close()
+        socket.create_connection(place_of(address), _CONNECT_SECONDS).close()
     except OSError:
         raise _no_scheduler(address) from None
 

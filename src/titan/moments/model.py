@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import DataError, FormulaError
+from titan.errors import DataError, FormulaError, about
 from titan.moments import arithmetic, constants, expressions, formula, functions, terms
 from titan.moments.cells import PlaceAmong
 from titan.moments.centring import Centres, Centring, at_centres, uncentred
@@ -107,7 +107,8 @@ class Model:
         `centres` are the means that center(…) takes, once they are known; see `pooled`.
         """
         parsed = formula.parse(formula_text, levels)
-        added = None if offset is None else formula.parse(f"{offset} ~ 1", levels).response
+        with about("offset"):
+            added = None if offset is None else formula.parse(f"{offset} ~ 1", levels).response
         if weights in levels:
             raise FormulaError(f"the weights are {weights!r}, which is a category, not a number")
         if time in levels:

@@ -86,7 +86,8 @@ class ModelRows:
 
     def __post_init__(self) -> None:
         if not isinstance(self.missing, str) or self.missing not in ("refuse", "drop"):
-            raise DataError(f'missing={self.missing!r}, where "refuse" or "drop" was expected')
+            said = f'missing={self.missing!r}, where "refuse" or "drop" was expected'
+            raise DataError(said, choice="missing")
 
     @property
     def size(self) -> int:

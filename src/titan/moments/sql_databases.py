@@ -44,7 +44,7 @@ def database_of(uri: str) -> Database:
         named = (
             f"{scheme}:// is not a database" if rest.startswith("//") else "it is not a database"
         )
-        raise InputError(f"{named} that can be asked", hint=FROM)
+        raise InputError(f"{named} that can be asked", hint=FROM, choice="database")
     return Adbc(_without_secrets(uri), _DRIVERS[scheme], uri)
 
 

@@ -23,7 +23,7 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from titan.errors import InputError, NetworkError
+from titan.errors import InputError, NetworkError, about
 from titan.files import attempt
 from titan.network import circle, connectivity, design, edge_list, families, paths, refusals
 from titan.network.links import Distances, Indices, Links
@@ -336,7 +336,8 @@ class Network:
         neighbours.
         """
         tau = refusals.checked_tau(tau)
-        apart = sorted({Names.of(parties).index(party) for party in dials_only})
+        with about("dials_only"):
+            apart = sorted({Names.of(parties).index(party) for party in dials_only})
         return cls._family(parties, lambda m: design.design(m, tau, degree, max_diameter, apart))
 
     # -- in and out ---------------------------------------------------------------------------

@@ -59,6 +59,7 @@ def checked_tau(tau: object) -> int:
         raise PlanError(
             f"τ = {tau!r} is not a number of colluding parties",
             hint="τ is a whole number, 0 or more",
+            choice="tau",
         )
     return found
 

@@ -70,6 +70,7 @@ class UsedPart:
             raise InputError(
                 f'the rows are needed again, beside "{path}", for {listing(why)}',
                 hint="give them as well: --data FILE",
+                choice="part",
             )
         return part
 

@@ -75,6 +75,7 @@ class Plan:
             raise PlanError(
                 f"rounds={rounds} is below the network's diameter: not all would get everything",
                 hint=f"rounds must be at least {network.diameter}",
+                choice="rounds",
             )
         if dimension < 0:
             raise PlanError(f"a vector cannot have {dimension} entries", hint="0 or more")
@@ -222,7 +223,9 @@ def _scheme(recovery: str, choices: Choices, lines: Lines | None, relays: RelayM
         if choices.k is not None and not named.takes_k:
             takers = ", ".join(f'"{name}"' for name in RECOVERIES if RECOVERIES[name].takes_k)
             raise PlanError(
-                f"k={choices.k} has no meaning for {recovery}", hint=f"only {takers} takes a k"
+                f"k={choices.k} has no meaning for {recovery}",
+                hint=f"only {takers} takes a k",
+                choice="k",
             )
         return _checked(named.of(choices), relays)
     candidates = [
@@ -246,4 +249,6 @@ def _checked(scheme: Scheme, relays: RelayMode) -> Scheme:
 
 def _choice(what: str, given: str, allowed: tuple[str, ...]) -> None:
     if given not in allowed:
-        raise PlanError(f"{what}={given!r} is unknown", hint=f"one of {', '.join(allowed)}")
+        raise PlanError(
+            f"{what}={given!r} is unknown", hint=f"one of {', '.join(allowed)}", choice=what
+        )

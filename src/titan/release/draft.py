@@ -135,7 +135,10 @@ def _seen(cells: Cells) -> _Seen:
 
 def _levels(cells: Cells, not_numbers: DataError) -> _Seen:
     """Of text; but a word among numbers is a mistake, not a level."""
-    found = _words(cells)
+    try:
+        found = _words(cells)
+    except DataError:  # floats, one of them infinite: not text either
+        return _Seen(problem=not_numbers)
     return _Seen(problem=not_numbers) if any(map(_is_number, found.levels)) else found
 
 

@@ -172,7 +172,8 @@ class Policy:
         """Between the sums: refuse a cell that is summed over and is of few parties."""
         least = self.parties_needed(tau)
         for cell, parties in cells:
-            self._check_parties(f"{cell} holds", parties, least, _SITE, "cell_parties", cell)
+            advice = f"{_SITE} (an outcome needs more parties that have such rows)"
+            self._check_parties(f"{cell} holds", parties, least, advice, "cell_parties", cell)
 
     def check_rows_apart(self, one: str, other: str, parties: int, tau: int) -> None:
         """Between the sums: refuse rows of few parties that are the difference of two answers."""

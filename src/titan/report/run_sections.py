@@ -32,6 +32,7 @@ _RULES = {
     "digits_of_others": "steps of a grid that one party's values alone lie on, at most",
     "own_leverage": "own rows that stand alone together in the columns, at least",
     "leverage": "leverage of a row, at most",
+    "at_risk": "rows of its party at risk when an event counts, at least",
     "bits": "share of a table that columns made by formulas may reveal, at most",
 }
 _OWN = "private"

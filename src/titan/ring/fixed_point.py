@@ -65,7 +65,7 @@ class FixedPoint:
         """The finest scale at which `parties` numbers of magnitude at most `bound` cannot wrap."""
         bound = Fraction(exact_number(bound, "the bound on the entries"))
         if bound <= 0:
-            raise NumberError("the bound on the entries must be positive")
+            raise NumberError("the bound on the entries must be positive", choice="bound")
         largest = _share(ring, parties)
         if largest < 1:
             raise _too_narrow(ring, parties)

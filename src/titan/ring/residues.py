@@ -49,6 +49,7 @@ class Ring:
             raise InputError(
                 f"a ring of {self.bits!r} bits cannot be made",
                 hint=f"bits is a whole number from 1 to {MOST_BITS}; 128 is the default",
+                choice="bits",
             )
 
     @property

@@ -24,7 +24,9 @@ def whole_number(what: str, given: object, error: type[InputError] = InputError)
     """The same, or an error that says what was to be one."""
     found = as_whole(given)
     if found is None:
-        raise error(f"{what}={given!r} is not a whole number", hint=f"{what} is 1, 2, 3, …")
+        raise error(
+            f"{what}={given!r} is not a whole number", hint=f"{what} is 1, 2, 3, …", choice=what
+        )
     return found
 
 
@@ -36,5 +38,5 @@ def is_whole(read: object, least: int, most: int) -> bool:
 def real_number(what: str, given: object) -> float:
     """A number of any kind as a float; text, None and lists are refused."""
     if isinstance(given, bool) or not isinstance(given, Real | Decimal):
-        raise InputError(f"{what} is {given!r}", hint="a number, as 0.05")
+        raise InputError(f"{what} is {given!r}", hint="a number, as 0.05", choice=what)
     return float(given)

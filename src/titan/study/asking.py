@@ -40,7 +40,7 @@ def read_question(text: str) -> Question:
     """What --ask says, not yet settled by a study; an error quotes it."""
     head, *rest = divided(text, ";")
     name, colon, first = (part.strip() for part in head.partition(":"))
-    with _quoting(f"--ask {text!r}"):
+    with _quoting(f"--ask {text!r}", "ask"):
         kind = kind_named(name)
         if colon and not kind.first:
             raise InputError(f"a {kind.name} question has nothing after a colon", hint=_EXAMPLE)
@@ -144,13 +144,14 @@ def read_columns(
     found: dict[str, Column] = {}
     _collect(found, "range", ranges, lambda text: _number(text, step, unit))
     _collect(found, "levels", levels, _category)
-    _collect(found, "flag", flags, lambda text: (text.strip(), Flag()))
+    _collect(found, "flag", flags, _flag)
     for option, values in (("step", step), ("unit", unit)):
         for name, value in values.items():
             if not isinstance(found.get(name), Number):
                 raise InputError(
                     f"--{option} {name}={value}: the range of {name!r} is missing",
                     hint=f"--range {name}=0:120",
+                    choice=option,
                 )
     return found
 
@@ -163,7 +164,7 @@ def _collect(
 ) -> dict[str, Said]:
     """What the texts of an option say, by column, beside what was found before."""
     for text in texts:
-        with _quoting(f"--{option} {text}"):
+        with _quoting(f"--{option} {text}", option):
             name, value = read(text)
             if name in found:
                 raise InputError(f"{name!r} is described twice", hint="once for each column")
@@ -184,6 +185,12 @@ def _category(text: str) -> tuple[str, Category]:
     return name, Category(tuple(_unquoted(level.strip()) for level in divided(said, ",")))
 
 
+def _flag(text: str) -> tuple[str, Flag]:
+    if not text.strip():
+        raise InputError("not the name of a column", hint="write it as died")
+    return text.strip(), Flag()
+
+
 def _pair(text: str, example: str) -> tuple[str, str]:
     name, equals, said = (part.strip() for part in text.partition("="))
     if not (name and equals and said):
@@ -192,12 +199,12 @@ def _pair(text: str, example: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _quoting(said: str) -> Iterator[None]:
-    """Errors that quote what was said."""
+def _quoting(said: str, option: str) -> Iterator[None]:
+    """Errors that quote what was said, and by which option."""
     try:
         yield
     except InputError as error:
-        raise InputError(f"{said}: {error.message}", hint=error.hint) from None
+        raise InputError(f"{said}: {error.message}", hint=error.hint, choice=option) from None
 
 
 # -- which columns ----------------------------------------------------------------------------

@@ -64,7 +64,8 @@ _ODD_EXTENSIONS = (x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
 def issue(name: str, key: ec.EllipticCurvePrivateKey, now: datetime, days: int) -> x509.Certificate:
     """A certificate of one's own, good from a day before `now` until `days` after."""
     if not 1 <= days <= _MOST_DAYS:
-        raise InputError(f"a certificate for {days} days", hint=f"from 1 to {_MOST_DAYS} days")
+        hint = f"from 1 to {_MOST_DAYS} days"
+        raise InputError(f"a certificate for {days} days", hint=hint, choice="days")
     moment = now.replace(microsecond=0)
     builder = (
         x509.CertificateBuilder()

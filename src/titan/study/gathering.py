@@ -45,5 +45,6 @@ def gather(
         raise InputError(
             f"{name!r} is not a column that a question reads",
             hint="check its spelling, or say nothing about it",
+            choice="columns",
         )
     return study

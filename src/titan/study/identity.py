@@ -24,7 +24,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from titan import files
-from titan.errors import FileError, InputError
+from titan.errors import FileError, InputError, about
 from titan.network.names import party_name
 from titan.study import certificates, fields, key_file
 
@@ -231,7 +231,10 @@ class Identity:
         cls, name: str, address: str, *, now: datetime, days: int = DAYS, dials_only: bool = False
     ) -> Self:
         """Draw a new key and certify it oneself, for `days` from `now` (with a time zone)."""
-        name, address = checked_name(name), checked_address(address)
+        with about("name"):
+            name = checked_name(name)
+        with about("address"):
+            address = checked_address(address)
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = certificates.issue(name, key, now, days)
         return cls(Card(name, address, certificates.pem_of(certificate), dials_only), key)

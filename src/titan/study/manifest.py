@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 
 from titan import files
 from titan.canonical import canonical
-from titan.errors import FormulaError, InputError, ReleaseError
+from titan.errors import FormulaError, InputError, ReleaseError, about
 from titan.joint import SumSettings
 from titan.joint.checking import share_steps
 from titan.joint.kinds import Question, Setting, kind_named
@@ -124,7 +124,8 @@ class Study:
     bandwidth_mbit: int | None = None
 
     def __post_init__(self) -> None:
-        check_text("title", self.title)
+        with about("title"):
+            check_text("title", self.title)
         _check_choice("missing", self.missing, get_args(Missing))
         _check_choice("masks", self.masks, get_args(MaskMode))
         _check_choice("relays", self.relays, get_args(RelayMode))
@@ -135,8 +136,9 @@ class Study:
         for key, (least, most) in WHOLE.items():
             _check_whole(key, getattr(self, key), least, most)
         self._check_links()
-        self._settle("questions", _settled(self.questions, self.columns))
-        _ = self.meeting
+        with about("questions"):
+            self._settle("questions", _settled(self.questions, self.columns))
+            _ = self.meeting
 
     def _settle(self, key: str, value: object) -> None:
         object.__setattr__(self, key, value)
@@ -153,6 +155,7 @@ class Study:
             raise InputError(
                 f"precision is {self.precision!r}",
                 hint='a number of bits from {} to {}, or "exact"'.format(*PRECISIONS),
+                choice="precision",
             )
 
     def _usual(self, key: str, usual: Any) -> Any:
@@ -168,10 +171,10 @@ class Study:
             for key in LINE:
                 _check_whole(f"links.{key}", getattr(link, key), *WHOLE[key])
         self._settle("links", tuple(sorted(self.links, key=lambda it: it.ends)))
-        with _named("links"):
+        with naming("links"):
             _ = self.network
         if self.solver is not None and self.solver not in self.network.parties:
-            raise InputError(f"solver is {self.solver!r}, who is not a party")
+            raise InputError(f"solver is {self.solver!r}, who is not a party", choice="solver")
 
     # -- what it means ------------------------------------------------------------------------
 
@@ -203,7 +206,7 @@ class Study:
         """All questions' computations, by name."""
         computations = []
         for at, question in enumerate(self.questions, 1):
-            with _named(f"questions[{at}]"):
+            with naming(f"questions[{at}]"):
                 computations.append((question.name, question.computation(self.setting)))
         meeting = Meeting(tuple(computations))
         if self.min_cell > 0:
@@ -306,16 +309,16 @@ class Study:
 
 def _check_choice(key: str, given: object, allowed: tuple[str, ...]) -> None:
     if given not in allowed:
-        raise InputError(f"{key} is {given!a}", hint=f"one of {', '.join(allowed)}")
+        hint = f"one of {', '.join(allowed)}"
+        raise InputError(f"{key} is {given!a}", hint=hint, choice=key)
 
 
 def _check_whole(key: str, given: object, least: int, most: int) -> None:
     if given is None and key.removeprefix("links.") in _MAY_BE_OPEN:
         return
     if not is_whole(given, least, most):
-        raise InputError(
-            f"{key} is not a number that is allowed", hint=f"a whole number from {least} to {most}"
-        )
+        hint = f"a whole number from {least} to {most}"
+        raise InputError(f"{key} is not a number that is allowed", hint=hint, choice=key)
 
 
 def _settled(questions: Sequence[Question], columns: Dictionary) -> tuple[Question, ...]:
@@ -333,9 +336,9 @@ def _settled(questions: Sequence[Question], columns: Dictionary) -> tuple[Questi
                 f"questions[{at}].name: another question is called {name!r}",
                 hint="give each a name of its own, or none",
             )
-        with _named(f"questions[{at}].kind"):
+        with naming(f"questions[{at}].kind"):
             kind_named(question.kind)
-        with _named(f"questions[{at}]"):
+        with naming(f"questions[{at}]"):
             found[name] = Question.of(question.kind, name, question.options, columns)
         for option, value in found[name].asked:
             for text in (value,) if isinstance(value, str) else value:
@@ -345,7 +348,7 @@ def _settled(questions: Sequence[Question], columns: Dictionary) -> tuple[Questi
 
 
 @contextmanager
-def _named(where: str) -> Iterator[None]:
+def naming(where: str) -> Iterator[None]:
     """Errors that name their place in the file."""
     try:
         yield

@@ -92,7 +92,7 @@ def _refused(error: TitanError) -> Response:
 
 
 async def _nothing(_: Request, error: Any) -> Response:
-    said = tag("p", "There is no such page. ", tag("a", "Begin here", href="/study"), ".")
+    said = tag("p", "There is no such page. ", layout.link("Begin here", "/study"), ".")
     return layout.page("Nothing here", said, status=int(error.status_code))
 
 

@@ -40,11 +40,11 @@ def listed(place: Place, what: str) -> Iterator[Html]:
         yield tag(
             "p",
             "There is no study in this folder yet: ",
-            tag("a", "draft one, or add one", href="/study"),
+            layout.link("draft one, or add one", "/study"),
             ".",
         )
     links = (
-        tag("a", f"{study.title} ({name})", href=f"/{what}/{short}")
+        layout.link(f"{study.title} ({name})", f"/{what}/{short}")
         for short, (name, study) in studies.items()
     )
     yield items(links)
@@ -64,7 +64,7 @@ def _checked(place: Place, study: Study, *said: Html) -> list[Html]:
         *study_in_words(study, report),
         layout.section("The network", *drawn(study, report.facts)),
         layout.section("Your rows", *_ask_rows(place, study)),
-        tag("p", tag("a", "Join this study", href=f"/join/{study.digest[:12]}")),
+        tag("p", layout.link("Join this study", f"/join/{study.digest[:12]}")),
     ]
 
 

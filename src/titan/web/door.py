@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from titan.errors import InputError
 from titan.markup import Html, tag
@@ -29,4 +29,4 @@ async def exchange(request: Request) -> Response:
     if session is None:
         wrong = InputError("this is not the code", hint="use the last one in the terminal")
         return asks(layout.refused(wrong), status=403)
-    return guard.admit(RedirectResponse("/study", 303), session)
+    return guard.admit(session)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from titan.decimals import decimal_text
 from titan.errors import InputError, TitanError
@@ -227,7 +227,7 @@ async def save(place: Place, request: Request) -> Response:
         study = await asyncio.to_thread(_made, place, fields)
     except TitanError as error:
         return await asyncio.to_thread(_filled, place, fields, layout.refused(error), status=400)
-    return RedirectResponse(f"/check/{study.digest[:12]}", 303)
+    return layout.to(f"/check/{study.digest[:12]}")
 
 
 def _made(place: Place, fields: dict[str, str]) -> Study:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from titan.errors import InputError
 from titan.listing import in_groups
@@ -130,7 +130,7 @@ def _shown(asked: Asked, token: str) -> Iterator[Html]:
     yield layout.section("Who takes part", *_who(study, party.identity.name, set(known)))
     yield from check_page.study_in_words(study, asked.report)
     if asked.own.outcome == "mistake":
-        yield tag("p", tag("a", "Choose other rows", href=f"/join/{study.digest[:12]}"))
+        yield tag("p", layout.link("Choose other rows", f"/join/{study.digest[:12]}"))
         return
     forms = _yes(study, token, asked.own.outcome == "veto"), _no(study, token)
     yield layout.section("Take part?", *forms)
@@ -171,7 +171,7 @@ async def begin(_: Place, request: Request) -> Response:
     """The yes."""
     runs: Runs = request.app.state.runs
     run = runs.start((await _answered(request)).party)
-    return RedirectResponse(f"/run/{run.name}", 303)
+    return layout.to(f"/run/{run.name}")
 
 
 async def decline(_: Place, request: Request) -> Response:

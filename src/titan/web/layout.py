@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from titan.errors import TitanError
 from titan.markup import Html, tag, together
 
+BELOW: ContextVar[str] = ContextVar("BELOW", default="")
+"""The path that all pages of this request's session are below; empty at the door."""
 PAGES = (("/study", "Study"), ("/check", "Check"), ("/join", "Join"), ("/runs", "Results"))
 
 
@@ -25,19 +28,37 @@ def page(
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"{tag('title', f'{title} · TITAN')}"
-        '<link rel="stylesheet" href="/static/report.css">'
-        '<link rel="stylesheet" href="/static/web.css"><link rel="icon" href="/static/icon.svg">'
+        f"{_style('report.css')}{_style('web.css')}"
+        f"{empty('link', rel='icon', href=below('/static/icon.svg'))}"
     )
     if live:
-        head += '<script src="/static/live.js" defer></script>'
+        head += tag("script", src=below("/static/live.js"), defer="defer")
         head += '<noscript><meta http-equiv="refresh" content="3"></noscript>'
     body = tag("body", together(parts))
     text = f'<!doctype html>\n<html lang="en"><head>{head}</head>\n{body}</html>\n'
     return HTMLResponse(text, status)
 
 
+def _style(name: str) -> Html:
+    return empty("link", rel="stylesheet", href=below(f"/static/{name}"))
+
+
 def _link(path: str, name: str, here: bool) -> Html:
-    return tag("a", name, href=path, **({"aria_current": "page"} if here else {}))
+    return link(name, path, **({"aria_current": "page"} if here else {}))
+
+
+def below(path: str) -> str:
+    """The address of a page of ours, from this session's path on."""
+    return f"{BELOW.get()}{path}"
+
+
+def link(words: str, path: str, **attributes: str) -> Html:
+    return tag("a", words, href=below(path), **attributes)
+
+
+def to(path: str) -> RedirectResponse:
+    """Go on to another page of ours, without a form to send again."""
+    return RedirectResponse(below(path), 303)
 
 
 def refused(error: TitanError) -> Html:
@@ -69,7 +90,7 @@ def form(
     button = tag("p", tag("button", send, type="submit"))
     return tag(
         "form", *kept, *fields, button,
-        method="post", action=action, enctype="multipart/form-data", autocomplete="off",
+        method="post", action=below(action), enctype="multipart/form-data", autocomplete="off",
         kind="wide" if wide else "",
     )  # fmt: skip
 

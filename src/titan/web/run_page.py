@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from titan.errors import FileError
 from titan.listing import listing
@@ -41,7 +41,7 @@ def every(place: Place, request: Request) -> Response:
         status = place.status(name)
         begun = "running" if name in alive else ""
         state = begun if status is None else status.state
-        rows.append((tag("a", name, href=f"/run/{name}"), _STATES.get(state, state)))
+        rows.append((layout.link(name, f"/run/{name}"), _STATES.get(state, state)))
     content = grid("", ("run", "state"), rows) if rows else tag("p", "There is no run here yet.")
     return layout.page("Results", content, here=HERE)
 
@@ -71,7 +71,8 @@ def _going(request: Request, name: str) -> Running | None:
 
 
 def _live(run: Running) -> Iterator[Html]:
-    yield tag("div", _progress(run), aria_live="polite", data_live=f"/run/{run.name}/live")
+    address = layout.below(f"/run/{run.name}/live")
+    yield tag("div", _progress(run), aria_live="polite", data_live=address)
     yield tag("p", _LEAVE)
     yield layout.form(f"/run/{run.name}/stop", send="Stop, and continue later")
 
@@ -108,7 +109,7 @@ async def stop(_: Place, request: Request) -> Response:
     if run is not None:
         run.stop()
         await asyncio.to_thread(run.wait)
-    return RedirectResponse(f"/run/{name}", 303)
+    return layout.to(f"/run/{name}")
 
 
 # -- when it does not ---------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def _unfinished(place: Place, name: str, run: Running | None) -> Iterator[Html]:
     status = place.status(name)
     if status is not None:
         yield tag("p", f"This run: {_STATES.get(status.state, status.state)}.")
-        yield tag("p", tag("a", "Join again", href=f"/join/{str(status.told['study'])[:12]}"))
+        yield tag("p", layout.link("Join again", f"/join/{str(status.told['study'])[:12]}"))
 
 
 def _over(folder: Path, run: Running | None) -> list[str]:
@@ -132,7 +133,7 @@ def _over(folder: Path, run: Running | None) -> list[str]:
         said.append(layout.done("You have the answer. This party stays until the others have it."))
     parts = [tag("section", tag("h2", heading), together(content), id=anchor)
              for anchor, heading, content in sections_of(it) if content]  # fmt: skip
-    save = tag("a", "Save the report", href=f"/run/{folder.name}/report", download="")
+    save = layout.link("Save the report", f"/run/{folder.name}/report", download="")
     save = tag("p", save, " (one file, for the appendix of a paper and for the steward)")
     return [
         f"Run {it.results.run}: {it.title}",

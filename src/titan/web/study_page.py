@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from titan.errors import FileError, TitanError
 from titan.listing import in_groups
@@ -54,7 +54,7 @@ def _keys(place: Place) -> Iterator[Html]:
 def _card_cells(card: Card | None) -> tuple[str, str, str]:
     if card is None:
         return "its card is not here", "", ""
-    link = tag("a", "Save the card", href=f"/card/{card.fingerprint[:12]}", download="")
+    link = layout.link("Save the card", f"/card/{card.fingerprint[:12]}", download="")
     return card.name, tag("code", in_groups(card.fingerprint)), link
 
 
@@ -127,8 +127,8 @@ def _studies(place: Place) -> Iterator[Html]:
         yield grid(
             "", ("study", "parties", "fingerprint", "what next"),
             ((study.title, ", ".join(study.network.parties), tag("code", short),
-              together([tag("a", "Check", href=f"/check/{short}"),
-                        tag("a", "Join", href=f"/join/{short}")]))
+              together([layout.link("Check", f"/check/{short}"),
+                        layout.link("Join", f"/join/{short}")]))
              for short, (_, study) in studies.items()),
         )  # fmt: skip
     yield layout.form(
@@ -144,7 +144,7 @@ async def keep(place: Place, request: Request, kind: str) -> Response:
 
 
 def to_study(_: Place, __: Request) -> Response:
-    return RedirectResponse(HERE, 303)
+    return layout.to(HERE)
 
 
 def failed(place: Place, error: TitanError) -> Response:

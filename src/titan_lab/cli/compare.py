@@ -12,7 +12,7 @@ import typer
 from titan import files
 from titan.cli import networks, options
 from titan.cli.output import ask_before_replacing, check_writable, show_rows
-from titan.errors import InputError
+from titan.errors import UsageError
 from titan_lab.cli.output import progress_bar, show_json
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def command(
     seed: Annotated[
         int,
         typer.Option(
-            help="Of the problem and of the methods' chances.", rich_help_panel=options.MORE
+            help="Of the problem and of the methods' chances.",
+            min=0,
+            rich_help_panel=options.MORE,
         ),
     ] = 1,
     tune: Annotated[
@@ -118,7 +120,8 @@ def _names(text: str) -> list[str]:
 
     chosen = [name.strip() for name in text.split(",") if name.strip()]
     if not chosen:
-        raise InputError("no method is named", hint="titan compare --list shows them")
+        hint = "titan compare --list shows them"
+        raise UsageError("no method is named", hint=hint, choice="methods")
     for name in chosen:
         named(name)  # refuses an unknown one before anything runs
     return chosen

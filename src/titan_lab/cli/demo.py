@@ -11,7 +11,13 @@ import numpy as np
 import typer
 
 from titan.cli import options
-from titan.cli.output import ask_before_replacing, check_writable, show_pairs, show_rows
+from titan.cli.output import (
+    ask_before_replacing,
+    check_writable,
+    picture_name,
+    show_pairs,
+    show_rows,
+)
 from titan.joint.equations import WIDE
 from titan.leastsquares.balls import at_most
 from titan_lab.cli.output import show_json
@@ -87,6 +93,7 @@ def _check(picture: Path, force: bool) -> None:
     from titan_lab.pictures.network import plotting
 
     check_writable(picture)
+    picture_name("--out", picture)
     ask_before_replacing([picture], force)
     plotting()
 

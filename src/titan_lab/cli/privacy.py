@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from titan.cli import networks, options
-from titan.cli.output import ask_before_replacing, check_writable, give
-from titan.errors import InputError
+from titan.cli.output import ask_before_replacing, check_writable, give, picture_name
+from titan.errors import UsageError, about
 from titan.listing import listing
 
 if TYPE_CHECKING:
@@ -48,8 +48,10 @@ def command(
     net = networks.sized(network)
     if plot is not None:
         check_writable(plot)
+        picture_name("--plot", plot)
         ask_before_replacing([plot], force)
-    learned = None if coalition is None else infer(net, _members(net, coalition))
+    with about("coalition"):
+        learned = None if coalition is None else infer(net, _members(net, coalition))
     audited = audit(net, tau, limit=limit) if coalition is None or tau is not None else None
     if plot is not None:
         worst = audited.dangerous[0] if audited is not None and audited.dangerous else None
@@ -70,7 +72,7 @@ def _members(net: Network, text: str) -> list[str]:
         return [text]
     names = options.names_in(text)
     if not all(names):
-        raise InputError(f"--coalition {text!r} has an empty name", hint="for example north,east")
+        raise UsageError(f"--coalition {text!r} has an empty name", hint="for example north,east")
     return names
 
 

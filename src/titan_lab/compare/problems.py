@@ -26,7 +26,8 @@ _RANGE = 20.0  # the paper's a
 def problem(name: str, seed: int = 1) -> Problem:
     """The problem of that name."""
     if name not in _NAMED:
-        raise InputError(f'there is no problem "{name}"', hint=f"there are {', '.join(_NAMED)}")
+        said, hint = f'there is no problem "{name}"', f"there are {', '.join(_NAMED)}"
+        raise InputError(said, hint=hint, choice="problem")
     return _NAMED[name](name, seed)
 
 

@@ -83,14 +83,16 @@ def named(name: str) -> type[Method]:
 
 def _unknown(name: str) -> InputError:
     listed = ", ".join(method.about.name for method in METHODS)
-    return InputError(f'there is no method "{name}"', hint=f"there are {listed}")
+    said = f'there is no method "{name}"'
+    return InputError(said, hint=f"there are {listed}", choice="methods")
 
 
 def _check(tolerance: float, budget: int) -> None:
     if not 0 <= tolerance < math.inf:
-        raise PlanError(f"tolerance={tolerance}", hint="0 or more, such as 1e-10")
+        hint = "0 or more, such as 1e-10"
+        raise PlanError(f"tolerance={tolerance}", hint=hint, choice="tolerance")
     if budget < 1:
-        raise PlanError(f"budget={budget}", hint="one round or more")
+        raise PlanError(f"budget={budget}", hint="one round or more", choice="budget")
 
 
 class Bench:

@@ -83,16 +83,18 @@ def settings(
 ) -> list[Setting]:
     """Those named, or all; with another budget, or fewer seeds, if given."""
     known = {setting.name: setting for setting in SETTINGS}
+    there = f"there are {', '.join(known)}"
     chosen = list(known) if names is None else list(dict.fromkeys(names))
     for name in chosen:
         if name not in known:
-            raise InputError(f'there is no problem "{name}"', hint=f"there are {', '.join(known)}")
+            raise InputError(f'there is no problem "{name}"', hint=there, choice="problems")
     if not chosen:
-        raise InputError("no problem is named", hint=f"there are {', '.join(known)}")
+        raise InputError("no problem is named", hint=there, choice="problems")
     if budget is not None and budget < 1:
-        raise InputError(f"a budget of {budget} rounds", hint="one round or more")
+        said = f"a budget of {budget} rounds"
+        raise InputError(said, hint="one round or more", choice="budget")
     if seeds is not None and not 1 <= seeds <= len(SEEDS):
-        raise InputError(f"{seeds} seeds", hint=f"1 to {len(SEEDS)}")
+        raise InputError(f"{seeds} seeds", hint=f"1 to {len(SEEDS)}", choice="seeds")
     return [
         replace(
             setting, budget=budget or setting.budget, seeds=setting.seeds[: seeds or len(SEEDS)]

@@ -138,12 +138,13 @@ def entries(names: Iterable[str] | None = None) -> list[Entry]:
     if names is None:
         return every
     by_name = {entry.name: entry for entry in every}
+    there = f"there are {', '.join(by_name)}"
     chosen = list(dict.fromkeys(names))
     for name in chosen:
         if name not in by_name:
-            raise InputError(f'there is no method "{name}"', hint=f"there are {', '.join(by_name)}")
+            raise InputError(f'there is no method "{name}"', hint=there, choice="methods")
     if not chosen:
-        raise InputError("no method is named", hint=f"there are {', '.join(by_name)}")
+        raise InputError("no method is named", hint=there, choice="methods")
     return [entry for entry in every if entry.name in chosen]
 
 

@@ -56,7 +56,8 @@ class TopK(Scheme):
         slots = m if choices.at_most is None else choices.at_most
         k = slots if choices.k is None else choices.k
         if not 1 <= k <= slots:
-            raise PlanError(f"k={k} is outside 1..{slots}", hint=f"choose k from 1 to {slots}")
+            hint = f"choose k from 1 to {slots}"
+            raise PlanError(f"k={k} is outside 1..{slots}", hint=hint, choice="k")
         if m > MOST_PARTIES:
             raise PlanError(
                 f"topk can number at most {MOST_PARTIES} parties, and there are {m}",
