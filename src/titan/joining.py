@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,6 @@ def join(
     from titan.party.part_using import UsedPart
     from titan.party.taking_part import Choices, Party, run_folder  # slow to import
 
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is raised as an error
     if not 1 <= whole_number("run", run) <= MOST_RUNS:
         raise InputError(f"run={run}", hint=f"runs are numbered from 1 to {MOST_RUNS}")
     if not real_number("wait", wait) > 0:

@@ -1,4 +1,4 @@
-"""Real parties on loopback, all in one process and one event loop: gRPC, TLS, journals, ledgers."""
+"""Real parties on loopback, all in one process and one event loop: TLS, journals, ledgers."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -166,7 +165,6 @@ def command(
     """
     outlive_terminal()
     chosen = log.use(log_format)
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
     from titan.party.core_dumps import no_core_dumps
     from titan.party.engine import Watch
     from titan.party.part_using import UsedPart

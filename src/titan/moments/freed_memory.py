@@ -1,7 +1,7 @@
 """What is freed is used again, instead of being given back and fetched anew.
 
 The C library gives blocks of 128 kB and more back to the system as soon as they are free. Vectors,
-messages, gRPC's own buffers and columns of rows are such blocks, and each page of one that is
+messages, buffers of links and columns of rows are such blocks, and each page of one that is
 fetched anew is a fault: with vectors of 8 MB these took longer than encryption and arithmetic
 together, and a fifth of the time of reading rows.
 """

@@ -14,8 +14,9 @@ durable_session    a session with its journal and links; also when the run is ov
 
 Between processes, each file using those before it:
 
-tls                gRPC, speaking TLS 1.3 alone
-streams            gRPC under mutual TLS with pins, as far as a link needs it
+tls                one end of TLS 1.3 with pins: bytes in, bytes out
+connection         TLS over TCP: chunks out and in, and who is not heard is gone
+streams            dialling and listening: who is let in, and who is sent away
 run_events         what happened, how links stand, who waits, and the error that ends the run
 arrival_queue      whatever has arrived is handed over, many messages in one transaction
 attendance         who has come and who will not, as neighbours tell each other

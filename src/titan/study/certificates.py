@@ -1,7 +1,7 @@
 """Certificates, self-signed, pinned, good for nothing but being recognised; and signatures.
 
 There is no certificate authority. A party's certificate carries its name, its public key (P-256:
-gRPC's TLS refuses Ed25519) and a span of time. It is no CA, so that no chain can hang from it: a
+as most of TLS has it) and a span of time. It is no CA, so that no chain can hang from it: a
 peer is accepted with exactly this certificate or not at all. TLS wants a host name to compare; as
 parties are known by their pins and may move, every certificate has the same one.
 

@@ -8,7 +8,7 @@ processor time; a fork takes none. Orders come on stdin and news go to stdout, a
     {"id": 3, "pid": 4711}        {"id": 3, "status": -9}
 """
 
-# Rule: nothing here starts a thread or opens a channel; gRPC must first wake up after the fork.
+# Rule: nothing here starts a thread or opens a connection: what is forked has neither.
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ ROOT = Path(__file__).parents[3]
 _ENVIRONMENT = {
     "PYTHONPATH": str(ROOT / "src"),
     "OPENBLAS_NUM_THREADS": "1",
-    "GRPC_VERBOSITY": "NONE",  # `titan join` says so before it imports gRPC; here that was before
 }
 
 
