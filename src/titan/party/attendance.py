@@ -1,8 +1,9 @@
 """Who has come and who will not, as parties tell each other beside the run's messages.
 
 Both are for those who wait: nobody waits in the dark. That a party has come is passed on so that
-only who is missing is named; nobody computes with it. That a party does not take part ends the run
-of all who hear of it: each passes it on before it leaves.
+only who is missing is named, and so that who dials it need not wait for its next try; nobody
+computes with it. That a party does not take part ends the run of all who hear of it: each passes it
+on before it leaves.
 """
 
 # Rule 1: an absence counts under its party's own signature for this study and run, and only while
@@ -11,7 +12,8 @@ of all who hear of it: each passes it on before it leaves.
 # Rule 3: nothing of this is kept: when everybody comes after all, the same run goes on.
 # Rule 4: what is told is a sentence of this file, never the error itself; and nothing at all where
 #         the reason is in the rows: "do you have such a patient?" must not be answered.
-# Rule 5: only who has not begun the run stays away from it: what has begun goes on with the same
+# Rule 5: that a party has come is believed once: who says it again and again makes nobody dial.
+# Rule 6: only who has not begun the run stays away from it: what has begun goes on with the same
 #         command.
 
 from __future__ import annotations
@@ -62,6 +64,8 @@ class Attendance:
             self._came |= new
             for link in self.links.values():
                 link.wake.set()
+                if link.peer in new:
+                    link.peer_came.set()
             self.events.progressed()
 
     def unknown_to(self, told: set[str]) -> Here | None:

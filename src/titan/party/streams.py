@@ -138,11 +138,15 @@ class Dialler:
             await converse(Stream(call, call.done_writing))
         except grpc.aio.AioRpcError as error:
             if is_lookup(error) and time.monotonic() - self._made > _LOOKUP:
-                await self._channel.close()  # gRPC would look up again after up to two minutes
-                self._make_channel()
+                await self.start_anew()  # gRPC would look up again after up to two minutes
             raise
         finally:
             call.cancel()
+
+    async def start_anew(self) -> None:
+        """Forget that nobody was there: gRPC would pause before it tries again."""
+        await self._channel.close()
+        self._make_channel()
 
     async def close(self) -> None:
         await self._channel.close()
