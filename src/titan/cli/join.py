@@ -35,10 +35,11 @@ from titan.party.notices import Notice
 if TYPE_CHECKING:
     from titan.party.engine import Watch
     from titan.party.own_rows import OwnRows
+    from titan.party.part_using import UsedPart
     from titan.party.run import RunProgress
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
-    from titan.study import Report
+    from titan.study import Report, Study
 
 
 @ends_with_a_word()
@@ -170,7 +171,6 @@ def command(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
     from titan.party.core_dumps import no_core_dumps
     from titan.party.engine import Watch
-    from titan.party.part_using import UsedPart
     from titan.party.proxies import Proxies
     from titan.party.taking_part import Choices, Party, run_folder
     from titan.study import Identity, Study
@@ -195,8 +195,7 @@ def command(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
-    with wrong_usage():
-        used = None if part is None else UsedPart.load(part, found, as_, rows)
+    used = None if part is None else _used_part(part, found, as_, rows)
     passphrase = passphrases.opening(key, passphrase_file)
     identity = Identity.load(key, card, passphrase=passphrase)
     party = Party(
@@ -269,6 +268,13 @@ def command(
     for name in outcome.unconfirmed:
         text = f"{name} has not confirmed everything; if it asks, run the same command again"
         tell(Notice(text, "warning", "unconfirmed"))
+
+
+def _used_part(part: Path, study: Study, name: str, rows: Any) -> UsedPart:
+    from titan.party.part_using import UsedPart
+
+    with wrong_usage():
+        return UsedPart.load(part, study, name, rows)
 
 
 def _is_of_run(save: Path | None, study: str, run: int, name: str) -> bool:

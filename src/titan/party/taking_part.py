@@ -19,7 +19,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import titan
 from titan import files
@@ -31,8 +31,6 @@ from titan.party.attendance import Absentee, Reason, told_as
 from titan.party.durable_session import DurableSession, FinishedRun
 from titan.party.engine import Engine, Watch
 from titan.party.notices import Notice
-from titan.party.own_rows import OwnRows, look
-from titan.party.part_using import UsedPart
 from titan.party.preparing import (
     Prepare,
     Prepared,
@@ -58,6 +56,10 @@ from titan.study.kept_runs import open_journal
 from titan.study.key_use import note_use
 from titan.study.ledger import Ledger
 from titan.study.vetoes import Vetoes
+
+if TYPE_CHECKING:
+    from titan.party.own_rows import OwnRows
+    from titan.party.part_using import UsedPart
 
 _QUICK = 200_000
 """So many rows can be read again, for their leverage, while somebody waits to be asked."""
@@ -159,6 +161,8 @@ class Party:
         The party that is returned goes on with what was read. Of a run that is over nothing more
         depends on them.
         """
+        from titan.party.own_rows import OwnRows, look
+
         party = self
         if self._begun_as(lambda state: state.erased):
             return self, OwnRows()

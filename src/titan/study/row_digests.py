@@ -156,7 +156,7 @@ class OwnRows:
         if key not in self._counted:
             found = np.zeros(PARTS, np.int64)
             for piece, numbers in zip(self.pieces, self.uses.numbers, strict=True):
-                at = (piece.cells[column].load() >> np.uint64(64 - _PARTS_BITS)).astype(np.int64)
+                at = (piece.cells[column].load() >> np.uint64(64 - _PARTS_BITS)).view(np.int64)
                 at = at if wanted.all() else at[wanted[numbers.load()]]
                 found += np.bincount(at, minlength=PARTS)
             self._counted[key] = found
