@@ -17,6 +17,7 @@ from typer import Argument, Option
 
 from titan.cli import log, options, passphrases
 from titan.cli.agreeing import agrees, miss_ledger
+from titan.cli.importing import import_meanwhile
 from titan.cli.log import tell
 from titan.cli.output import (
     check_save,
@@ -170,8 +171,8 @@ def command(
     chosen = log.use(log_format)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
     from titan.party.core_dumps import no_core_dumps
-    from titan.party.engine import Watch
     from titan.party.proxies import Proxies
+    from titan.party.run_events import Watch
     from titan.party.taking_part import Choices, Party, run_folder
     from titan.study import Identity, Study
     from titan.study.identity import checked_address, on_loopback
@@ -196,6 +197,7 @@ def command(
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
     used = None if part is None else _used_part(part, found, as_, rows)
+    import_meanwhile("titan.party.run_to_answer")  # it comes while rows are read
     passphrase = passphrases.opening(key, passphrase_file)
     identity = Identity.load(key, card, passphrase=passphrase)
     party = Party(
@@ -302,7 +304,7 @@ def _decline(party: Party, own: OwnRows) -> None:
 def _watching(parties: Sequence[str], me: str, *, live: bool = True) -> Iterator[Watch]:
     """Live lines on a terminal; in a pipe, one line whenever something changes."""
     from titan.cli.progress_lines import ProgressLines, live_text
-    from titan.party.engine import Watch
+    from titan.party.run_events import Watch
 
     if not live or not sys.stderr.isatty():
         yield Watch(tell, ProgressLines(tell))

@@ -6,7 +6,9 @@ ledger and journal begun or found again ─► links ─► sums ─► agreemen
 
 # Rule 1: nothing is dialled before the study, the rows, the journal and the ledger are in order.
 # Rule 2: a party that does not take part tells others why not, unless the reason is in its rows.
-# Rule 3: a run is over when its secrets are erased. Until then a restart goes through all steps
+# Rule 3: rows are read before the network is needed: gRPC and whatever needs it is imported where
+#         it is used, so that it may come while rows are read.
+# Rule 4: a run is over when its secrets are erased. Until then a restart goes through all steps
 #         again, since what others may still need is made from the secrets.
 
 from __future__ import annotations
@@ -27,9 +29,6 @@ from titan.errors import DataError, FileError, InputError, ReleaseError, TitanEr
 from titan.joint import Task
 from titan.joint.meeting import Parts
 from titan.party.addresses import check_port
-from titan.party.attendance import Absentee, Reason, told_as
-from titan.party.durable_session import DurableSession, FinishedRun
-from titan.party.engine import Engine, Watch
 from titan.party.notices import Notice
 from titan.party.preparing import (
     Prepare,
@@ -43,8 +42,9 @@ from titan.party.preparing import (
     rows_for,
 )
 from titan.party.proxies import Proxies
+from titan.party.reasons import Reason, told_as
 from titan.party.run import MAIN_TASK, Run
-from titan.party.run_to_answer import Outcome, RunToAnswer, Show, stay, stored
+from titan.party.run_events import Watch
 from titan.party.status_file import StatusFile
 from titan.protocol.masking import fresh_key
 from titan.release.evidence import refusal_in
@@ -58,8 +58,11 @@ from titan.study.ledger import Ledger
 from titan.study.vetoes import Vetoes
 
 if TYPE_CHECKING:
+    from titan.party.durable_session import DurableSession
+    from titan.party.engine import Engine
     from titan.party.own_rows import OwnRows
     from titan.party.part_using import UsedPart
+    from titan.party.run_to_answer import Outcome, Show
 
 _QUICK = 200_000
 """So many rows can be read again, for their leverage, while somebody waits to be asked."""
@@ -143,6 +146,8 @@ class Party:
         if state is not None and state.erased:
             return await self._serve(journal, state, show, started)
         task, state, vetoes = self._begin(journal)
+        from titan.party.run_to_answer import RunToAnswer
+
         work = RunToAnswer(self, report, journal, state, task, vetoes, started)
         return await work.run(show)
 
@@ -199,6 +204,8 @@ class Party:
         if self._begun_as(lambda state: True):
             return False
         self._tell(f"telling the others that {self.identity.name} does not take part")
+        from titan.party.attendance import Absentee
+
         absentee = Absentee(self.study, self.identity, self.choices.run, reason, self.proxies)
         await absentee.tell(self.listen)
         return True
@@ -314,6 +321,8 @@ class Party:
         )
 
     def engine(self, durable: DurableSession) -> Engine:
+        from titan.party.engine import Engine
+
         parts = self.study, self.identity, durable, self.listen, self.watch
         return Engine(*parts, self.proxies)
 
@@ -321,6 +330,9 @@ class Party:
         self, journal: Journal, state: RunState, show: Show, started: float
     ) -> Outcome:
         """The run is over here: show its answer again, and give the others what they miss."""
+        from titan.party.durable_session import DurableSession, FinishedRun
+        from titan.party.run_to_answer import Outcome, stay, stored
+
         if state.result is None:
             await self._tell_given_up(journal, state)
         self._refuse_other_rows()
@@ -339,6 +351,9 @@ class Party:
 
     async def _tell_given_up(self, journal: Journal, state: RunState) -> NoReturn:
         """This party does not go on with the run; those who wait for it are told so."""
+        from titan.party.durable_session import DurableSession, FinishedRun
+        from titan.party.run_to_answer import stay
+
         durable = DurableSession(FinishedRun(self.run(state), self.study.plans, journal), journal)
         assert durable.put_back is not None  # noqa: S101 - it was given up
         self.watch.tell(Notice(durable.put_back.message, "error", "put back"))
