@@ -21,11 +21,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import titan
 from titan import files
-from titan.errors import DataError, FileError, InputError, ReleaseError, TitanError
+from titan.errors import DataError, FileError, InputError, TitanError
 from titan.joint import Task
 from titan.joint.meeting import Parts
 from titan.party.addresses import check_port
@@ -47,7 +47,6 @@ from titan.party.run import MAIN_TASK, Run
 from titan.party.run_events import Watch
 from titan.party.status_file import StatusFile
 from titan.protocol.masking import fresh_key
-from titan.release.evidence import refusal_in
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.audit import JOURNAL, STUDY, TRANSCRIPT
@@ -144,7 +143,9 @@ class Party:
     async def _with(self, journal: Journal, report: Report, show: Show, started: float) -> Outcome:
         state = journal.state
         if state is not None and state.erased:
-            return await self._serve(journal, state, show, started)
+            from titan.party.run_again import show_again
+
+            return await show_again(self, journal, state, show, started)
         task, state, vetoes = self._begin(journal)
         from titan.party.run_to_answer import RunToAnswer
 
@@ -289,13 +290,14 @@ class Party:
         if before is not None and (before.key, before.asked) == (key, asked):
             return before
         try:
-            return Prepared.of(self.study, self.choices.run, self.rows, key, asked, self._make)
+            return Prepared.of(self.study, self.choices.run, self.rows, key, asked, self.make)
         except (DataError, FileError) as error:
             mend(error, self.study)
             raise
 
     @property
-    def _make(self) -> Prepare:
+    def make(self) -> Prepare:
+        """Makes parts and entries of the own rows."""
         return prepare if self.part is None else self.part.prepare
 
     # -- the network --------------------------------------------------------------------------
@@ -325,73 +327,6 @@ class Party:
 
         parts = self.study, self.identity, durable, self.listen, self.watch
         return Engine(*parts, self.proxies)
-
-    async def _serve(
-        self, journal: Journal, state: RunState, show: Show, started: float
-    ) -> Outcome:
-        """The run is over here: show its answer again, and give the others what they miss."""
-        from titan.party.durable_session import DurableSession, FinishedRun
-        from titan.party.run_to_answer import Outcome, stay, stored
-
-        if state.result is None:
-            await self._tell_given_up(journal, state)
-        self._refuse_other_rows()
-        self.write_files(state)
-        outcome = Outcome(stored(state), self.folder, {}, started, refused=refusal_in(self.folder))
-        self.watch.answered()
-        showing = asyncio.ensure_future(asyncio.to_thread(show, outcome))
-        rest = FinishedRun(self.run(state), self.study.plans, journal)
-        durable = DurableSession(rest, journal)
-        if durable.needed() or durable.unacknowledged() or durable.put_back is not None:
-            async with self.engine(durable) as engine:
-                late = await stay(engine, durable, self.choices.wait)
-            outcome = replace(outcome, unconfirmed=late)
-        await showing
-        return outcome
-
-    async def _tell_given_up(self, journal: Journal, state: RunState) -> NoReturn:
-        """This party does not go on with the run; those who wait for it are told so."""
-        from titan.party.durable_session import DurableSession, FinishedRun
-        from titan.party.run_to_answer import stay
-
-        durable = DurableSession(FinishedRun(self.run(state), self.study.plans, journal), journal)
-        assert durable.put_back is not None  # noqa: S101 - it was given up
-        self.watch.tell(Notice(durable.put_back.message, "error", "put back"))
-        async with self.engine(durable) as engine:
-            await stay(engine, durable, self.choices.wait)
-        raise durable.put_back
-
-    def _refuse_other_rows(self) -> None:
-        """The answer of a run that is over is not that of other rows.
-
-        Its journal has forgotten the rows. The ledger has not: it must know what was used, and
-        keeps it on this machine under a key of its own. Only what the model reads counts.
-        """
-        run, same = self.choices.run, None
-        if self.ledger.exists():
-            with Ledger.open(self.ledger) as ledger:
-                same = self._has_rows_of_then(ledger)
-        if same is None:
-            self._tell("the ledger does not know this run: its rows may have been others")
-        elif not same:
-            raise InputError(
-                f"run {run} of this study is over, and its rows were different ones",
-                hint=f"agree with the others on run {run + 1} (--run {run + 1}) to ask again; with "
-                "the rows of then this command shows its answer",
-            )
-
-    def _has_rows_of_then(self, ledger: Ledger) -> bool | None:
-        """None where the ledger does not know; rows that could not be used it never saw."""
-        study, run = self.study, self.choices.run
-        refused = ledger.refused(study.digest, run)
-        try:
-            _, entries = self._make(study, run, self.rows, ledger.row_key, ())
-        except ReleaseError:
-            return refused
-        except DataError:
-            return False
-        found = [ledger.has_rows_of(entry) for entry in entries]
-        return False if refused else None if None in found else all(found)
 
     def write_files(self, state: RunState) -> None:
         """What was learned and what was signed, as the journal has them, and what was asked."""
