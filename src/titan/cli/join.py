@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -197,7 +198,6 @@ def command(
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
     used = None if part is None else _used_part(part, found, as_, rows)
-    import_meanwhile("titan.party.run_to_answer")  # it comes while rows are read
     passphrase = passphrases.opening(key, passphrase_file)
     identity = Identity.load(key, card, passphrase=passphrase)
     party = Party(
@@ -210,6 +210,7 @@ def command(
         key=key,
         watch=Watch(tell),
         part=used,
+        meanwhile=partial(import_meanwhile, "titan.party.run_to_answer"),
     )
     if not new_ledger:
         miss_ledger(key, party.ledger, ask=not yes)

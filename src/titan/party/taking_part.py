@@ -98,6 +98,8 @@ class Party:
     """What was made of the rows before, where they lie; `rows` are then of its making."""
     prepared: Prepared | None = field(default=None, repr=False)
     """What `look` has made of the rows."""
+    meanwhile: Callable[[], None] = field(default=lambda: None, repr=False)
+    """Called when rows begin to be read, for what can be done beside it."""
 
     def take_part(self, show: Show) -> Outcome:
         """Take part to the end; `show` is called with the answer as soon as it is certain."""
@@ -289,6 +291,7 @@ class Party:
                 asked = ledger.asked(self.study.digest, self.choices.run)
         if before is not None and (before.key, before.asked) == (key, asked):
             return before
+        self.meanwhile()
         try:
             return Prepared.of(self.study, self.choices.run, self.rows, key, asked, self.make)
         except (DataError, FileError) as error:
