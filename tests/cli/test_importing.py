@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from titan.cli.importing import import_meanwhile
+from titan.cli.importing import collecting_nothing, import_meanwhile
 
 
 def test_who_takes_part_reads_rows_before_grpc_is_there() -> None:
@@ -41,3 +43,16 @@ def test_a_module_comes_in_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     before = threading.active_count()
     import_meanwhile("titan_later")
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_collector_is_as_it_was(collects: bool) -> None:
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        with suppress(ZeroDivisionError), collecting_nothing():
+            assert not gc.isenabled()
+            raise ZeroDivisionError
+        assert gc.isenabled() is collects
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -18,7 +18,7 @@ from typer import Argument, Option
 
 from titan.cli import log, options, passphrases
 from titan.cli.agreeing import agrees, miss_ledger
-from titan.cli.importing import import_meanwhile
+from titan.cli.importing import collecting_nothing, import_meanwhile
 from titan.cli.log import tell
 from titan.cli.output import (
     check_save,
@@ -171,13 +171,14 @@ def command(
     outlive_terminal()
     chosen = log.use(log_format)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters of it is said in our own words
-    from titan.party.core_dumps import no_core_dumps
-    from titan.party.proxies import Proxies
-    from titan.party.run_events import Watch
-    from titan.party.taking_part import Choices, Party, run_folder
-    from titan.study import Identity, Study
-    from titan.study.identity import checked_address, on_loopback
-    from titan.study.known_keys import known_keys, new_keys
+    with collecting_nothing():
+        from titan.party.core_dumps import no_core_dumps
+        from titan.party.proxies import Proxies
+        from titan.party.run_events import Watch
+        from titan.party.taking_part import Choices, Party, run_folder
+        from titan.study import Identity, Study
+        from titan.study.identity import checked_address, on_loopback
+        from titan.study.known_keys import known_keys, new_keys
 
     no_core_dumps()
     with wrong_usage():

@@ -27,7 +27,7 @@ from titan.moments.rows import ModelRows
 from titan.moments.sources import BATCH_ROWS, Block
 from titan.release.grid import Grid, shortest_decimals
 from titan.study.digest_order import Counts, Words
-from titan.study.row_digests import Content, OwnRows, Piece, RowKey
+from titan.study.row_digests import Content, OwnRows, Piece, RowKey, in_parts
 from titan.study.spool import Held, Spool
 
 _BLOCK_CELLS = 1 << 20
@@ -40,16 +40,19 @@ class _Part:
 
     pieces: tuple[Piece, ...]
     finer: int
+    in_parts: Mapping[str, Counts]
     spool: Spool | None = None
 
     def __add__(self, other: _Part) -> _Part:
         spool = self.spool or Spool()
         mine = self.pieces if self.spool else tuple(each.kept(spool) for each in self.pieces)
         theirs = tuple(each.kept(spool) for each in other.pieces)
-        return _Part(mine + theirs, (self.finer + other.finer) % 2**64, spool)
+        both = self.in_parts.keys() & other.in_parts.keys()
+        counts = {name: self.in_parts[name] + other.in_parts[name] for name in both}
+        return _Part(mine + theirs, (self.finer + other.finer) % 2**64, counts, spool)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Part, (self.pieces, self.finer)  # a file is left where it is
+        return _Part, (self.pieces, self.finer, self.in_parts)  # a file is left where it is
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,11 @@ class DigestRows(Reading[_Part, OwnRows]):
             total = int(digests.rows([np.zeros((1, 2), np.uint64)])[0, 0]) * rows.rows
         else:
             total = int(digests.rows([np.stack([finer, finer], axis=1)])[:, 0].sum())
-        return _Part((Piece(rows.rows, cells, used),), total % 2**64)
+        counts = {name: in_parts(each.array) for name, each in cells.items()}
+        return _Part((Piece(rows.rows, cells, used),), total % 2**64, counts)
 
     def finish(self, whole: _Part, label: str) -> OwnRows:
-        return OwnRows(self.key, whole.pieces, whole.finer)
+        return OwnRows(self.key, whole.pieces, whole.finer, whole.in_parts)
 
 
 def _values(cells: Cells, kind: Content, digests: CellDigests) -> Words | None:
@@ -133,12 +137,6 @@ def _numbers(column: Column, kind: Content, digests: CellDigests) -> Words:
         return digests.first_words(column)
     elif column.numbers.dtype == np.float64 and column.two == column.five == 0:
         column = shortest_decimals(column)
-    numbers: Counts = column.numbers
-    if numbers.dtype == np.int64 and len(numbers):
-        low, high = (int(end) for end in _ends(column))
-        if 2 * (high - low) < len(numbers):  # each value once
-            values = Column(np.arange(low, high + 1), column.two, column.five)
-            return digests.first_words(values)[numbers - low]
     return digests.first_words(column)
 
 
