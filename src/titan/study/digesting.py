@@ -30,7 +30,7 @@ from titan.study.digest_order import Counts, Words
 from titan.study.row_digests import Content, OwnRows, Piece, RowKey, in_parts
 from titan.study.spool import Held, Spool
 
-_BLOCK_CELLS = 1 << 20
+_BLOCK_CELLS = 1 << 21
 _LEAST_ROWS = 256
 
 
