@@ -73,8 +73,8 @@ def _connected(folder: Path, number: int) -> float:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "env": own}
     waiting = [subprocess.Popen(words(party), **quiet) for party in ("b", "c")]  # type: ignore[call-overload]
     for other in waiting:
-        while "waiting for" not in other.stderr.readline():  # until it is there
-            pass
+        while not other.stderr.readline().rstrip().endswith("waiting for large"):
+            pass  # until all others are there, and have nothing to do
     start = time.monotonic()
     done = subprocess.run(words("large"), capture_output=True, text=True, check=True, env=own)
     for other in waiting:

@@ -34,7 +34,7 @@ LONG = 3600.0  # seconds: whoever waits for a clock waits for longer than the te
 @pytest.fixture(autouse=True)
 def _until_all_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attendance, "SECONDS", LONG)
-    monkeypatch.setattr(taking_part, "Absentee", Telling)
+    monkeypatch.setattr(attendance, "Absentee", Telling)
 
 
 def other_columns(g: Gathering) -> Party:

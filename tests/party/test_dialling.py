@@ -1,18 +1,25 @@
-"""Pauses between tries grow as long as a link carries nothing, also where it can be opened."""
+"""Pauses between tries grow as long as a link carries nothing, also where it can be opened.
+
+And nobody pauses whom others tell that the party has come.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
+from tests.party.loopback import Gathering, answers_agree, run, until
+from titan.party.attendance import Attendance
 from titan.party.connecting import Connections
 from titan.party.links import Outgoing
-from titan.party.run_events import LinkStatus
-from titan.party.wire import Role
+from titan.party.run import CONNECTING, RunProgress
+from titan.party.run_events import LinkStatus, RunEvents, Watch, link_statuses
+from titan.party.wire import Here, Role
 from titan.study.frames import Frame
 
 
@@ -42,3 +49,47 @@ def test_a_message_that_is_refused_each_time_is_not_sent_ten_times_a_second(
     with patch("titan.party.connecting.asyncio.sleep", sleep):
         asyncio.run(connections.dial(link))
     assert pauses == pytest.approx(expected)
+
+
+NAMES = ("north", "east", "south", "west")
+
+
+@pytest.mark.parametrize("dial", ["push", "pull"])
+def test_who_comes_last_waits_for_nobodys_next_try(tmp_path: Path, dial: str) -> None:
+    """Who dials east hears from others that it has come, and has no next try in this test."""
+    g, others = Gathering(tmp_path, names=NAMES, dial=dial), ("north", "south", "west")
+    endless, pausing, pause = False, set[str](), Connections._pause
+
+    async def long_pause(self: Connections, link: LinkStatus, seconds: float) -> None:
+        if endless:
+            pausing.add(link.peer)
+        await pause(self, link, 3600.0 if endless else seconds)
+
+    async def story() -> None:
+        nonlocal endless
+        waiting = [g.joining(name) for name in others]
+        text = "connecting, waiting for east"
+        await until(lambda: all(text in g.phases.get(name, [""])[-1:] for name in others))
+        endless = True
+        await until(lambda: "east" in pausing)
+        await asyncio.gather(*waiting, g.joining("east"))
+
+    with patch.object(Connections, "_pause", long_pause):
+        run(story())
+    answers_agree(g)
+
+
+def test_who_says_it_again_and_again_makes_nobody_dial(tmp_path: Path) -> None:
+    async def story() -> None:
+        g = Gathering(tmp_path)
+        events = RunEvents(Watch(), lambda: RunProgress(CONNECTING))
+        links = link_statuses(g.study, "north")
+        attendance = Attendance(g.study, 1, "north", links, events, set)
+        (link,) = [each for each in links.values() if each.peer == "east"]
+        attendance.take(Here((0, 1)))
+        assert link.peer_came.is_set()
+        link.peer_came.clear()
+        attendance.take(Here((0, 1)))
+        assert not link.peer_came.is_set()
+
+    run(story())

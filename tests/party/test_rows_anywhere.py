@@ -14,9 +14,9 @@ from tests.party.test_preparing import COLUMNS, HEADER, ROWS, STUDY
 from titan.errors import FileError, WorkersError
 from titan.moments import open_source
 from titan.moments.sql import Query
-from titan.party.attendance import Reason, told_as
 from titan.party.own_rows import look
 from titan.party.preparing import are_there, prepare, rows_for
+from titan.party.reasons import Reason, told_as
 from titan.study.ledger import Ledger
 
 

@@ -34,8 +34,8 @@ Pair = tuple[int, int]
 # -- one at a time ----------------------------------------------------------------------------
 
 
-def encrypted(form: str, name: str, first: int, second: int) -> Pair:
-    key = hmac.new(KEY, f"titan {form} {name}\x01".encode(), "sha256").digest()
+def encrypted(form: str, first: int, second: int) -> Pair:
+    key = hmac.new(KEY, f"titan {form} \x01".encode(), "sha256").digest()
     block = b"".join((word % WORDS).to_bytes(8, "little") for word in (first, second))
     cipher = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - one block
     out = cipher.update(block)
@@ -46,24 +46,31 @@ def added(*pairs: Pair) -> Pair:
     return sum(a for a, _ in pairs) % WORDS, sum(b for _, b in pairs) % WORDS
 
 
+def in_column(name: str, *parts: Pair) -> Pair:
+    first, second = added(*parts)
+    word = hmac.digest(KEY, f"titan cells of {name}".encode(), "sha256")[:8]
+    factor = int.from_bytes(word, "big") | 1
+    return first * factor % WORDS, second * factor % WORDS
+
+
 def of_text(text: bytes | None, name: str = "x") -> Pair:
     if text is None:
         return 0, 0
     words = [text[at : at + 8] for at in range(0, max(len(text), 1), 8)]
     parts = [
-        encrypted("text", name, int.from_bytes(word, "little"), (at << 32) + len(text))
+        encrypted("text", int.from_bytes(word, "little"), (at << 32) + len(text))
         for at, word in enumerate(words)
     ]
-    return added(*parts)
+    return in_column(name, *parts)
 
 
 def of_number(value: Fraction, name: str = "x") -> Pair:
     n, a, b = form(value)
     second = (a << 32) + b
-    pairs = [encrypted("number", name, n, second)]
+    pairs = [encrypted("number", n, second)]
     if not -(2**63) <= n < 2**63:
-        pairs.append(encrypted("high", name, n >> 64, second))
-    return added(*pairs)
+        pairs.append(encrypted("high", n >> 64, second))
+    return in_column(name, *pairs)
 
 
 def form(value: Fraction) -> tuple[int, int, int]:
@@ -223,7 +230,7 @@ def rows(*columns: Sequence[str]) -> list[Pair]:
 
 def test_a_row_is_encrypted_after_its_cells_are_added() -> None:
     (row,) = rows(["1"], ["two"])
-    assert row == encrypted("rows", "", *added(of_text(b"1", "a"), of_text(b"two", "b")))
+    assert row == encrypted("rows", *added(of_text(b"1", "a"), of_text(b"two", "b")))
 
 
 def test_a_value_belongs_to_its_column_and_its_row() -> None:
@@ -285,9 +292,9 @@ def test_columns_of_one_grid_share_what_is_known() -> None:
     digests, made = CellDigests(KEY), []
     one_by_one = CellDigests._one_by_one
 
-    def counted(self: CellDigests, name: str, column: Column) -> Any:
+    def counted(self: CellDigests, column: Column) -> Any:
         made.append(len(column))
-        return one_by_one(self, name, column)
+        return one_by_one(self, column)
 
     with patch.object(CellDigests, "_one_by_one", counted):
         for numbers in (np.arange(100), np.arange(100)[::-1], np.arange(50, 110)):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -160,3 +161,23 @@ def test_of_rows_over_columns() -> None:
     all_differ([fingerprint(columns, 1, 1, 1) for columns in names])
     all_differ([fingerprint(("a",), *[1] * n) for n in range(4)])
     all_differ([fingerprint(("a",), *each) for each in ((1, 1), (1, 2), (2, 1), (3,))])
+
+
+@pytest.mark.parametrize("rows", [0, 7, 1000])
+def test_cells_counted_when_they_are_read_are_those_counted_later(rows: int) -> None:
+    """In however many blocks they come."""
+    rng = np.random.default_rng(rows)
+    columns = {
+        "x": rng.integers(0, 99, rows + 1).tolist(),
+        "g": (["a", "b"] * rows + ["c"])[-rows - 1 :],
+    }
+    source = open_source(pa.table(columns))
+    reading = DigestRows({"q": None}, {name: {} for name in columns}, RowKey(bytes(32)))
+    with patch.object(DigestRows, "size", 64):
+        (own,) = read_all(source, [reading])
+    assert set(own.in_parts) == set(columns)
+    assert len(own.pieces) == -(-(rows + 1) // 64)
+    later = replace(own, in_parts={})
+    for name in columns:
+        assert own.parts(name, ["q"]).tolist() == later.parts(name, ["q"]).tolist()
+        assert own.parts(name, ["q"]).sum() == rows + 1

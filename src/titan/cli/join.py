@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ from typer import Argument, Option
 
 from titan.cli import log, options, passphrases
 from titan.cli.agreeing import agrees, miss_ledger
+from titan.cli.importing import collecting_nothing, import_meanwhile
 from titan.cli.log import tell
 from titan.cli.output import (
     check_save,
@@ -33,10 +35,11 @@ from titan.party.notices import Notice
 if TYPE_CHECKING:
     from titan.party.engine import Watch
     from titan.party.own_rows import OwnRows
+    from titan.party.part_using import UsedPart
     from titan.party.run import RunProgress
     from titan.party.run_to_answer import Outcome
     from titan.party.taking_part import Party
-    from titan.study import Report
+    from titan.study import Report, Study
 
 
 @ends_with_a_word()
@@ -165,14 +168,14 @@ def command(
     """
     outlive_terminal()
     chosen = log.use(log_format)
-    from titan.party.core_dumps import no_core_dumps
-    from titan.party.engine import Watch
-    from titan.party.part_using import UsedPart
-    from titan.party.proxies import Proxies
-    from titan.party.taking_part import Choices, Party, run_folder
-    from titan.study import Identity, Study
-    from titan.study.identity import checked_address, on_loopback
-    from titan.study.known_keys import known_keys, new_keys
+    with collecting_nothing():
+        from titan.party.core_dumps import no_core_dumps
+        from titan.party.proxies import Proxies
+        from titan.party.run_events import Watch
+        from titan.party.taking_part import Choices, Party, run_folder
+        from titan.study import Identity, Study
+        from titan.study.identity import checked_address, on_loopback
+        from titan.study.known_keys import known_keys, new_keys
 
     no_core_dumps()
     with about("proxy"):
@@ -194,7 +197,7 @@ def command(
             "--keep-journal would leave the masks of a real run on the disk",
             hint="it is for rehearsals, where all addresses are loopback ones: leave it out",
         )
-    used = None if part is None else UsedPart.load(part, found, as_, rows)
+    used = None if part is None else _used_part(part, found, as_, rows)
     passphrase = passphrases.opening(key, passphrase_file)
     identity = Identity.load(key, card, passphrase=passphrase)
     party = Party(
@@ -207,6 +210,7 @@ def command(
         key=key,
         watch=Watch(tell),
         part=used,
+        meanwhile=partial(import_meanwhile, "titan.party.run_to_answer"),
     )
     if not new_ledger:
         miss_ledger(key, party.ledger, ask=not yes)
@@ -269,6 +273,12 @@ def command(
         tell(Notice(text, "warning", "unconfirmed"))
 
 
+def _used_part(part: Path, study: Study, name: str, rows: Any) -> UsedPart:
+    from titan.party.part_using import UsedPart
+
+    return UsedPart.load(part, study, name, rows)
+
+
 def _is_of_run(save: Path | None, study: str, run: int, name: str) -> bool:
     """Whether this command wrote it before, since the same one goes on where it stopped."""
     try:
@@ -294,7 +304,7 @@ def _decline(party: Party, own: OwnRows) -> None:
 def _watching(parties: Sequence[str], me: str, *, live: bool = True) -> Iterator[Watch]:
     """Live lines on a terminal; in a pipe, one line whenever something changes."""
     from titan.cli.progress_lines import ProgressLines, live_text
-    from titan.party.engine import Watch
+    from titan.party.run_events import Watch
 
     if not live or not sys.stderr.isatty():
         yield Watch(tell, ProgressLines(tell))

@@ -365,11 +365,8 @@ def describe(
         return alone(computation, computation.prepare(own))
     net = network_for(network, data)
     if "bits" in options:
-        raise PlanError(
-            "describe does not take bits",
-            hint="leave them out: the dictionary sets them",
-            choice="bits",
-        )
+        hint = "leave them out: the dictionary sets them"
+        raise PlanError("describe does not take bits", hint=hint, choice="bits")
     settings = SumSettings.of(net, options)
     tables = sources(data, net, dictionary is None, csv)
     computation = _computation(tables, columns, bins, dictionary, policy)

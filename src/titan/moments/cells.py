@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from titan.errors import DataError
 from titan.moments import arithmetic, decimal_text
 from titan.moments.arrow import kinds, pa, pc
 from titan.moments.columns import WORDS, Column, WideColumn
+from titan.moments.known_texts import Texts
 from titan.moments.once import once
 from titan.moments.terms import Level
 
@@ -105,8 +106,14 @@ class Cells(ABC):
         return wrong
 
 
-Written = Callable[[], tuple[npt.NDArray[np.uint8], npt.NDArray[Any], npt.NDArray[Any]]]
-"""Some bytes, with eight more than all texts in them, where each text begins, and its length."""
+class Written(Protocol):
+    """How cells are written that are all numbers or empty, without blanks around."""
+
+    def texts(self) -> Texts:
+        """Where the text of each cell is."""
+
+    def characters(self) -> int | None:
+        """Of all cells together; None unless each has a digit, and one before its point."""
 
 
 class ArrowCells(Cells):
@@ -114,7 +121,7 @@ class ArrowCells(Cells):
 
     @property
     def written(self) -> Written | None:
-        """Text without blanks around it, where it need not be fetched from Arrow."""
+        """Where the text need not be fetched from Arrow."""
         return self.__dict__.get("_written")
 
     @once

@@ -31,6 +31,7 @@ from titan.moments.blocks import BATCH_ROWS, ArrowRows, Block, Piece, evenly
 from titan.moments.cells import ArrowCells, Cells, Later
 from titan.moments.csv_format import PLAIN, CsvFormat
 from titan.moments.csv_text import UTF8, CsvPlace, CsvText
+from titan.moments.known_texts import Texts
 from titan.moments.once import once
 from titan.moments.plain_fields import BEYOND
 from titan.moments.plain_lines import PlainLines, read_lines
@@ -288,11 +289,11 @@ class CsvLines:
 
     def block(self, plain: PlainLines, place: CsvPlace) -> Block:
         cells: dict[str, Cells] = {}
-        for name, at, numbers in zip(
-            self.parsing.rows.columns, self._wanted, plain.columns, strict=True
+        for name, at, numbers, whole in zip(
+            self.parsing.rows.columns, self._wanted, plain.columns, plain.whole, strict=True
         ):
             of_name = ArrowCells(name, Later(partial(self._column, name)), place)
-            written = partial(self._written, plain, at)
+            written = CsvColumn(self.padded, plain, at, whole)
             cells[name] = of_name if numbers is None else of_name.known_as(numbers, written)
         return Block(plain.rows, cells, place)
 
@@ -301,8 +302,22 @@ class CsvLines:
         """Which of a line's fields."""
         return [self.parsing.header.index(name) for name in self.parsing.raw]
 
-    def _written(self, plain: PlainLines, at: int) -> tuple[Bytes, Any, Any]:
-        return self.padded, *plain.written(at)
-
     def _column(self, name: str) -> Any:
         return self.table[name]
+
+
+@dataclass(frozen=True)
+class CsvColumn:
+    """How the cells of one column are written."""
+
+    padded: Bytes = field(repr=False)
+    plain: PlainLines = field(repr=False)
+    at: int
+    """Which of all columns that lines have."""
+    whole: bool
+
+    def texts(self) -> Texts:
+        return self.padded, *self.plain.written(self.at)
+
+    def characters(self) -> int | None:
+        return int(self.plain.characters[self.at]) if self.whole else None

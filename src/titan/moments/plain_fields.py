@@ -42,6 +42,7 @@ _SLASH, _NINE, _POINT, _MINUS = 47, 57, 46, 45
 _NEWLINE, _RETURN = 10, 13
 _ALL = np.uint64((1 << 64) - 1)
 _NOTHING = np.empty(0, np.int64)
+_AT_ONCE = 16  # lines
 
 
 # -- where fields are ---------------------------------------------------------------------------
@@ -107,6 +108,14 @@ class Fields:
             return ends[:, column - 1] + 1, ends[:, column]
         return np.append(0, ends[:-1, -1] + self.line_end), ends[:, 0]
 
+    def characters(self) -> Ints:
+        """Of the texts of each column together, signs included."""
+        rows = len(self.ends) // self.columns
+        starts, ends = np.empty(self.columns, np.int64), _sums(self.ends, self.columns)
+        starts[0] = ends[-1] - self.ends[-1] + (rows - 1) * self.line_end
+        np.add(ends[:-1], rows, out=starts[1:])
+        return ends - starts
+
     def only(self, wanted: Sequence[int]) -> Fields:
         """The fields of some columns."""
         if list(wanted) == list(range(self.columns)):
@@ -117,6 +126,15 @@ class Fields:
         signed[self.negative] = True
         negative = np.flatnonzero(signed.reshape(-1, self.columns)[:, wanted])
         return Fields(self.text, starts, points, ends, negative, len(wanted), self.others)
+
+
+def _sums(each: Ints, columns: int) -> Ints:
+    """Of columns; many lines are taken as one, since NumPy adds long lines faster."""
+    many = len(each) - len(each) % (_AT_ONCE * columns)
+    sums = np.zeros(columns, np.int64)
+    for lines, length in ((each[:many], _AT_ONCE * columns), (each[many:], columns)):
+        sums += lines.reshape(-1, length).sum(axis=0).reshape(-1, columns).sum(axis=0)
+    return sums
 
 
 def _without_last(each: Ints, fields: int) -> Ints:
@@ -149,6 +167,8 @@ class Numbers:
     """The next eight decimals of those."""
     written: Ints
     """How many they have in all."""
+    whole: bool
+    """Each field has a digit before its point."""
 
 
 def read(fields: Fields) -> Numbers | None:
@@ -159,7 +179,8 @@ def read(fields: Fields) -> Numbers | None:
     longest, most = int(whole.max()), int(decimals.max())
     if longest > WORD or most > MOST:
         return None
-    gaps = _NOTHING if whole.min() else np.flatnonzero((whole == 0) & (decimals <= 0))
+    has_whole = bool(whole.min())
+    gaps = _NOTHING if has_whole else np.flatnonzero((whole == 0) & (decimals <= 0))
     if len(gaps) and not _are_empty(fields, gaps):
         return None
     finer = np.flatnonzero(decimals > COARSE) if most > COARSE else _NOTHING
@@ -176,7 +197,7 @@ def read(fields: Fields) -> Numbers | None:
             return None
     numbers[fields.negative] *= -1
     rest[np.isin(finer, fields.negative)] *= -1
-    return Numbers(numbers, most, largest, gaps, finer, rest, written)
+    return Numbers(numbers, most, largest, gaps, finer, rest, written, has_whole)
 
 
 def _are_empty(fields: Fields, gaps: Ints) -> bool:

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
 
 from titan.moments.columns import Column, MostlyCoarse
 from titan.moments.decimal_text import coarsest
+from titan.moments.once import once
 from titan.moments.plain_fields import (
     BEYOND,
     COARSE,
@@ -48,6 +51,13 @@ class PlainLines:
     """None of a column which is not all plain numbers."""
     pieces: tuple[tuple[int, Fields], ...]
     """Those of the text, and at which byte each begins."""
+    whole: tuple[bool, ...] = ()
+    """Of each wanted column, whether every cell has a digit before its point."""
+
+    @once
+    def characters(self) -> Ints:
+        """Of all cells of a column together, for every column that lines have."""
+        return reduce(add, [fields.characters() for _, fields in self.pieces])
 
     def written(self, column: int) -> tuple[Ints, Ints]:
         """Where in the text the cells of a column, of all that lines have, begin; their lengths."""
@@ -77,7 +87,7 @@ def read_lines(
             return None
         pieces.append((start, part))
     columns = tuple(found.column(at) for at in range(len(wanted)))
-    return PlainLines(found.rows, columns, tuple(pieces))
+    return PlainLines(found.rows, columns, tuple(pieces), tuple(found.whole))
 
 
 def _pieces(lines: Bytes) -> list[tuple[int, int]]:
@@ -111,6 +121,8 @@ class _Columns:
         self._largest = [0] * wanted
         self.left = set(range(wanted))
         """Those that are plain so far."""
+        self.whole = [True] * wanted
+        """Whether every cell so far has a digit before its point."""
         self._gaps: list[list[Ints]] = [[] for _ in range(wanted)]
         self._finer: list[list[tuple[Ints, Ints, Ints]]] = [[] for _ in range(wanted)]
         self._row = 0
@@ -149,6 +161,8 @@ class _Columns:
         else:
             for at, numbers, factor in zip(group, table, factors, strict=True):
                 np.multiply(numbers, factor, out=self._numbers[at, span])
+        for at in group:
+            self.whole[at] &= found.whole
         for at, rows_of, _ in _by_column(found.gaps, group):
             self._gaps[at].append(rows_of + self._row)
         for at, rows_of, own in _by_column(found.finer, group):

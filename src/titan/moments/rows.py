@@ -106,9 +106,13 @@ class ModelRows:
             codes[category], gap = block.cells[name].codes(category.levels)
             gaps[name] = gap | gaps[name] if name in gaps else gap
         readings = Readings(block.rows, numbers, codes, block.place)
-        incomplete = np.logical_or.reduce(list(gaps.values()))
-        missing = {name: int(mask.sum()) for name, mask in gaps.items()}
-        return readings, incomplete, Count(block.rows, int((~incomplete).sum()), missing)
+        missing = {name: int(np.count_nonzero(mask)) for name, mask in gaps.items()}
+        incomplete = np.zeros(block.rows, bool)
+        for name, count in missing.items():
+            if count:
+                incomplete |= gaps[name]
+        used = block.rows - int(np.count_nonzero(incomplete))
+        return readings, incomplete, Count(block.rows, used, missing)
 
     def used(self, block: Block) -> Mask:
         """The rows without gaps, but for those of weight 0, which are in no sum."""

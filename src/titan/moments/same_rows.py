@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -101,14 +101,17 @@ class _WithDigests(Generic[P]):
 
     def block(self, rows: Block) -> tuple[P, list[Sum]]:
         part = self.f(rows)
-        cells: dict[str, Any] = {
-            name: self.digests.unchanged(rows.cells[name]) for name in frozenset().union(*self.sets)
-        }
+        totals = [np.zeros((rows.rows, 2), np.uint64) for _ in self.sets]
+        for name in frozenset().union(*self.sets):
+            cells = self.digests.unchanged(rows.cells[name])  # one column's at a time stay in cache
+            for total, columns in zip(totals, self.sets, strict=True):
+                if name in columns:
+                    total += cells
         found = [
-            self.digests.rows(cells[name] for name in each).T if each else ([rows.rows], [0])
-            for each in self.sets
+            self.digests.rows([total]).sum(axis=0).tolist() if each else (rows.rows, 0)
+            for total, each in zip(totals, self.sets, strict=True)
         ]
-        return part, [(int(np.sum(x)), int(np.sum(y))) for x, y in found]
+        return part, [(x, y) for x, y in found]
 
     def merge(self, one: tuple[P, list[Sum]], other: tuple[P, list[Sum]]) -> tuple[P, list[Sum]]:
         sums = [

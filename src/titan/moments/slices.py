@@ -241,7 +241,7 @@ def _digits(x: Residues, slices: int) -> npt.NDArray[np.int64]:
 def multiply(slices: Floats, layout: Layout) -> tuple[Floats, bool]:
     """All products of slices, and whether they are exact."""
     with np.errstate(over="ignore", invalid="ignore"):
-        products = slices @ slices.T
+        products = np.dot(slices, slices.T)  # unlike `@` it lets other threads go on
         products *= layout.factors
         products *= layout.factors[:, None]
     return products, bool(np.all(products.diagonal() < EXACT))  # a NaN is not less either

@@ -1,34 +1,36 @@
 """Who has come and who will not, as parties tell each other beside the run's messages.
 
 Both are for those who wait: nobody waits in the dark. That a party has come is passed on so that
-only who is missing is named; nobody computes with it. That a party does not take part ends the run
-of all who hear of it: each passes it on before it leaves.
+only who is missing is named, and so that who dials it need not wait for its next try; nobody
+computes with it. That a party does not take part ends the run of all who hear of it: each passes it
+on before it leaves.
 """
 
 # Rule 1: an absence counts under its party's own signature for this study and run, and only while
 #         nothing of the run has come from that party: what has begun goes on.
 # Rule 2: its reason is quoted as that party's words.
 # Rule 3: nothing of this is kept: when everybody comes after all, the same run goes on.
-# Rule 4: what is told is a sentence of this file, never the error itself; and nothing at all where
+# Rule 4: what is told is a sentence of `reasons`, never the error itself; and nothing at all where
 #         the reason is in the rows: "do you have such a patient?" must not be answered.
-# Rule 5: only who has not begun the run stays away from it: what has begun goes on with the same
+# Rule 5: that a party has come is believed once: who says it again and again makes nobody dial.
+# Rule 6: only who has not begun the run stays away from it: what has begun goes on with the same
 #         command.
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 
-from titan.errors import AbsentError, MessageError, PeerError, TitanError, WorkersError
+from titan.errors import AbsentError, MessageError, PeerError
 from titan.party import wire
 from titan.party.connection import StreamEndedError
 from titan.party.ending import to_its_end
 from titan.party.notices import quoted
 from titan.party.proxies import DIRECTLY, Proxies
+from titan.party.reasons import Reason
 from titan.party.run import CONNECTING, DOES_NOT_TAKE_PART, RunProgress
 from titan.party.run_events import LinkStatuses, RunEvents, link_statuses
 from titan.party.streams import CLOSING_SECONDS, Dialler, Listener, NoConnectionError, Stream
@@ -62,6 +64,8 @@ class Attendance:
             self._came |= new
             for link in self.links.values():
                 link.wake.set()
+                if link.peer in new:
+                    link.peer_came.set()
             self.events.progressed()
 
     def unknown_to(self, told: set[str]) -> Here | None:
@@ -120,27 +124,6 @@ def _data(study: Study, run: int, party: int, reason: str) -> bytes:
 
 
 # -- a party that does not take part ----------------------------------------------------------
-
-
-class Reason(StrEnum):
-    """Why a party does not take part, as far as others are told."""
-
-    DECLINED = "its people declined"
-    FILE = "its file of rows does not fit the study"
-    LEDGER = "its ledger refuses the study"
-    STUDY = "its check of the study found a problem"
-
-
-@contextmanager
-def told_as(reason: Reason) -> Iterator[None]:
-    """What goes wrong inside may be told to others, in these words."""
-    try:
-        yield
-    except WorkersError:  # the study and the file may be right, and the workers come yet
-        raise
-    except TitanError as error:
-        error.to_others = reason
-        raise
 
 
 class Absentee:

@@ -1,8 +1,8 @@
 """From a link to an open stream: dialling or being dialled, hello, and who is turned away.
 
-One end of a link dials, again and again with growing pauses; the other listens. Streams come and
-go; what a link has carried is known by numbers, so a broken stream costs nothing but the time to
-open it again.
+One end of a link dials, again and again with growing pauses, and at once when it hears from others
+that the party has come; the other listens. Streams come and go; what a link has carried is known by
+numbers, so a broken stream costs nothing but the time to open it again.
 """
 
 # Rule 1: nothing is said on a stream before both ends have said hello, and found each other to be
@@ -46,7 +46,7 @@ from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.journal import Journal, lost_journal
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
-_NOBODY_THERE = 0.3  # who comes last should not wait for the others' next try
+_NOBODY_THERE = 0.3  # who comes last waits for the others' next try where nobody tells them
 _PATIENCE = 20.0  # seconds for a hello
 _GRACE = 0.2  # seconds for handlers to end when the listener closes
 _TURNED_AWAY = (
@@ -169,8 +169,19 @@ class Connections:
             longest = _LONGEST_PAUSE if link.up else _NOBODY_THERE
             link.up = False
             if not link.over:
-                await asyncio.sleep(min(pause, longest))
+                await self._pause(link, min(pause, longest))
                 pause = min(2 * pause, longest)
+
+    async def _pause(self, link: LinkStatus, seconds: float) -> None:
+        """Before the next try; it ends when others say that the party has come."""
+        waits = asyncio.sleep(seconds), link.peer_came.wait()
+        over, hears = (asyncio.ensure_future(each) for each in waits)
+        try:
+            await asyncio.wait((over, hears), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            over.cancel()
+            hears.cancel()
+        link.peer_came.clear()
 
     def _dialler(self, card: Card) -> Dialler:
         dialler, warning = (

@@ -154,6 +154,8 @@ class LinkStatus:
     """Whoever spoke there last had another one; it may have given up since."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Something is to be sent or acknowledged, or this party leaves."""
+    peer_came: asyncio.Event = field(default_factory=asyncio.Event)
+    """The other end is there, as somebody says: it is dialled without waiting any longer."""
     conversation: asyncio.Task[None] | None = None
     bytes_written: int = 0
 

@@ -6,7 +6,9 @@ ledger and journal begun or found again ─► links ─► sums ─► agreemen
 
 # Rule 1: nothing is dialled before the study, the rows, the journal and the ledger are in order.
 # Rule 2: a party that does not take part tells others why not, unless the reason is in its rows.
-# Rule 3: a run is over when its secrets are erased. Until then a restart goes through all steps
+# Rule 3: rows are read before the network is needed: TLS and whatever needs it is imported where
+#         it is used, so that it may come while rows are read.
+# Rule 4: a run is over when its secrets are erased. Until then a restart goes through all steps
 #         again, since what others may still need is made from the secrets.
 
 from __future__ import annotations
@@ -19,20 +21,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import titan
 from titan import files
-from titan.errors import DataError, FileError, InputError, ReleaseError, TitanError
+from titan.errors import DataError, FileError, InputError, TitanError
 from titan.joint import Task
 from titan.joint.meeting import Parts
 from titan.party.addresses import check_port
-from titan.party.attendance import Absentee, Reason, told_as
-from titan.party.durable_session import DurableSession, FinishedRun
-from titan.party.engine import Engine, Watch
 from titan.party.notices import Notice
-from titan.party.own_rows import OwnRows, look
-from titan.party.part_using import UsedPart
 from titan.party.preparing import (
     Prepare,
     Prepared,
@@ -45,11 +42,11 @@ from titan.party.preparing import (
     rows_for,
 )
 from titan.party.proxies import Proxies
+from titan.party.reasons import Reason, told_as
 from titan.party.run import MAIN_TASK, Run
-from titan.party.run_to_answer import Outcome, RunToAnswer, Show, stay, stored
+from titan.party.run_events import Watch
 from titan.party.status_file import StatusFile
 from titan.protocol.masking import fresh_key
-from titan.release.evidence import refusal_in
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.audit import JOURNAL, STUDY, TRANSCRIPT
@@ -58,6 +55,13 @@ from titan.study.kept_runs import open_journal
 from titan.study.key_use import note_use
 from titan.study.ledger import Ledger
 from titan.study.vetoes import Vetoes
+
+if TYPE_CHECKING:
+    from titan.party.durable_session import DurableSession
+    from titan.party.engine import Engine
+    from titan.party.own_rows import OwnRows
+    from titan.party.part_using import UsedPart
+    from titan.party.run_to_answer import Outcome, Show
 
 _QUICK = 200_000
 """So many rows can be read again, for their leverage, while somebody waits to be asked."""
@@ -94,6 +98,8 @@ class Party:
     """What was made of the rows before, where they lie; `rows` are then of its making."""
     prepared: Prepared | None = field(default=None, repr=False)
     """What `look` has made of the rows."""
+    meanwhile: Callable[[], None] = field(default=lambda: None, repr=False)
+    """Called when rows begin to be read, for what can be done beside it."""
 
     def take_part(self, show: Show) -> Outcome:
         """Take part to the end; `show` is called with the answer as soon as it is certain."""
@@ -139,8 +145,12 @@ class Party:
     async def _with(self, journal: Journal, report: Report, show: Show, started: float) -> Outcome:
         state = journal.state
         if state is not None and state.erased:
-            return await self._serve(journal, state, show, started)
+            from titan.party.run_again import show_again
+
+            return await show_again(self, journal, state, show, started)
         task, state, vetoes = self._begin(journal)
+        from titan.party.run_to_answer import RunToAnswer
+
         work = RunToAnswer(self, report, journal, state, task, vetoes, started)
         return await work.run(show)
 
@@ -159,6 +169,8 @@ class Party:
         The party that is returned goes on with what was read. Of a run that is over nothing more
         depends on them.
         """
+        from titan.party.own_rows import OwnRows, look
+
         party = self
         if self._begun_as(lambda state: state.erased):
             return self, OwnRows()
@@ -195,6 +207,8 @@ class Party:
         if self._begun_as(lambda state: True):
             return False
         self._tell(f"telling the others that {self.identity.name} does not take part")
+        from titan.party.attendance import Absentee
+
         absentee = Absentee(self.study, self.identity, self.choices.run, reason, self.proxies)
         await absentee.tell(self.listen)
         return True
@@ -277,14 +291,16 @@ class Party:
                 asked = ledger.asked(self.study.digest, self.choices.run)
         if before is not None and (before.key, before.asked) == (key, asked):
             return before
+        self.meanwhile()
         try:
-            return Prepared.of(self.study, self.choices.run, self.rows, key, asked, self._make)
+            return Prepared.of(self.study, self.choices.run, self.rows, key, asked, self.make)
         except (DataError, FileError) as error:
             mend(error, self.study)
             raise
 
     @property
-    def _make(self) -> Prepare:
+    def make(self) -> Prepare:
+        """Makes parts and entries of the own rows."""
         return prepare if self.part is None else self.part.prepare
 
     # -- the network --------------------------------------------------------------------------
@@ -310,69 +326,10 @@ class Party:
         )
 
     def engine(self, durable: DurableSession) -> Engine:
+        from titan.party.engine import Engine
+
         parts = self.study, self.identity, durable, self.listen, self.watch
         return Engine(*parts, self.proxies)
-
-    async def _serve(
-        self, journal: Journal, state: RunState, show: Show, started: float
-    ) -> Outcome:
-        """The run is over here: show its answer again, and give the others what they miss."""
-        if state.result is None:
-            await self._tell_given_up(journal, state)
-        self._refuse_other_rows()
-        self.write_files(state)
-        outcome = Outcome(stored(state), self.folder, {}, started, refused=refusal_in(self.folder))
-        self.watch.answered()
-        showing = asyncio.ensure_future(asyncio.to_thread(show, outcome))
-        rest = FinishedRun(self.run(state), self.study.plans, journal)
-        durable = DurableSession(rest, journal)
-        if durable.needed() or durable.unacknowledged() or durable.put_back is not None:
-            async with self.engine(durable) as engine:
-                late = await stay(engine, durable, self.choices.wait)
-            outcome = replace(outcome, unconfirmed=late)
-        await showing
-        return outcome
-
-    async def _tell_given_up(self, journal: Journal, state: RunState) -> NoReturn:
-        """This party does not go on with the run; those who wait for it are told so."""
-        durable = DurableSession(FinishedRun(self.run(state), self.study.plans, journal), journal)
-        assert durable.put_back is not None  # noqa: S101 - it was given up
-        self.watch.tell(Notice(durable.put_back.message, "error", "put back"))
-        async with self.engine(durable) as engine:
-            await stay(engine, durable, self.choices.wait)
-        raise durable.put_back
-
-    def _refuse_other_rows(self) -> None:
-        """The answer of a run that is over is not that of other rows.
-
-        Its journal has forgotten the rows. The ledger has not: it must know what was used, and
-        keeps it on this machine under a key of its own. Only what the model reads counts.
-        """
-        run, same = self.choices.run, None
-        if self.ledger.exists():
-            with Ledger.open(self.ledger) as ledger:
-                same = self._has_rows_of_then(ledger)
-        if same is None:
-            self._tell("the ledger does not know this run: its rows may have been others")
-        elif not same:
-            raise InputError(
-                f"run {run} of this study is over, and its rows were different ones",
-                hint=f"agree with the others on run {run + 1} (--run {run + 1}) to ask again; with "
-                "the rows of then this command shows its answer",
-            )
-
-    def _has_rows_of_then(self, ledger: Ledger) -> bool | None:
-        """None where the ledger does not know; rows that could not be used it never saw."""
-        study, run = self.study, self.choices.run
-        refused = ledger.refused(study.digest, run)
-        try:
-            _, entries = self._make(study, run, self.rows, ledger.row_key, ())
-        except ReleaseError:
-            return refused
-        except DataError:
-            return False
-        found = [ledger.has_rows_of(entry) for entry in entries]
-        return False if refused else None if None in found else all(found)
 
     def write_files(self, state: RunState) -> None:
         """What was learned and what was signed, as the journal has them, and what was asked."""

@@ -21,15 +21,16 @@ from titan.moments import decimal_text
 from titan.moments.cell_digests import CellDigests
 from titan.moments.cells import Cells
 from titan.moments.columns import Column, WideColumn
+from titan.moments.once import once
 from titan.moments.reading import Reading
 from titan.moments.rows import ModelRows
 from titan.moments.sources import BATCH_ROWS, Block
 from titan.release.grid import Grid, shortest_decimals
 from titan.study.digest_order import Counts, Words
-from titan.study.row_digests import Content, OwnRows, Piece, RowKey
+from titan.study.row_digests import Content, OwnRows, Piece, RowKey, in_parts
 from titan.study.spool import Held, Spool
 
-_BLOCK_CELLS = 1 << 20
+_BLOCK_CELLS = 1 << 21
 _LEAST_ROWS = 256
 
 
@@ -39,16 +40,19 @@ class _Part:
 
     pieces: tuple[Piece, ...]
     finer: int
+    in_parts: Mapping[str, Counts]
     spool: Spool | None = None
 
     def __add__(self, other: _Part) -> _Part:
         spool = self.spool or Spool()
         mine = self.pieces if self.spool else tuple(each.kept(spool) for each in self.pieces)
         theirs = tuple(each.kept(spool) for each in other.pieces)
-        return _Part(mine + theirs, (self.finer + other.finer) % 2**64, spool)
+        both = self.in_parts.keys() & other.in_parts.keys()
+        counts = {name: self.in_parts[name] + other.in_parts[name] for name in both}
+        return _Part(mine + theirs, (self.finer + other.finer) % 2**64, counts, spool)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Part, (self.pieces, self.finer)  # a file is left where it is
+        return _Part, (self.pieces, self.finer, self.in_parts)  # a file is left where it is
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,13 @@ class DigestRows(Reading[_Part, OwnRows]):
     def size(self) -> int:
         return max(_LEAST_ROWS, min(BATCH_ROWS, _BLOCK_CELLS // max(len(self.digested), 1)))
 
+    @once
+    def _digests(self) -> CellDigests:
+        """It knows the digests of values from block to block, which changes none of them."""
+        return CellDigests(self.key.secret)
+
     def block(self, rows: Block) -> _Part:
-        digests = CellDigests(self.key.secret)
+        digests = self._digests
         cells: dict[str, Held] = {}
         finer = np.zeros(rows.rows, np.uint64)
         for name, now in self.digested.items():
@@ -87,11 +96,15 @@ class DigestRows(Reading[_Part, OwnRows]):
             name: Held(whole if model is None else model.used(rows))
             for name, model in self.questions.items()
         }
-        total = digests.rows([np.stack([finer, finer], axis=1)])[:, 0].sum()
-        return _Part((Piece(rows.rows, cells, used),), int(total))
+        if not finer.any():  # as where the ledger has all columns as the study has them
+            total = int(digests.rows([np.zeros((1, 2), np.uint64)])[0, 0]) * rows.rows
+        else:
+            total = int(digests.rows([np.stack([finer, finer], axis=1)])[:, 0].sum())
+        counts = {name: in_parts(each.array) for name, each in cells.items()}
+        return _Part((Piece(rows.rows, cells, used),), total % 2**64, counts)
 
     def finish(self, whole: _Part, label: str) -> OwnRows:
-        return OwnRows(self.key, whole.pieces, whole.finer)
+        return OwnRows(self.key, whole.pieces, whole.finer, whole.in_parts)
 
 
 def _values(cells: Cells, kind: Content, digests: CellDigests) -> Words | None:
@@ -121,20 +134,10 @@ def _numbers(column: Column, kind: Content, digests: CellDigests) -> Words:
     if kind.get("step") is not None and len(column):
         column = _on_grid(column, Fraction(kind["range"][0]), Fraction(kind["step"]))
     elif isinstance(column, WideColumn):
-        return _first_words(column, digests)
+        return digests.first_words(column)
     elif column.numbers.dtype == np.float64 and column.two == column.five == 0:
         column = shortest_decimals(column)
-    numbers: Counts = column.numbers
-    if numbers.dtype == np.int64 and len(numbers):
-        low, high = (int(end) for end in _ends(column))
-        if 2 * (high - low) < len(numbers):  # each value once
-            values = Column(np.arange(low, high + 1), column.two, column.five)
-            return _first_words(values, digests)[numbers - low]
-    return _first_words(column, digests)
-
-
-def _first_words(column: Column, digests: CellDigests) -> Words:
-    return np.ascontiguousarray(digests.numbers("", column)[:, 0])
+    return digests.first_words(column)
 
 
 def _on_grid(column: Column, low: Fraction, step: Fraction) -> Column:

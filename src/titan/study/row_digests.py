@@ -47,6 +47,11 @@ PARTS = 1 << _PARTS_BITS
 """Of all digests, in which the cells of a column are counted."""
 
 
+def in_parts(cells: Words) -> Counts:
+    """How many fall into each part of all digests."""
+    return np.bincount((cells >> np.uint64(64 - _PARTS_BITS)).view(np.int64), minlength=PARTS)
+
+
 @dataclass(frozen=True)
 class RowKey:
     """How a ledger looks at rows: under which key, and at each column on which grid."""
@@ -82,6 +87,8 @@ class OwnRows:
     pieces: Sequence[Piece] = field(repr=False)
     finer: int = field(default=0, repr=False)
     """Of what the study sees and the ledger does not: a digest of all values on other grids."""
+    in_parts: Mapping[str, Counts] = field(default_factory=dict, repr=False)
+    """Of columns whose cells were counted when they were read: how many fall into each part."""
 
     @classmethod
     def of(cls, key: RowKey, cells: Mapping[str, Words], used: Mapping[str, Mask]) -> OwnRows:
@@ -152,13 +159,14 @@ class OwnRows:
     def parts(self, column: str, questions: Collection[str]) -> Counts:
         """How many cells fall into each part of all digests, of rows that one of these uses."""
         wanted = self.using(questions)
+        if wanted.all() and column in self.in_parts:
+            return self.in_parts[column]
         key = column, wanted.tobytes()
         if key not in self._counted:
             found = np.zeros(PARTS, np.int64)
             for piece, numbers in zip(self.pieces, self.uses.numbers, strict=True):
-                at = (piece.cells[column].load() >> np.uint64(64 - _PARTS_BITS)).astype(np.int64)
-                at = at if wanted.all() else at[wanted[numbers.load()]]
-                found += np.bincount(at, minlength=PARTS)
+                cells = piece.cells[column].load()
+                found += in_parts(cells if wanted.all() else cells[wanted[numbers.load()]])
             self._counted[key] = found
         return self._counted[key]
 

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from titan.errors import InputError
 from titan.listing import in_groups
 from titan.markup import Html, tag
-from titan.party.attendance import Reason
 from titan.party.own_rows import OwnRows
+from titan.party.reasons import Reason
 from titan.party.taking_part import Choices, Party, run_folder
 from titan.protocol.masking import fresh_key
 from titan.report.page import table
