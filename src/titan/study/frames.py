@@ -13,7 +13,6 @@ SHA-256 of the frame.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -227,7 +226,7 @@ class FrameLog(Database):
         """Where a record belongs: the run, what it is, and which of those."""
         whose = self._whose or self._one("SELECT study, run, party FROM journal")
         self._whose = whose if all(whose) else None
-        return json.dumps([*whose, *place]).encode()
+        return repr((*whose, *place)).encode()
 
     # -- received, read again -----------------------------------------------------------------
 

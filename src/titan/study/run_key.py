@@ -23,10 +23,7 @@ import stat
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import GCM
 
 from titan.errors import FileError
 from titan.files import attempt, sync_folder, write_all
@@ -34,7 +31,7 @@ from titan.protocol.masking import SEED_BYTES, fresh_key
 from titan.protocol.messages import Payload
 
 FILE_BYTES = 4096
-_NONCE_BYTES = 12
+_NONCE_BYTES, _TAG_BYTES = 12, 16
 
 
 class RunKey:
@@ -43,7 +40,7 @@ class RunKey:
     def __init__(self, content: bytes) -> None:
         secret = hashlib.sha256(content).digest()
         self._sealing = AESGCM(hmac.digest(secret, b"titan journal: seal", "sha256"))
-        self._tagging = hmac.digest(secret, b"titan journal: tag", "sha256")
+        self._tagging = AESGCM(hmac.digest(secret, b"titan journal: tag", "sha256"))
         self.check = hmac.digest(secret, b"titan journal: check", "sha256")
         self.name = hmac.digest(secret, b"titan journal: name", "sha256")
         """By which a journal knows its key; it tells nothing of it."""
@@ -62,11 +59,8 @@ class RunKey:
         return hmac.compare_digest(tag, self._tag(tag[:_NONCE_BYTES], content, place))
 
     def _tag(self, nonce: bytes, content: Payload, place: bytes) -> bytes:
-        code = Cipher(AES(self._tagging), GCM(nonce)).encryptor()
-        code.authenticate_additional_data(len(place).to_bytes(8, "little") + place)
-        code.authenticate_additional_data(content)
-        code.finalize()
-        return nonce + code.tag
+        """The place is encrypted only to stand apart from the content, and that is not kept."""
+        return nonce + self._tagging.encrypt(nonce, place, content)[-_TAG_BYTES:]
 
     def open(self, sealed: bytes, place: bytes) -> bytes | None:
         """None for what was not sealed under this key, in this place."""
