@@ -31,7 +31,7 @@ ROWS, COLUMNS, OTHERS = 250_000, 20, 1000
 NAMES = [f"x{j}" for j in range(COLUMNS)]
 FORMULA = f"{NAMES[-1]} ~ {' + '.join(NAMES[:-1])}"
 _COLUMN = Number.read("-200", "400", "0.01")
-_REPEATS = 3
+_REPEATS = 7
 _TITAN = (sys.executable, "-m", "titan")
 
 
