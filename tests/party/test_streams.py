@@ -252,3 +252,19 @@ def test_a_slow_handshake_is_waited_for() -> None:
 
     asyncio.run(story())
     assert len(tries) == 1
+
+
+def test_a_connection_that_broke_is_given_up_when_it_is_looked_after() -> None:
+    """Nobody hears what the event loop's own calls raise but a log, with a traceback."""
+
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            north._connection._transport.write(b"\x17\x03\x03\x00\x20" + bytes(32))
+            with pytest.raises(StreamEndedError):
+                await east.read()
+            east._connection._said = -connection.ALIVE_SECONDS
+            east._connection._look()
+            with pytest.raises(StreamEndedError, match="the connection was lost"):
+                await east.write(b"more")
+
+    run(story())

@@ -148,7 +148,11 @@ class Connection(asyncio.BufferedProtocol):
             self.abort()
             return
         if now - self._said > ALIVE_SECONDS and not (self._writing or self._said_all):
-            self._put(_LENGTH.pack(_ALIVE))
+            try:
+                self._put(_LENGTH.pack(_ALIVE))
+            except StreamEndedError:  # nobody waits for this call: whoever reads is told
+                self.abort()
+                return
         self._look_later()
 
     # -- out ----------------------------------------------------------------------------------
