@@ -268,3 +268,26 @@ def test_a_connection_that_broke_is_given_up_when_it_is_looked_after() -> None:
                 await east.write(b"more")
 
     run(story())
+
+
+@pytest.mark.parametrize("said", [b"\xff\xff\xff\xff", b"\x01\x00\x00\x00x"])
+def test_who_says_much_in_small_chunks_does_not_keep_others_waiting(said: bytes) -> None:
+    """One such connection stopped all other work of the party for half a second at a time."""
+    count = 10_000
+
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            north._connection._put(said * count)
+            await north.finish()
+            turns, reading = 0, asyncio.ensure_future(_read_all(east))
+            while not reading.done():
+                await asyncio.sleep(0)
+                turns += 1
+            assert turns > count / (2 * connection._IN_TURN)
+
+    run(story())
+
+
+async def _read_all(end: Stream) -> None:
+    while await end.read() is not None:
+        pass

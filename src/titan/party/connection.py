@@ -10,6 +10,7 @@ all it has to say. Who has nothing to say says from time to time that it is stil
 # Rule 3: who is not heard for a while is gone, whatever TCP thinks.
 # Rule 4: what came is kept only up to a bound. Who does not read hears nothing, and the other end
 #         waits.
+# Rule 5: who says much in many small chunks does not keep the others waiting.
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ _END, _ALIVE = 0, 0xFFFF_FFFF
 _MOST = MOST_CHUNK + 16  # bytes of one chunk
 _AT_ONCE = 1 << 18  # bytes that are encrypted, or taken from the system
 _MOST_UNREAD = 1 << 19
+_IN_TURN = 64  # chunks that are read before others have their turn
 ALIVE_SECONDS = 15.0  # after which who has nothing else to say says that it is there
 GONE_SECONDS = 25.0  # after which who was not heard is gone
 LOST = "the connection was lost"
@@ -52,7 +54,7 @@ class Connection(asyncio.BufferedProtocol):
         self._came = asyncio.Event()
         self._may_write = asyncio.Event()
         self._may_write.set()
-        self._unread = 0
+        self._unread = self._read = 0
         self._buffer = bytearray()
         self._head, self._chunk, self._filled = bytearray(_LENGTH.size), bytearray(), 0
         self._in_chunk = self._heard_all = self._said_all = self._writing = False
@@ -201,6 +203,9 @@ class Connection(asyncio.BufferedProtocol):
     async def read(self) -> bytes | bytearray | None:
         """The next chunk; None at the end."""
         while not self._heard_all:
+            self._read += 1
+            if self._read % _IN_TURN == 0:
+                await asyncio.sleep(0)
             if not self._in_chunk:
                 await self._fill(self._head)
                 (length,) = _LENGTH.unpack(self._head)
