@@ -13,9 +13,10 @@ import pytest
 from tests.party.loopback import run
 from tests.party.ports import free_port
 from tests.study.parties import identity
-from titan.party import connection
-from titan.party.connection import StreamEndedError
+from titan.party import connection, streams
+from titan.party.connection import Connection, StreamEndedError
 from titan.party.streams import Dialler, Listener, Stream
+from titan.party.tls import Expected
 from titan.party.wire import MOST_CHUNK
 from titan.study import Card
 
@@ -291,3 +292,39 @@ def test_who_says_much_in_small_chunks_does_not_keep_others_waiting(said: bytes)
 async def _read_all(end: Stream) -> None:
     while await end.read() is not None:
         pass
+
+
+def test_who_does_not_take_what_is_left_is_not_waited_for() -> None:
+    """Else a party that stops reading and says goodbye, again and again, has all descriptors."""
+    most, tries = 2, 5
+
+    async def story() -> None:
+        port, expected = free_port(), Expected(NORTH, [EAST.card])
+        callers: list[Connection] = []
+
+        async def take(_: Card, stream: Stream) -> None:
+            callers.append(stream._connection)
+            while not stream._connection.unsent:
+                stream._connection._put(bytes(MOST_CHUNK))
+
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda: None)
+        await listener.start()
+        silent = [Connection(expected, dials=True) for _ in range(tries)]
+        for count, each in enumerate(silent, 1):
+            loop = asyncio.get_running_loop()
+            await loop.create_connection(lambda each=each: each, "127.0.0.1", port)  # type: ignore[misc]
+            await each.shake_hands()
+            each._transport.pause_reading()
+            await each.finish()
+            while len(callers) < count or listener._tasks:
+                await asyncio.sleep(0.01)
+            assert sum(caller.unsent for caller in callers) <= most
+        while any(caller.unsent for caller in callers):
+            await asyncio.sleep(0.01)
+        assert not any(listener._of.values())
+        for each in silent:
+            each.abort()
+        await listener.close(0)
+
+    with patch.object(streams, "_KEPT", most), patch.object(connection, "LEAVING_SECONDS", 1.0):
+        run(story())

@@ -11,6 +11,7 @@ all it has to say. Who has nothing to say says from time to time that it is stil
 # Rule 4: what came is kept only up to a bound. Who does not read hears nothing, and the other end
 #         waits.
 # Rule 5: who says much in many small chunks does not keep the others waiting.
+# Rule 6: who does not take what was written before the end is not waited for long.
 
 from __future__ import annotations
 
@@ -32,6 +33,7 @@ _MOST_UNREAD = 1 << 19
 _IN_TURN = 64  # chunks that are read before others have their turn
 ALIVE_SECONDS = 15.0  # after which who has nothing else to say says that it is there
 GONE_SECONDS = 25.0  # after which who was not heard is gone
+LEAVING_SECONDS = 5.0  # for what was written to leave a connection that is closed
 LOST = "the connection was lost"
 _NOWHERE = "0.0.0.0", 0  # noqa: S104 - nobody listens there
 
@@ -118,6 +120,11 @@ class Connection(asyncio.BufferedProtocol):
         host, port = (self._transport.get_extra_info("peername") or _NOWHERE)[:2]
         return plain(host), port
 
+    @property
+    def unsent(self) -> bool:
+        """Whether something that was written has not left yet."""
+        return self._transport.get_write_buffer_size() > 0
+
     async def shake_hands(self) -> None:
         if not self._buffer:
             self._begin()
@@ -133,9 +140,11 @@ class Connection(asyncio.BufferedProtocol):
         self._look_later()
 
     def close(self) -> None:
-        """What was written still leaves, if it can."""
+        """What was written still leaves, if it can within some seconds."""
         self._fail(LOST)
         self._transport.close()
+        if self.unsent:
+            self._timer = self._loop.call_later(LEAVING_SECONDS, self._transport.abort)
 
     def abort(self) -> None:
         self._fail(LOST)

@@ -169,6 +169,11 @@ class Listener:
         if self._newcomers.discard(caller):
             self._turned_away()
 
+    def _forget(self, caller: _Caller, party: str) -> None:
+        """It has no descriptor any more, or will have none in an instant."""
+        if caller in self._of[party]:
+            self._of[party].remove(caller)
+
     async def _meet(self, caller: _Caller) -> None:
         try:
             await caller.shake_hands()
@@ -181,6 +186,7 @@ class Listener:
             return
         self._newcomers.discard(caller)
         self.came += 1
+        caller.party = card.name
         kept = self._of[card.name]
         kept.append(caller)
         if len(kept) > _KEPT:
@@ -193,9 +199,9 @@ class Listener:
                     while await caller.read() is not None:
                         pass
         finally:
-            if caller in kept:
-                kept.remove(caller)
             caller.close()
+            if not caller.unsent:
+                self._forget(caller, card.name)
 
 
 class _Caller(Connection):
@@ -205,6 +211,7 @@ class _Caller(Connection):
         super().__init__(listener._expected, dials=False)
         self._listener = listener
         self._speaks = False
+        self.party = ""  # once it has shown who it is
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -222,6 +229,8 @@ class _Caller(Connection):
         super().connection_lost(error)
         self._patience.cancel()
         self._listener._leaves(self)
+        if self.party:
+            self._listener._forget(self, self.party)
 
     def _out_of_patience(self) -> None:
         if self in self._listener._newcomers:
