@@ -21,14 +21,14 @@ from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import cast
 
 from titan.party.newcomers import plain
-from titan.party.tls import Expected, Tls, TlsError
+from titan.party.tls import AT_ONCE, Expected, Tls, TlsError
 from titan.party.wire import MOST_CHUNK
 from titan.study import Card
 
 _LENGTH = struct.Struct("<I")
 _END, _ALIVE = 0, 0xFFFF_FFFF
 _MOST = MOST_CHUNK + 16  # bytes of one chunk
-_AT_ONCE = 1 << 18  # bytes that are encrypted, or taken from the system
+_AT_ONCE = AT_ONCE
 _MOST_UNREAD = 1 << 19
 _IN_TURN = 64  # chunks that are read before others have their turn
 ALIVE_SECONDS = 15.0  # after which who has nothing else to say says that it is there
@@ -77,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _begin(self) -> None:
         """When the first bytes come, or are to leave: who says nothing costs little."""
-        self._buffer = bytearray(_AT_ONCE)
+        self._buffer = self._expected.buffer
         self._tls = Tls(self._expected, dials=self._dials)
 
     def buffer_updated(self, count: int) -> None:

@@ -36,6 +36,7 @@ CLOSING_SECONDS = 1.0  # for the other end to close its side
 _DIALLING = 10.0  # seconds that one try to connect may take, hands shaken
 _HANDSHAKE = 5.0  # seconds after which who has not shown who it is is sent away
 _STRANGERS = 4096  # connections, of all addresses together
+_INTRODUCTION = 1 << 16  # bytes within which a party has shown who it is; it needs 3,000
 _KEPT = 8  # connections of one party: restarts leave old ones
 _BACKLOG = 1024  # connections that the system takes before this process does
 
@@ -211,6 +212,7 @@ class _Caller(Connection):
         super().__init__(listener._expected, dials=False)
         self._listener = listener
         self._speaks = False
+        self._said_before = 0  # bytes, before it has shown who it is
         self.party = ""  # once it has shown who it is
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -221,6 +223,10 @@ class _Caller(Connection):
 
     def buffer_updated(self, count: int) -> None:
         super().buffer_updated(count)
+        if self in self._listener._newcomers:
+            self._said_before += count
+            if self._said_before > _INTRODUCTION:
+                self.abort()
         if not self._speaks:
             self._speaks = True
             self._listener._speaks(self)
