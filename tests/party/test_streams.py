@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from unittest.mock import patch
@@ -328,3 +329,29 @@ def test_who_does_not_take_what_is_left_is_not_waited_for() -> None:
 
     with patch.object(streams, "_KEPT", most), patch.object(connection, "LEAVING_SECONDS", 1.0):
         run(story())
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_nobody_comes_in_after_a_listener_was_closed(turns: int) -> None:
+    """Whoever is on the way through the event loop meanwhile, too."""
+
+    async def story() -> None:
+        port, met = free_port(), list[str]()
+
+        async def take(card: Card, _: Stream) -> None:
+            met.append(card.name)
+
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda: None)
+        await listener.start()
+        with socket.create_connection(("127.0.0.1", port)) as caller:
+            caller.sendall(b"\x16")
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await listener.close(0)
+            for _ in range(6):
+                await asyncio.sleep(0)
+            assert not listener._tasks
+            assert not len(listener._newcomers)
+        assert not met
+
+    run(story())

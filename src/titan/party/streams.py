@@ -128,6 +128,7 @@ class Listener:
         self._of: dict[str, deque[Connection]] = defaultdict(deque)
         self._tasks: set[asyncio.Task[None]] = set()
         self._servers: list[asyncio.Server] = []
+        self._closed = False
         self.places = addresses.to_listen_at(address)
         self._sockets = _listening(self.places)
 
@@ -139,6 +140,11 @@ class Listener:
 
     async def close(self, grace: float) -> None:
         """Nobody is let in any more; those who are in have so many seconds to end."""
+        self._closed = True
+        with suppress(NotImplementedError):  # not every event loop looks at sockets
+            for open_ in (each for each in self._sockets if each.fileno() >= 0):
+                asyncio.get_running_loop().remove_reader(open_)
+            await asyncio.sleep(0)  # asyncio loses a connection that it took, and has no server for
         for server in self._servers:
             server.close()
         for each in self._sockets:
@@ -154,6 +160,9 @@ class Listener:
     # -- who comes ----------------------------------------------------------------------------
 
     def _comes(self, caller: _Caller) -> None:
+        if self._closed:  # it was on its way through the event loop
+            caller.abort()
+            return
         self.begun += 1
         host, _ = caller.address
         for ended in self._newcomers.add(caller, host):
