@@ -13,7 +13,9 @@ import resource
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+import tracemalloc
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -29,6 +31,7 @@ from titan.errors import FileError, PeerError
 from titan.party import descriptors, streams
 from titan.party.newcomers import Newcomers, plain
 from titan.party.streams import Dialler, Listener, Stream
+from titan.party.tls import AT_ONCE, Expected
 from titan.study import Card
 
 NORTH, EAST = identity("north"), identity("east")
@@ -128,6 +131,55 @@ def test_who_does_not_shake_hands_is_sent_away() -> None:
 
     with patch.object(streams, "_HANDSHAKE", 0.1):
         run(story())
+
+
+@asynccontextmanager
+async def listening() -> AsyncIterator[tuple[Listener, int]]:
+    port = free_port()
+    listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", _nothing, lambda: None)
+    await listener.start()
+    try:
+        yield listener, port
+    finally:
+        await listener.close(0)
+
+
+def test_who_introduces_itself_without_end_is_sent_away() -> None:
+    """OpenSSL keeps up to 128 kB of a first message, for each of thousands of strangers."""
+    part = b"\x16\x03\x01\x40\x00"
+    first = part + b"\x01\x01\xff\x00" + bytes(16_380)
+
+    async def story() -> None:
+        async with listening() as (listener, port):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(first + 4 * (part + bytes(16_384)))
+            with suppress(ConnectionError):
+                assert await reader.read() == b"", "it is closed"
+            writer.close()
+            await until(lambda: not len(listener._newcomers))
+
+    with patch.object(streams, "_HANDSHAKE", 1e6):
+        run(story())
+
+
+def test_a_word_of_a_stranger_costs_little_memory() -> None:
+    strangers = 20
+
+    async def story() -> None:
+        async with listening() as (listener, port):
+            with ExitStack() as held:
+                for _ in range(strangers):
+                    held.enter_context(connected(port)).sendall(b"\x16")
+                await until(lambda: len(listener._tasks) == strangers)
+                assert tracemalloc.get_traced_memory()[0] < before + strangers * 32_000
+
+    tracemalloc.start()
+    try:
+        Expected(EAST, [NORTH.card])
+        before = tracemalloc.get_traced_memory()[0] + AT_ONCE
+        run(story())
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_stream_stays_open_while_strangers_are_ended() -> None:

@@ -47,6 +47,7 @@ async def connecting_proxy(answer: bytes = b"200 OK") -> AsyncIterator[tuple[str
             status = b"502 Bad Gateway"
         writer.write(b"HTTP/1.1 " + status + b"\r\n\r\n")
         if not status.startswith(b"200"):
+            writer.write(b"<p>with a page for people</p>")
             writer.close()
             return
         try:
@@ -142,6 +143,11 @@ async def trouble(url: str) -> str:
         (b"403 Forbidden", "refuses to connect (HTTP 403): it must allow CONNECT to it"),
         (b"407 Who are you", "refuses to connect (HTTP 407): it wants a user and a password"),
         (b"200 OK", "cannot reach it (HTTP 502)"),
+        (b"302 Found\r\nLocation: /", "refuses to connect (HTTP 302): it must allow CONNECT to it"),
+        (b"100 Go on\r\n\r\nHTTP/1.1 503 Full", "cannot reach it (HTTP 503)"),
+        (b"203 Hm", "does not answer"),
+        (b"\n" * (1 << 15), "does not answer"),
+        (b"100 Go on\r\n\r\nHTTP/1.1 " * 999, "does not answer"),
     ],
 )
 def test_a_proxy_that_does_not_connect(answer: bytes, words: str) -> None:

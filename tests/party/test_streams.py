@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from unittest.mock import patch
@@ -13,9 +14,10 @@ import pytest
 from tests.party.loopback import run
 from tests.party.ports import free_port
 from tests.study.parties import identity
-from titan.party import connection
-from titan.party.connection import StreamEndedError
+from titan.party import connection, streams
+from titan.party.connection import Connection, StreamEndedError
 from titan.party.streams import Dialler, Listener, Stream
+from titan.party.tls import Expected
 from titan.party.wire import MOST_CHUNK
 from titan.study import Card
 
@@ -252,3 +254,104 @@ def test_a_slow_handshake_is_waited_for() -> None:
 
     asyncio.run(story())
     assert len(tries) == 1
+
+
+def test_a_connection_that_broke_is_given_up_when_it_is_looked_after() -> None:
+    """Nobody hears what the event loop's own calls raise but a log, with a traceback."""
+
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            north._connection._transport.write(b"\x17\x03\x03\x00\x20" + bytes(32))
+            with pytest.raises(StreamEndedError):
+                await east.read()
+            east._connection._said = -connection.ALIVE_SECONDS
+            east._connection._look()
+            with pytest.raises(StreamEndedError, match="the connection was lost"):
+                await east.write(b"more")
+
+    run(story())
+
+
+@pytest.mark.parametrize("said", [b"\xff\xff\xff\xff", b"\x01\x00\x00\x00x"])
+def test_who_says_much_in_small_chunks_does_not_keep_others_waiting(said: bytes) -> None:
+    """One such connection stopped all other work of the party for half a second at a time."""
+    count = 10_000
+
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            north._connection._put(said * count)
+            await north.finish()
+            turns, reading = 0, asyncio.ensure_future(_read_all(east))
+            while not reading.done():
+                await asyncio.sleep(0)
+                turns += 1
+            assert turns > count / (2 * connection._IN_TURN)
+
+    run(story())
+
+
+async def _read_all(end: Stream) -> None:
+    while await end.read() is not None:
+        pass
+
+
+def test_who_does_not_take_what_is_left_is_not_waited_for() -> None:
+    """Else a party that stops reading and says goodbye, again and again, has all descriptors."""
+    most, tries = 2, 5
+
+    async def story() -> None:
+        port, expected = free_port(), Expected(NORTH, [EAST.card])
+        callers: list[Connection] = []
+
+        async def take(_: Card, stream: Stream) -> None:
+            callers.append(stream._connection)
+            while not stream._connection.unsent:
+                stream._connection._put(bytes(MOST_CHUNK))
+
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda: None)
+        await listener.start()
+        silent = [Connection(expected, dials=True) for _ in range(tries)]
+        for count, each in enumerate(silent, 1):
+            loop = asyncio.get_running_loop()
+            await loop.create_connection(lambda each=each: each, "127.0.0.1", port)  # type: ignore[misc]
+            await each.shake_hands()
+            each._transport.pause_reading()
+            await each.finish()
+            while len(callers) < count or listener._tasks:
+                await asyncio.sleep(0.01)
+            assert sum(caller.unsent for caller in callers) <= most
+        while any(caller.unsent for caller in callers):
+            await asyncio.sleep(0.01)
+        assert not any(listener._of.values())
+        for each in silent:
+            each.abort()
+        await listener.close(0)
+
+    with patch.object(streams, "_KEPT", most), patch.object(connection, "LEAVING_SECONDS", 1.0):
+        run(story())
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_nobody_comes_in_after_a_listener_was_closed(turns: int) -> None:
+    """Whoever is on the way through the event loop meanwhile, too."""
+
+    async def story() -> None:
+        port, met = free_port(), list[str]()
+
+        async def take(card: Card, _: Stream) -> None:
+            met.append(card.name)
+
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda: None)
+        await listener.start()
+        with socket.create_connection(("127.0.0.1", port)) as caller:
+            caller.sendall(b"\x16")
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await listener.close(0)
+            for _ in range(6):
+                await asyncio.sleep(0)
+            assert not listener._tasks
+            assert not len(listener._newcomers)
+        assert not met
+
+    run(story())

@@ -10,6 +10,8 @@ all it has to say. Who has nothing to say says from time to time that it is stil
 # Rule 3: who is not heard for a while is gone, whatever TCP thinks.
 # Rule 4: what came is kept only up to a bound. Who does not read hears nothing, and the other end
 #         waits.
+# Rule 5: who says much in many small chunks does not keep the others waiting.
+# Rule 6: who does not take what was written before the end is not waited for long.
 
 from __future__ import annotations
 
@@ -19,17 +21,19 @@ from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import cast
 
 from titan.party.newcomers import plain
-from titan.party.tls import Expected, Tls, TlsError
+from titan.party.tls import AT_ONCE, Expected, Tls, TlsError
 from titan.party.wire import MOST_CHUNK
 from titan.study import Card
 
 _LENGTH = struct.Struct("<I")
 _END, _ALIVE = 0, 0xFFFF_FFFF
 _MOST = MOST_CHUNK + 16  # bytes of one chunk
-_AT_ONCE = 1 << 18  # bytes that are encrypted, or taken from the system
+_AT_ONCE = AT_ONCE
 _MOST_UNREAD = 1 << 19
+_IN_TURN = 64  # chunks that are read before others have their turn
 ALIVE_SECONDS = 15.0  # after which who has nothing else to say says that it is there
 GONE_SECONDS = 25.0  # after which who was not heard is gone
+LEAVING_SECONDS = 5.0  # for what was written to leave a connection that is closed
 LOST = "the connection was lost"
 _NOWHERE = "0.0.0.0", 0  # noqa: S104 - nobody listens there
 
@@ -52,7 +56,7 @@ class Connection(asyncio.BufferedProtocol):
         self._came = asyncio.Event()
         self._may_write = asyncio.Event()
         self._may_write.set()
-        self._unread = 0
+        self._unread = self._read = 0
         self._buffer = bytearray()
         self._head, self._chunk, self._filled = bytearray(_LENGTH.size), bytearray(), 0
         self._in_chunk = self._heard_all = self._said_all = self._writing = False
@@ -73,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _begin(self) -> None:
         """When the first bytes come, or are to leave: who says nothing costs little."""
-        self._buffer = bytearray(_AT_ONCE)
+        self._buffer = self._expected.buffer
         self._tls = Tls(self._expected, dials=self._dials)
 
     def buffer_updated(self, count: int) -> None:
@@ -116,6 +120,11 @@ class Connection(asyncio.BufferedProtocol):
         host, port = (self._transport.get_extra_info("peername") or _NOWHERE)[:2]
         return plain(host), port
 
+    @property
+    def unsent(self) -> bool:
+        """Whether something that was written has not left yet."""
+        return self._transport.get_write_buffer_size() > 0
+
     async def shake_hands(self) -> None:
         if not self._buffer:
             self._begin()
@@ -131,9 +140,11 @@ class Connection(asyncio.BufferedProtocol):
         self._look_later()
 
     def close(self) -> None:
-        """What was written still leaves, if it can."""
+        """What was written still leaves, if it can within some seconds."""
         self._fail(LOST)
         self._transport.close()
+        if self.unsent:
+            self._timer = self._loop.call_later(LEAVING_SECONDS, self._transport.abort)
 
     def abort(self) -> None:
         self._fail(LOST)
@@ -148,7 +159,11 @@ class Connection(asyncio.BufferedProtocol):
             self.abort()
             return
         if now - self._said > ALIVE_SECONDS and not (self._writing or self._said_all):
-            self._put(_LENGTH.pack(_ALIVE))
+            try:
+                self._put(_LENGTH.pack(_ALIVE))
+            except StreamEndedError:  # nobody waits for this call: whoever reads is told
+                self.abort()
+                return
         self._look_later()
 
     # -- out ----------------------------------------------------------------------------------
@@ -197,6 +212,9 @@ class Connection(asyncio.BufferedProtocol):
     async def read(self) -> bytes | bytearray | None:
         """The next chunk; None at the end."""
         while not self._heard_all:
+            self._read += 1
+            if self._read % _IN_TURN == 0:
+                await asyncio.sleep(0)
             if not self._in_chunk:
                 await self._fill(self._head)
                 (length,) = _LENGTH.unpack(self._head)

@@ -70,14 +70,19 @@ class Proxy:
             made.setblocking(False)
             await loop.sock_connect(made, place)
             await loop.sock_sendall(made, self._request(address))
-            heard = b""
-            while (answer := _ANSWER.fullmatch(heard)) is None:
+            heard, at = b"", 0
+            while (answer := _ANSWER.match(heard, at)) is None or answer[1][:1] == b"1":
+                if answer is not None:  # there is more to come
+                    at = answer.end()
+                    continue
                 more = await loop.sock_recv(made, _MOST_ANSWER)
                 heard += more
                 if not more or len(heard) > _MOST_ANSWER:
                     raise ConnectionRefusedError
             if answer[1][:1] != b"2":
                 raise ProxyRefusedError(answer[1].decode())
+            if answer.end() < len(heard):  # a listener never speaks first: this is not TLS
+                raise ConnectionRefusedError
         except BaseException:
             made.close()
             raise

@@ -36,6 +36,7 @@ CLOSING_SECONDS = 1.0  # for the other end to close its side
 _DIALLING = 10.0  # seconds that one try to connect may take, hands shaken
 _HANDSHAKE = 5.0  # seconds after which who has not shown who it is is sent away
 _STRANGERS = 4096  # connections, of all addresses together
+_INTRODUCTION = 1 << 16  # bytes within which a party has shown who it is; it needs 3,000
 _KEPT = 8  # connections of one party: restarts leave old ones
 _BACKLOG = 1024  # connections that the system takes before this process does
 
@@ -127,6 +128,7 @@ class Listener:
         self._of: dict[str, deque[Connection]] = defaultdict(deque)
         self._tasks: set[asyncio.Task[None]] = set()
         self._servers: list[asyncio.Server] = []
+        self._closed = False
         self.places = addresses.to_listen_at(address)
         self._sockets = _listening(self.places)
 
@@ -138,6 +140,11 @@ class Listener:
 
     async def close(self, grace: float) -> None:
         """Nobody is let in any more; those who are in have so many seconds to end."""
+        self._closed = True
+        with suppress(NotImplementedError):  # not every event loop looks at sockets
+            for open_ in (each for each in self._sockets if each.fileno() >= 0):
+                asyncio.get_running_loop().remove_reader(open_)
+            await asyncio.sleep(0)  # asyncio loses a connection that it took, and has no server for
         for server in self._servers:
             server.close()
         for each in self._sockets:
@@ -153,6 +160,9 @@ class Listener:
     # -- who comes ----------------------------------------------------------------------------
 
     def _comes(self, caller: _Caller) -> None:
+        if self._closed:  # it was on its way through the event loop
+            caller.abort()
+            return
         self.begun += 1
         host, _ = caller.address
         for ended in self._newcomers.add(caller, host):
@@ -169,6 +179,11 @@ class Listener:
         if self._newcomers.discard(caller):
             self._turned_away()
 
+    def _forget(self, caller: _Caller, party: str) -> None:
+        """It has no descriptor any more, or will have none in an instant."""
+        if caller in self._of[party]:
+            self._of[party].remove(caller)
+
     async def _meet(self, caller: _Caller) -> None:
         try:
             await caller.shake_hands()
@@ -181,6 +196,7 @@ class Listener:
             return
         self._newcomers.discard(caller)
         self.came += 1
+        caller.party = card.name
         kept = self._of[card.name]
         kept.append(caller)
         if len(kept) > _KEPT:
@@ -193,9 +209,9 @@ class Listener:
                     while await caller.read() is not None:
                         pass
         finally:
-            if caller in kept:
-                kept.remove(caller)
             caller.close()
+            if not caller.unsent:
+                self._forget(caller, card.name)
 
 
 class _Caller(Connection):
@@ -205,6 +221,8 @@ class _Caller(Connection):
         super().__init__(listener._expected, dials=False)
         self._listener = listener
         self._speaks = False
+        self._said_before = 0  # bytes, before it has shown who it is
+        self.party = ""  # once it has shown who it is
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -214,6 +232,10 @@ class _Caller(Connection):
 
     def buffer_updated(self, count: int) -> None:
         super().buffer_updated(count)
+        if self in self._listener._newcomers:
+            self._said_before += count
+            if self._said_before > _INTRODUCTION:
+                self.abort()
         if not self._speaks:
             self._speaks = True
             self._listener._speaks(self)
@@ -222,6 +244,8 @@ class _Caller(Connection):
         super().connection_lost(error)
         self._patience.cancel()
         self._listener._leaves(self)
+        if self.party:
+            self._listener._forget(self, self.party)
 
     def _out_of_patience(self) -> None:
         if self in self._listener._newcomers:

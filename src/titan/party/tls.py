@@ -20,6 +20,7 @@ from OpenSSL import SSL, crypto
 from titan.study import Card, Identity, certificates
 from titan.study.certificates import SERVER_NAME
 
+AT_ONCE = 1 << 18  # bytes that are encrypted, or taken from the system
 _RECORD = 1 << 14  # bytes of text in a record, at most
 _SURPLUS = 64  # bytes around each, and more
 _NOT_TLS = "whoever answers there does not speak TLS"
@@ -47,6 +48,8 @@ class Expected:
 
     def __init__(self, identity: Identity, cards: Iterable[Card]) -> None:
         self._cards = {_der(card): card for card in cards}
+        self.buffer = bytearray(AT_ONCE)
+        """For what comes from the system, of all these connections: it is taken at once."""
         made = SSL.Context(SSL.TLS_METHOD)
         made.set_min_proto_version(SSL.TLS1_3_VERSION)
         made.set_session_cache_mode(SSL.SESS_CACHE_OFF)
