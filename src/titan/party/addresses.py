@@ -19,6 +19,7 @@ from titan.party.descriptors import NONE_LEFT
 from titan.study.identity import on_loopback
 
 _NAMES = "--listen ADDRESS:{port} names one, and --listen 0.0.0.0:{port} stands for all of them"
+_BACKLOG = 1024  # connections that the system takes before this process does
 TRIES, TRY_AGAIN = 10, 0.2  # times, and seconds in between: a run that ends lets go of its port
 
 
@@ -107,7 +108,8 @@ def _listening_at(number: str, port: int) -> socket.socket:
         if os.name == "posix":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((number, port))
-        made.listen(1)
+        made.listen(_BACKLOG)
+        made.setblocking(False)
     except OSError:
         made.close()
         raise

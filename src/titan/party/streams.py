@@ -13,6 +13,7 @@ import socket
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from typing import Any
 
 from titan.errors import PeerError
 from titan.party import addresses, descriptors
@@ -38,7 +39,8 @@ _HANDSHAKE = 5.0  # seconds after which who has not shown who it is is sent away
 _STRANGERS = 4096  # connections, of all addresses together
 _INTRODUCTION = 1 << 16  # bytes within which a party has shown who it is; it needs 3,000
 _KEPT = 8  # connections of one party: restarts leave old ones
-_BACKLOG = 1024  # connections that the system takes before this process does
+_AT_ONCE = 16  # connections that are taken from the system and not counted yet
+_FULL_SECONDS = 0.1  # until it is looked again whether there is a descriptor
 
 
 class Stream:
@@ -127,28 +129,53 @@ class Listener:
         self._newcomers: Newcomers[_Caller] = Newcomers(per_address, most - per_address)
         self._of: dict[str, deque[Connection]] = defaultdict(deque)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._servers: list[asyncio.Server] = []
+        self._arriving: set[asyncio.Task[Any]] = set()
+        self._loop = asyncio.get_running_loop()
         self._closed = False
         self.places = addresses.to_listen_at(address)
         self._sockets = _listening(self.places)
 
     async def start(self) -> None:
-        loop = asyncio.get_running_loop()
         for each in self._sockets:
-            made = await loop.create_server(lambda: _Caller(self), sock=each, backlog=_BACKLOG)
-            self._servers.append(made)
+            self._listen_at(each)
+
+    def _listen_at(self, place: socket.socket) -> None:
+        if not self._closed:
+            self._loop.add_reader(place, self._take_from, place)
+
+    def _take_from(self, place: socket.socket) -> None:
+        """Those who wait at the port, some at a time; the others' turn comes."""
+        while len(self._arriving) < _AT_ONCE:
+            try:
+                taken, _ = place.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError:  # no descriptor is left: who waits there waits a little longer
+                self._loop.remove_reader(place)
+                self._loop.call_later(_FULL_SECONDS, self._listen_at, place)
+                return
+            taken.setblocking(False)
+            self._arrive(taken)
+
+    def _arrive(self, taken: socket.socket) -> None:
+        def arrived(task: asyncio.Task[Any]) -> None:
+            self._arriving.discard(task)
+            if task.cancelled() or task.exception() is not None:
+                taken.close()
+
+        making = self._loop.connect_accepted_socket(lambda: _Caller(self), taken)
+        task = self._loop.create_task(making)
+        self._arriving.add(task)
+        task.add_done_callback(arrived)
 
     async def close(self, grace: float) -> None:
         """Nobody is let in any more; those who are in have so many seconds to end."""
         self._closed = True
-        with suppress(NotImplementedError):  # not every event loop looks at sockets
-            for open_ in (each for each in self._sockets if each.fileno() >= 0):
-                asyncio.get_running_loop().remove_reader(open_)
-            await asyncio.sleep(0)  # asyncio loses a connection that it took, and has no server for
-        for server in self._servers:
-            server.close()
         for each in self._sockets:
+            if each.fileno() >= 0:
+                self._loop.remove_reader(each)
             each.close()
+        await asyncio.gather(*self._arriving, return_exceptions=True)
         for caller in self._newcomers:
             caller.abort()
         if self._tasks:
