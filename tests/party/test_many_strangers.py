@@ -17,6 +17,7 @@ import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -215,6 +216,40 @@ def test_a_stream_stays_open_while_strangers_are_ended() -> None:
 
     with patch.object(descriptors, "PER_ADDRESS", 4):
         run(story())
+
+
+def test_where_no_descriptor_is_left_who_comes_waits_and_nothing_is_written(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """asyncio's own listener would log a traceback for each of them, without end."""
+    accept, tries = socket.socket.accept, list[int]()
+
+    def lacking(place: socket.socket) -> Any:
+        tries.append(1)
+        if len(tries) <= 3:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return accept(place)
+
+    async def story() -> None:
+        port, heard = free_port(), list[object]()
+
+        async def listen(stream: Stream) -> None:
+            heard.append(await stream.read())
+
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", _nothing, lambda: None)
+        await listener.start()
+        card = Card("east", f"127.0.0.1:{port}", EAST.card.certificate)
+        await Dialler(NORTH, card).stream(listen)
+        await listener.close(0)
+        assert heard == [b"hello"]
+
+    with (
+        patch.object(socket.socket, "accept", lacking),
+        patch.object(streams, "_FULL_SECONDS", 0.01),
+    ):
+        run(story())
+    assert len(tries) > 3
+    assert not caplog.records
 
 
 def test_more_parties_than_descriptors_is_an_error_that_names_them() -> None:
