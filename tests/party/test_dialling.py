@@ -6,6 +6,7 @@ And nobody pauses whom others tell that the party has come.
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,12 +15,17 @@ from unittest.mock import patch
 import pytest
 
 from tests.party.loopback import Gathering, answers_agree, run, until
+from tests.party.ports import free_port
+from tests.study.parties import identity
+from titan.party import addresses
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections
 from titan.party.links import Outgoing
 from titan.party.run import CONNECTING, RunProgress
 from titan.party.run_events import LinkStatus, RunEvents, Watch, link_statuses
+from titan.party.streams import Dialler, Listener, Stream
 from titan.party.wire import Here, Role
+from titan.study import Card
 from titan.study.frames import Frame
 
 
@@ -93,3 +99,42 @@ def test_who_says_it_again_and_again_makes_nobody_dial(tmp_path: Path) -> None:
         assert not link.peer_came.is_set()
 
     run(story())
+
+
+def test_a_name_of_which_one_address_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one of IPv6, on a network that drops it without a word."""
+    north, east, port = identity("north"), identity("east"), free_port()
+    tried, heard = list[str](), list[object]()
+
+    async def greet(_: Card, stream: Stream) -> None:
+        await stream.write(b"hello")
+
+    async def listen(stream: Stream) -> None:
+        heard.append(await stream.read())
+
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        connect = loop.sock_connect
+
+        async def both(*_: object, **__: object) -> list[object]:
+            kind = socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, ""
+            return [(*kind, (f"127.0.0.{last}", port)) for last in (2, 1)]
+
+        async def sock_connect(made: socket.socket, address: tuple[str, int]) -> None:
+            tried.append(address[0])
+            if address[0] == "127.0.0.2":
+                await asyncio.Event().wait()
+            await connect(made, address)
+
+        listener = Listener(east, [north.card], f"127.0.0.1:{port}", greet, lambda: None)
+        await listener.start()
+        monkeypatch.setattr(addresses, "ONE_OF_SEVERAL", 0.2)
+        monkeypatch.setattr(loop, "getaddrinfo", both)
+        monkeypatch.setattr(loop, "sock_connect", sock_connect)
+        card = Card("east", f"twofold.example:{port}", east.card.certificate)
+        await Dialler(north, card).stream(listen)
+        await listener.close(0)
+
+    run(story())
+    assert tried == ["127.0.0.2", "127.0.0.1"]
+    assert heard == [b"hello"]

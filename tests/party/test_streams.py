@@ -355,3 +355,31 @@ def test_nobody_comes_in_after_a_listener_was_closed(turns: int) -> None:
         assert not met
 
     run(story())
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_what_tls_itself_answers_is_not_kept(listens: bool) -> None:
+    """A party that asks for new keys without end had all the answers kept, megabytes of them."""
+
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            end = east._connection
+            if not listens:
+                north._connection._transport.pause_reading()
+                end._transport.write(bytes(1 << 24))
+            end._tls.send(b"\xff\xff\xff\xff")  # stands for such an answer
+            await north.write(bytes(connection._MOST_UNREAD))
+            await north.write(b"last")
+            assert len(await east.read() or b"") == connection._MOST_UNREAD
+            if not listens:
+                with pytest.raises(StreamEndedError):
+                    await _read_all(east)
+                return
+            assert await east.read() == b"last"
+            reading = asyncio.ensure_future(east.read())
+            await asyncio.sleep(0)
+            assert end._tls.due() == b"", "it has left"
+            await north.finish()
+            assert await reading is None
+
+    run(story())

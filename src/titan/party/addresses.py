@@ -2,6 +2,7 @@
 
 The study says where others dial; by default that is also where this party listens. Where it is
 another machine's address (a router that forwards a port), only `--listen` can say what is meant.
+Who dials tries all addresses of a name.
 """
 
 # Rule: whatever cannot be listened at is an error that says why, before anybody is dialled.
@@ -20,6 +21,7 @@ from titan.study.identity import on_loopback
 
 _NAMES = "--listen ADDRESS:{port} names one, and --listen 0.0.0.0:{port} stands for all of them"
 _BACKLOG = 1024  # connections that the system takes before this process does
+ONE_OF_SEVERAL = 2.0  # seconds for one address of a name to take a connection
 TRIES, TRY_AGAIN = 10, 0.2  # times, and seconds in between: a run that ends lets go of its port
 
 
@@ -133,3 +135,27 @@ def cannot_listen(address: str, error: OSError) -> PeerError:
     if why == _TAKEN:  # by a run that is ending, perhaps
         found.exit_status = BusyError.exit_status
     return found
+
+
+async def connected(address: str) -> socket.socket:
+    """A connection to the first address of a name that takes one; OSError where none does."""
+    loop, (host, _, port) = asyncio.get_running_loop(), address.rpartition(":")
+    found = await loop.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+    failed: OSError = ConnectionRefusedError()
+    for family, kind, protocol, _, place in found:
+        try:
+            async with asyncio.timeout(None if len(found) == 1 else ONE_OF_SEVERAL):
+                return await _connected(socket.socket(family, kind, protocol), place)
+        except OSError as error:
+            failed = error
+    raise failed
+
+
+async def _connected(made: socket.socket, place: tuple[object, ...]) -> socket.socket:
+    try:
+        made.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(made, place)
+    except BaseException:
+        made.close()
+        raise
+    return made

@@ -30,6 +30,7 @@ _END, _ALIVE = 0, 0xFFFF_FFFF
 _MOST = MOST_CHUNK + 16  # bytes of one chunk
 _AT_ONCE = AT_ONCE
 _MOST_UNREAD = 1 << 19
+_MOST_UNSENT = 1 << 20  # twice what is ever written before it is waited for
 _IN_TURN = 64  # chunks that are read before others have their turn
 ALIVE_SECONDS = 15.0  # after which who has nothing else to say says that it is there
 GONE_SECONDS = 25.0  # after which who was not heard is gone
@@ -56,7 +57,7 @@ class Connection(asyncio.BufferedProtocol):
         self._came = asyncio.Event()
         self._may_write = asyncio.Event()
         self._may_write.set()
-        self._unread = self._read = 0
+        self._unread = self._read = self._unanswered = 0
         self._buffer = bytearray()
         self._head, self._chunk, self._filled = bytearray(_LENGTH.size), bytearray(), 0
         self._in_chunk = self._heard_all = self._said_all = self._writing = False
@@ -158,7 +159,8 @@ class Connection(asyncio.BufferedProtocol):
         if now - self._heard > GONE_SECONDS and not self._unread:
             self.abort()
             return
-        if now - self._said > ALIVE_SECONDS and not (self._writing or self._said_all):
+        silent = now - self._said > ALIVE_SECONDS and self._may_write.is_set()
+        if silent and not (self._writing or self._said_all):
             try:
                 self._put(_LENGTH.pack(_ALIVE))
             except StreamEndedError:  # nobody waits for this call: whoever reads is told
@@ -207,6 +209,13 @@ class Connection(asyncio.BufferedProtocol):
         if due and not self._transport.is_closing():
             self._transport.write(due)
 
+    def _answer(self) -> None:
+        """TLS itself answers who asks for new keys; who asks and does not listen is let go."""
+        self._unanswered = 0
+        self._flush()
+        if self._transport.get_write_buffer_size() > _MOST_UNSENT:
+            self.abort()
+
     # -- in -----------------------------------------------------------------------------------
 
     async def read(self) -> bytes | bytearray | None:
@@ -247,6 +256,9 @@ class Connection(asyncio.BufferedProtocol):
         """Until more has come; all that had come was read."""
         if self._unread > _MOST_UNREAD:
             self._transport.resume_reading()
+        self._unanswered += self._unread
+        if self._unanswered > _MOST_UNREAD:
+            self._answer()
         self._unread = 0
         self._came.clear()
         if not self._lost:

@@ -21,6 +21,7 @@ from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from titan.errors import InputError
+from titan.party.addresses import connected
 from titan.study.identity import checked_address, on_loopback
 
 VARIABLES = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
@@ -62,13 +63,8 @@ class Proxy:
 
     async def connect(self, address: str) -> socket.socket:
         """A connection to `address` that it passes on; OSError where there is none."""
-        loop, (host, _, port) = asyncio.get_running_loop(), self.place.rpartition(":")
-        found = await loop.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
-        family, kind, protocol, _, place = found[0]
-        made = socket.socket(family, kind, protocol)
+        loop, made = asyncio.get_running_loop(), await connected(self.place)
         try:
-            made.setblocking(False)
-            await loop.sock_connect(made, place)
             await loop.sock_sendall(made, self._request(address))
             heard, at = b"", 0
             while (answer := _ANSWER.match(heard, at)) is None or answer[1][:1] == b"1":

@@ -98,10 +98,9 @@ class Dialler:
     async def _dial(self, made: Connection) -> None:
         loop = asyncio.get_running_loop()
         if self.proxy is None:
-            host, _, port = self._address.rpartition(":")
-            await loop.create_connection(lambda: made, host.strip("[]"), int(port))
-            return
-        through = await self.proxy.connect(self._address)
+            through = await addresses.connected(self._address)
+        else:
+            through = await self.proxy.connect(self._address)
         await loop.create_connection(lambda: made, sock=through)
 
 
