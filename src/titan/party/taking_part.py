@@ -16,12 +16,12 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import titan
 from titan import files
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from titan.party.own_rows import OwnRows
     from titan.party.part_using import UsedPart
     from titan.party.run_to_answer import Outcome, Show
+
+T = TypeVar("T")
 
 _QUICK = 200_000
 """So many rows can be read again, for their leverage, while somebody waits to be asked."""
@@ -108,7 +110,7 @@ class Party:
             asyncio.current_task().set_name(MAIN_TASK)  # type: ignore[union-attr]
             return await self.join(show)
 
-        return asyncio.run(work())
+        return _run(work())
 
     async def join(self, show: Show) -> Outcome:
         """The same, inside an event loop."""
@@ -192,12 +194,12 @@ class Party:
         try:
             return checked(self.study)
         except TitanError:
-            asyncio.run(self.stay_away(Reason.STUDY))
+            _run(self.stay_away(Reason.STUDY))
             raise
 
     def decline(self) -> bool:
         """This party's people do not want to: whether others could be told."""
-        return asyncio.run(self.stay_away(Reason.DECLINED))
+        return _run(self.stay_away(Reason.DECLINED))
 
     async def stay_away(self, reason: Reason) -> bool:
         """Tell the neighbours that are there that this party does not take part.
@@ -353,3 +355,9 @@ def checked(study: Study) -> Report:
 def run_folder(runs: Path, study: Study, run: int, name: str) -> Path:
     """Where a party keeps a run."""
     return runs / f"{study.digest[:12]}-run{run}-{name}"
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """In an event loop that watches sockets; that of Windows would not."""
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        return runner.run(work)
