@@ -36,7 +36,7 @@ from titan.moments.plain_fields import (
 
 Mask = npt.NDArray[np.bool_]
 
-_AT_ONCE = 1 << 20  # bytes of text
+_AT_ONCE = 3 << 20  # bytes of text: NumPy works on long columns, and caches hold them
 _FIRST_LINES = 16
 _DELIMITERS = (",", "\t")
 _NEWLINE = 10
