@@ -265,7 +265,7 @@ async def be_a_party(folder: Path, repeats: int, place: int, relays: RelayMode) 
             keys=keys,
             data_digest=journal.keyed_digest([b""]),
         )
-        durable = DurableSession(session, journal)
+        durable = DurableSession(session, journal, deferred=True)  # as `titan join` does
         async with Engine(study, identity, durable, card.address, Watch()) as engine:
             await engine.until(lambda: session.pooled, WAIT)
             await engine.until(lambda: session.complete, WAIT)

@@ -104,9 +104,9 @@ def good_chunks() -> list[bytes]:
         wire.encode(Lost(yours=True)),
         wire.encode(Word(What.AGREED, 2, bytes(range(64)), bytes(32))),
         wire.encode(Piece(0, 1, 0, b"x")),
-        *wire.pieces(3, bytes(range(256))),
-        *wire.pieces(9, b"ab" * 90),
-        list(wire.pieces(4, bytes(wire.PIECE_BYTES + 5)))[1],
+        *map(b"".join, wire.pieces(3, bytes(range(256)))),
+        *map(b"".join, wire.pieces(9, b"ab" * 90)),
+        b"".join(list(wire.pieces(4, bytes(wire.PIECE_BYTES + 5)))[1]),
     ]
 
 

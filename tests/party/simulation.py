@@ -390,7 +390,7 @@ class World:
         connection.next += 1
         if number < outgoing.first:
             return
-        chunks = list(outgoing.chunks(number))
+        chunks = [b"".join(parts) for parts in outgoing.chunks(number)]
         assert self.seen.setdefault((link, number), b"".join(chunks)) == b"".join(chunks)
         for chunk in chunks:
             connection.pieces.append(chunk)

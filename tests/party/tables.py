@@ -162,7 +162,7 @@ class Table:
         """The next message of a link, whole."""
         link = self.seats[sender].durable.outgoing[receiver]
         taken = Incoming(1 << 40, link.first)
-        for chunk in link.chunks(link.first):
+        for chunk in map(b"".join, link.chunks(link.first)):
             piece = wire.decode(chunk)
             assert isinstance(piece, wire.Piece)
             message = taken.take(piece)
@@ -175,7 +175,7 @@ class Table:
         link = mine.outgoing[receiver]
         number = link.first
         done: memoryview | None = None
-        for chunk in link.chunks(number):
+        for chunk in map(b"".join, link.chunks(number)):
             self.chunks.setdefault((sender, receiver), []).append(chunk)
             piece = wire.decode(chunk)
             assert isinstance(piece, wire.Piece)

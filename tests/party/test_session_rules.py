@@ -181,8 +181,8 @@ def _deliver(parties: list[Process], held: tuple[str, str] | None = None) -> Non
             waiting = sender.durable.outgoing[receiver.name]
             if number == waiting.next:
                 continue
-            (chunk,) = waiting.chunks(number)
-            message = bytes(wire.decode(chunk).content)  # type: ignore[union-attr]
+            (parts,) = waiting.chunks(number)
+            message = bytes(wire.decode(b"".join(parts)).content)  # type: ignore[union-attr]
             if (sender.name, receiver.name) == held and message[0] == Kind.MASKED:
                 continue
             assert (

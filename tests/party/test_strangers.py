@@ -319,7 +319,7 @@ def test_a_party_of_the_study_with_a_wrong_word(tmp_path: Path) -> None:
             assert isinstance(back, Hello)
             assert "south: something else than a piece of a message" in said(g, "north")
             with pytest.raises(StreamEndedError):
-                await dialled(south, g, bytes(wire.MOST_CHUNK + 17))
+                await dialled(south, g, bytes(wire.MOST_CHUNK + 1))
 
     run(trial())
 

@@ -12,10 +12,13 @@ import contextlib
 import ctypes
 import sys
 
+import numpy as np
+
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _OWN_MAPPING = 1 << 25  # bytes from which a block is given back at once; the most that glibc takes
 SPARE_FOR_ROWS = 1 << 26
 _SPARE = 1 << 28
+_BLOCK = 1 << 23  # bytes; NumPy asks for large pages, which are fetched quickly
 _kept = 0
 
 
@@ -31,3 +34,11 @@ def keep_freed_memory(spare: int = _SPARE) -> None:
             library = ctypes.CDLL(None)
             library.mallopt(_M_MMAP_THRESHOLD, _OWN_MAPPING)
             library.mallopt(_M_TRIM_THRESHOLD, spare)
+
+
+def fetch_memory(size: int) -> None:
+    """Fetch so many bytes now, when nobody waits, for who needs them later; up to what is kept."""
+    if _kept and size > _BLOCK:
+        blocks = [np.zeros(_BLOCK, np.uint8) for _ in range(min(size, _kept) // _BLOCK)]
+        for block in blocks:
+            block.fill(0)

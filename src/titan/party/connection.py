@@ -20,6 +20,8 @@ import struct
 from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import cast
 
+import numpy as np
+
 from titan.party.newcomers import plain
 from titan.party.tls import AT_ONCE, Expected, Tls, TlsError
 from titan.party.wire import MOST_CHUNK
@@ -27,7 +29,6 @@ from titan.study import Card
 
 _LENGTH = struct.Struct("<I")
 _END, _ALIVE = 0, 0xFFFF_FFFF
-_MOST = MOST_CHUNK + 16  # bytes of one chunk
 _AT_ONCE = AT_ONCE
 _MOST_UNREAD = 1 << 19
 _MOST_UNSENT = 1 << 20  # twice what is ever written before it is waited for
@@ -59,7 +60,7 @@ class Connection(asyncio.BufferedProtocol):
         self._may_write.set()
         self._unread = self._read = self._unanswered = 0
         self._buffer = bytearray()
-        self._head, self._chunk, self._filled = bytearray(_LENGTH.size), bytearray(), 0
+        self._head, self._chunk, self._filled = _room(_LENGTH.size), _NOTHING, 0
         self._in_chunk = self._heard_all = self._said_all = self._writing = False
         self._heard = self._said = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
@@ -170,21 +171,27 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- out ----------------------------------------------------------------------------------
 
-    async def write(self, chunk: bytes) -> None:
-        if self._writing or self._said_all or not chunk:
+    async def write(self, *parts: bytes | memoryview) -> None:
+        """A chunk, which may come in parts."""
+        length = sum(map(len, parts))
+        if self._writing or self._said_all or not length:
             raise StreamEndedError
         self._writing = True
-        if len(chunk) < _AT_ONCE:
-            self._put(_LENGTH.pack(len(chunk)) + chunk)
+        if length < _AT_ONCE:
+            self._put(b"".join((_LENGTH.pack(length), *parts)))
         else:
-            self._put(_LENGTH.pack(len(chunk)))
-            for at in range(0, len(chunk), _AT_ONCE):
-                self._put(memoryview(chunk)[at : at + _AT_ONCE])
-                if not self._may_write.is_set():
-                    await self._may_write.wait()
+            self._put(_LENGTH.pack(length))
+            for part in parts:
+                await self._put_long(part)
         self._writing = False
         if not self._may_write.is_set():
             await self._may_write.wait()
+
+    async def _put_long(self, part: bytes | memoryview) -> None:
+        for at in range(0, len(part), _AT_ONCE):
+            self._put(memoryview(part)[at : at + _AT_ONCE])
+            if not self._may_write.is_set():
+                await self._may_write.wait()
 
     async def finish(self) -> None:
         """Nothing more will be written; what was, still arrives."""
@@ -218,7 +225,7 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- in -----------------------------------------------------------------------------------
 
-    async def read(self) -> bytes | bytearray | None:
+    async def read(self) -> memoryview | None:
         """The next chunk; None at the end."""
         while not self._heard_all:
             self._read += 1
@@ -231,21 +238,22 @@ class Connection(asyncio.BufferedProtocol):
                 if length == _END:
                     self._heard_all = True
                 elif length != _ALIVE:
-                    if length > _MOST:
+                    if length > MOST_CHUNK:
                         self.abort()
-                        raise StreamEndedError(f"a chunk of {length} bytes; the most is {_MOST}")
-                    self._in_chunk, self._chunk = True, bytearray(length)
+                        raise StreamEndedError(
+                            f"a chunk of {length} bytes; the most is {MOST_CHUNK}"
+                        )
+                    self._in_chunk, self._chunk = True, _room(length)
                 continue
             await self._fill(self._chunk)
-            chunk, self._chunk, self._filled, self._in_chunk = self._chunk, bytearray(), 0, False
+            chunk, self._chunk, self._filled, self._in_chunk = self._chunk, _NOTHING, 0, False
             return chunk
         return None
 
-    async def _fill(self, target: bytearray) -> None:
-        view = memoryview(target)
+    async def _fill(self, target: memoryview) -> None:
         while self._filled < len(target):
             try:
-                got = self._tls.receive_into(view[self._filled :])
+                got = self._tls.receive_into(target[self._filled :])
             except TlsError as error:
                 raise StreamEndedError(str(error)) from None
             self._filled += got
@@ -265,3 +273,12 @@ class Connection(asyncio.BufferedProtocol):
             await self._came.wait()
         if self._lost and not self._unread:
             raise StreamEndedError(self._lost)
+
+
+def _room(size: int) -> memoryview:
+    """Memory for so many bytes; a long block is not filled with zeros first, as all of it will be
+    with what comes."""
+    return memoryview(bytearray(size)) if size < _AT_ONCE else np.empty(size, np.uint8).data
+
+
+_NOTHING = _room(0)

@@ -114,9 +114,9 @@ class Conversation:
             case _:
                 raise MessageError(f"something else than {expected}")
 
-    async def _write(self, chunk: bytes) -> None:
-        await self.stream.write(chunk)
-        self.link.bytes_written += len(chunk)
+    async def _write(self, *parts: bytes | memoryview) -> None:
+        await self.stream.write(*parts)
+        self.link.bytes_written += sum(map(len, parts))
 
     # -- where one end cannot go on -----------------------------------------------------------
 
@@ -168,8 +168,8 @@ class Conversation:
         while True:
             link.wake.clear()
             while number < outgoing.next:
-                for chunk in outgoing.chunks(number):
-                    await self._write(chunk)
+                for parts in outgoing.chunks(number):
+                    await self._write(*parts)
                 number += 1
             if await self._leaves() or self.durable.said_all(self._peer):
                 return

@@ -25,7 +25,7 @@ from typing import Any
 from titan.errors import FileError, WaitError
 from titan.joint.task import described
 from titan.listing import listing
-from titan.moments.freed_memory import keep_freed_memory
+from titan.moments.freed_memory import fetch_memory, keep_freed_memory
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
 from titan.party.connecting import Connections, Handshake
@@ -36,9 +36,12 @@ from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import RunProgress
 from titan.party.run_events import RunEvents, Watch, link_statuses
 from titan.party.streams import CLOSING_SECONDS
+from titan.protocol import Plan
 from titan.study import Identity, Study
 
 __all__ = ["Engine", "Watch"]
+
+_VECTORS = 5  # that a party has at once in a sum
 
 
 class Engine:
@@ -76,6 +79,7 @@ class Engine:
 
     async def __aenter__(self) -> Engine:
         keep_freed_memory()
+        fetch_memory(_VECTORS * max(map(_vector_bytes, self._session.plans), default=0))
         await self._connections.listen(self._listen)
         # Otherwise Python's collector would look for unused cycles among all objects of all modules
         # in the middle of the first sum, a tenth of its time.
@@ -172,3 +176,7 @@ class Engine:
                 found[link.peer] = link.trouble or found.get(link.peer, "")
         order = [n for n in first if n in found] + [n for n in found if n not in first]
         return [(name, found[name] or "no connection yet") for name in order]
+
+
+def _vector_bytes(plan: Plan) -> int:
+    return plan.ring.width * plan.entries

@@ -48,8 +48,8 @@ class Outgoing:
             )
         return expects
 
-    def chunks(self, number: int) -> Iterator[bytes]:
-        """A message cut into encoded chunks; none if it was acknowledged meanwhile."""
+    def chunks(self, number: int) -> Iterator[tuple[bytes, memoryview]]:
+        """A message as encoded chunks, in two parts each; none if it was acknowledged meanwhile."""
         if number < self.first:
             return iter(())
         return wire.pieces(number, self.waiting[number - self.first].body)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from titan.errors import CheckError, MessageError, RecoveryError, ReleaseError, TitanError
@@ -24,7 +25,7 @@ from titan.party.sum_seals import SumSeals
 from titan.protocol import Agent, Binding, Envelope, Plan
 from titan.protocol.masking import JournaledMasks, noise
 from titan.protocol.messages import Kind
-from titan.ring import Residues
+from titan.ring import Residues, Ring
 
 Work = Callable[[], Residues | TitanError]
 """A party's secret for a sum, or why there is none."""
@@ -54,7 +55,7 @@ class PrivateSums:
         self._keys = keys
         self._signer = signer
         self._identity = b""
-        self._binding = Binding.begin()
+        self._binding: Callable[[], Binding] = Binding.begin
         self._signatures: OriginSignatures | None = None
         self._waiting: dict[int, list[_Read]] = {}  # for a sum to come
         self.deferred = False
@@ -103,7 +104,7 @@ class PrivateSums:
     def begin(self, identity: bytes) -> list[Enclosed]:
         """The first sum of the run that `identity` stands for; what is to be sent."""
         self._identity = identity
-        self._binding = first_binding(identity, self._plans)
+        self._binding = partial(first_binding, identity, self._plans)
         return self._next()
 
     def take(self, sender: int, enclosed: Enclosed) -> list[Enclosed]:
@@ -191,11 +192,14 @@ class PrivateSums:
 
     def _secret(self) -> Residues | TitanError:
         """Of the next sum; nothing that it depends on changes before `proceed`."""
-        words = noise(self._keys[len(self.totals)], self._binding.chain).words
+        key, binding = self._keys[len(self.totals)], self._binding
+        words = cache(lambda: noise(key, binding().chain))
         try:
-            return self._fold.secret(self._part, words)
+            secret = self._fold.secret(self._part, lambda count: words().words(count))
         except TitanError as error:
             return error
+        binding()  # `proceed` needs it, where nobody can wait for a long total to be hashed
+        return secret
 
     def proceed(self, secret: Residues | TitanError) -> list[Enclosed]:
         """Begin the sum with what `work` made; not where meanwhile the sum before it was opened."""
@@ -208,9 +212,10 @@ class PrivateSums:
         number, run = len(self.totals), self._run
         plan, key = self._plans[number], self._keys[number]
         self._signatures = self._signatures_of(number)
-        masks = JournaledMasks(key, self._binding.chain)
+        binding = self._binding()
+        masks = JournaledMasks(key, binding.chain)
         seals = SumSeals(run.party, self._signer, self._context(number))
-        self.agent = Agent(plan, run.party, secret, masks, self._binding, seals)
+        self.agent = Agent(plan, run.party, secret, masks, binding, seals)
         out = self._enclose(self.agent.start())
         for found in self._waiting.pop(number, []):
             out += self._feed_kept(found)
@@ -262,7 +267,7 @@ class PrivateSums:
         self.challenges.append(self.agent.challenge)
         self._passed.append(self.agent if self.agent.challenge else None)
         plan = self.agent.plan
-        self._binding = self._binding.after(plan.ring, total)
+        self._binding = cache(partial(_after, self._binding, plan.ring, total))
         self.agent = self._signatures = None
         try:
             self._fold.learn(total)
@@ -285,6 +290,11 @@ class PrivateSums:
         if (sender, kind) not in plan.senders(self._run.party, round_):
             raise MessageError(f"{envelope!r} is not planned")
         plan.scheme.check_addressed(envelope)
+
+
+def _after(before: Callable[[], Binding], ring: Ring, total: Residues) -> Binding:
+    """Made when the next sum needs it: a long total takes a while, and others wait for it."""
+    return before().after(ring, total)
 
 
 def _binds(plan: Plan) -> bool:

@@ -51,12 +51,13 @@ class Stream:
         """Whence it was dialled."""
         self._connection = connection
 
-    async def read(self) -> bytes | bytearray | None:
+    async def read(self) -> memoryview | None:
         """The next chunk; None at the end."""
         return await self._connection.read()
 
-    async def write(self, chunk: bytes) -> None:
-        await self._connection.write(chunk)
+    async def write(self, *parts: bytes | memoryview) -> None:
+        """A chunk, which may come in parts."""
+        await self._connection.write(*parts)
 
     async def finish(self) -> None:
         """Nothing more will be written; what was, still arrives."""

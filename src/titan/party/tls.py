@@ -12,17 +12,21 @@ has, this one knows the post-quantum key exchange X25519MLKEM768, and offers it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from socket import MSG_PEEK
 
+from cryptography.hazmat.bindings.openssl.binding import Binding
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from OpenSSL import SSL, crypto
 
 from titan.study import Card, Identity, certificates
 from titan.study.certificates import SERVER_NAME
 
+_openssl = Binding()  # the one that pyOpenSSL uses
 AT_ONCE = 1 << 18  # bytes that are encrypted, or taken from the system
 _RECORD = 1 << 14  # bytes of text in a record, at most
 _SURPLUS = 64  # bytes around each, and more
+_PARTIAL_WRITE = 1  # SSL_MODE_ENABLE_PARTIAL_WRITE
 _NOT_TLS = "whoever answers there does not speak TLS"
 _MEANINGS = {
     "certificate verify failed": "it answered with a certificate that is not the study's",
@@ -53,6 +57,7 @@ class Expected:
         made = SSL.Context(SSL.TLS_METHOD)
         made.set_min_proto_version(SSL.TLS1_3_VERSION)
         made.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+        made.clear_mode(_PARTIAL_WRITE)  # all records of a text in one call
         made.use_certificate(certificates.read(identity.card.certificate))
         key = load_pem_private_key(identity.key_pem(), None)
         made.use_privatekey(key)  # type: ignore[arg-type]  # one of a curve, as it checks itself
@@ -126,18 +131,28 @@ class Tls:
     # -- what it says -------------------------------------------------------------------------
 
     def send(self, text: bytes | memoryview) -> None:
-        rest = memoryview(text)
         with _explained():
-            while rest:
-                rest = rest[self._end.send(rest) :]
+            self._end.sendall(text)
 
     def receive_into(self, buffer: memoryview) -> int:
-        """How many bytes of text came, at most as many as fit; 0 where more has to come first."""
-        with _explained():
-            try:
-                return self._end.recv_into(buffer, _RECORD)
-            except SSL.WantReadError:
-                return 0
+        """How many bytes of text came, at most as many as fit; 0 where more has to come first.
+
+        OpenSSL itself is asked, record after record: pyOpenSSL would take as long for each as it
+        takes to decrypt it, and copy it once more.
+        """
+        end, target, got = self._end._ssl, _openssl.ffi.from_buffer(buffer), 0
+        while got < len(target):
+            more = _openssl.lib.SSL_read(end, target + got, len(target) - got)
+            if more <= 0:
+                break
+            got += more
+        return got or self._nothing()
+
+    def _nothing(self) -> int:
+        """0, unless nothing more will come: then why."""
+        with _explained(), suppress(SSL.WantReadError):
+            self._end.recv(1, MSG_PEEK)
+        return 0
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Chunks: what travels on the stream of a link, and their one encoding.
 
-A chunk is the protobuf message of titan.proto, whose content is one of
+A chunk is one of
 
     HELLO    01  version u8 · role u8 · study 32 bytes · run u32 · nonce 32 bytes · expects u32 ·
                  name, peer, plan: each u16 length and UTF-8
@@ -28,8 +28,8 @@ from enum import IntEnum
 
 from titan.errors import MessageError
 
-VERSION = 1
-MOST_CHUNK = 1 << 20  # bytes of content
+VERSION = 2
+MOST_CHUNK = 1 << 20  # bytes
 MOST_TEXT = 4096
 MOST_REASON = 200  # bytes of why a party does not come
 MOST_SIZE = (1 << 32) - 1
@@ -154,53 +154,41 @@ class Word:
 Chunk = Hello | Piece | Ack | Refusal | Absence | Here | Lost | Word
 
 
-def pieces(number: int, message: Bytes) -> Iterator[bytes]:
-    """A whole message as encoded chunks."""
+def pieces(number: int, message: Bytes) -> Iterator[tuple[bytes, memoryview]]:
+    """A whole message as encoded chunks, each in two parts: a long one is not copied for it."""
     whole = memoryview(message)
     for offset in range(0, len(whole), PIECE_BYTES):
-        yield encode(Piece(number, len(whole), offset, whole[offset : offset + PIECE_BYTES]))
+        head = _PIECE.pack(_PIECE_TAG, number, len(whole), offset)
+        yield head, whole[offset : offset + PIECE_BYTES]
 
 
 # -- encoding ---------------------------------------------------------------------------------
 
 
 def encode(chunk: Chunk) -> bytes:
-    """The bytes of the protobuf message."""
     match chunk:
         case Piece(number, size, offset, content):
-            head = _PIECE.pack(_PIECE_TAG, number, size, offset)
-            return b"".join((_prefix(len(head) + len(content)), head, content))
+            return b"".join((_PIECE.pack(_PIECE_TAG, number, size, offset), content))
         case Ack(next_):
-            content = _ACK.pack(_ACK_TAG, next_)
+            return _ACK.pack(_ACK_TAG, next_)
         case Hello(role, study, run, nonce, expects, name, peer, plan):
             head = _HELLO.pack(_HELLO_TAG, VERSION, role, study, run, nonce, expects)
             texts = [_text(text) for text in (name, peer, plan)]
-            content = head + b"".join(_LENGTH.pack(len(text)) + text for text in texts)
+            return head + b"".join(_LENGTH.pack(len(text)) + text for text in texts)
         case Refusal(reason, final, proof):
-            content = bytes([_REFUSAL_TAG, final]) + (proof if final else b"") + _text(reason)
+            return bytes([_REFUSAL_TAG, final]) + (proof if final else b"") + _text(reason)
         case Absence(party, signature, reason):
-            content = _ABSENCE.pack(_ABSENCE_TAG, party, signature) + _text(reason, MOST_REASON)
+            return _ABSENCE.pack(_ABSENCE_TAG, party, signature) + _text(reason, MOST_REASON)
         case Here(parties):
-            content = bytes([_HERE_TAG]) + b"".join(map(_PARTY.pack, parties))
+            return bytes([_HERE_TAG]) + b"".join(map(_PARTY.pack, parties))
         case Lost(yours):
-            content = bytes([_LOST_TAG, yours])
+            return bytes([_LOST_TAG, yours])
         case Word(what, party, signature, said):
-            content = _WORD.pack(_WORD_TAG, what, party, signature) + said
-    return _prefix(len(content)) + content
+            return _WORD.pack(_WORD_TAG, what, party, signature) + said
 
 
 def _text(text: str, most: int = MOST_TEXT) -> bytes:
     return text.encode()[:most].decode(errors="ignore").encode()
-
-
-def _prefix(length: int) -> bytes:
-    """Field 1, wire type 2, and the length as a varint."""
-    out = bytearray(b"\x0a")
-    while length > 0x7F:
-        out.append(length & 0x7F | 0x80)
-        length >>= 7
-    out.append(length)
-    return bytes(out)
 
 
 # -- decoding ---------------------------------------------------------------------------------
@@ -208,25 +196,12 @@ def _prefix(length: int) -> bytes:
 
 def decode(data: Bytes) -> Chunk:
     """The chunk that `encode` turns into exactly these bytes; MessageError if there is none."""
-    content = _content(memoryview(data))
+    content = memoryview(data)
+    if len(content) > MOST_CHUNK:
+        raise MessageError(f"a chunk of {len(content)} bytes; the most is {MOST_CHUNK}")
     if not content or content[0] not in _DECODERS:
         raise MessageError("a chunk of no known kind")
     return _DECODERS[content[0]](content)
-
-
-def _content(data: memoryview) -> memoryview:
-    """What the protobuf message carries, if it is written in the shortest form."""
-    if len(data) > MOST_CHUNK + 8:
-        raise MessageError(f"a chunk of {len(data)} bytes; the most is {MOST_CHUNK}")
-    head = 2
-    while head < min(len(data), 6) and data[head - 1] > 0x7F:  # another byte of the length follows
-        head += 1
-    length = len(data) - head
-    if length < 0 or data[:head] != _prefix(length):
-        raise MessageError("a chunk that is not framed as titan.proto says")
-    if length > MOST_CHUNK:
-        raise MessageError(f"a chunk of {length} bytes; the most is {MOST_CHUNK}")
-    return data[head:]
 
 
 def _piece(content: memoryview) -> Piece:

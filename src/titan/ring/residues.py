@@ -94,10 +94,11 @@ class Ring:
         for limb in range(self.limbs):
             row, addend = total[limb], y[limb]
             row += addend
-            overflow = row < addend
+            overflow = None if limb == self.limbs - 1 else row < addend  # above it is nothing
             if carry is not None:
                 row += carry
-                overflow |= carry & (row == 0)
+                if overflow is not None:
+                    overflow |= carry & (row == 0)
             carry = overflow
         return self.reduce(total)
 
@@ -121,10 +122,11 @@ class Ring:
         borrow: npt.NDArray[np.bool_] | None = None
         for limb in range(self.limbs):
             row, subtrahend = total[limb], y[limb]
-            below = row < subtrahend
+            below = None if limb == self.limbs - 1 else row < subtrahend
             row -= subtrahend
             if borrow is not None:
-                below |= borrow & (row == 0)
+                if below is not None:
+                    below |= borrow & (row == 0)
                 row -= borrow
             borrow = below
         return self.reduce(total)
