@@ -10,12 +10,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from tests.party.campaign import files
 from tests.party.campaign.__main__ import campaign
 from tests.party.campaign.disks import Disk
 from tests.party.campaign.expected import TOLD, Expected
 from tests.party.campaign.judge import Judge
-from tests.party.campaign.scenario import Kill, Noise, Scenario, draw
+from tests.party.campaign.scenario import NAMES, Kill, Noise, Scenario, draw
 from tests.party.campaign.tally import Tally
 from titan.study import Study
 
@@ -232,3 +235,26 @@ def test_what_rows_deserve_follows_from_the_rows(tmp_path: Path) -> None:
     (tmp_path / "east.csv").write_bytes((tmp_path / "north.csv").read_bytes())
     found = Expected.of(Study.load(tmp_path / "study.toml"), tmp_path)
     assert (set(found.answer["questions"]), found.refusals) == (set(scenario.questions), {})
+
+
+@pytest.mark.parametrize("outlier", ["", "east"])
+@pytest.mark.parametrize("parties", [3, 15])
+def test_what_rows_deserve_is_what_their_leverage_says(
+    parties: int, outlier: str, tmp_path: Path
+) -> None:
+    """As NumPy has it, by none of the rules' own code; among many parties nothing stands out."""
+    names = NAMES[:parties]
+    links = tuple((a, b, "push") for a, b in zip(names, names[1:] + names[:1], strict=True))
+    scenario = Scenario(1, names, links, 0, {"recovery": "tree"}, outlier=outlier)
+    found = files.write(
+        scenario, tmp_path, {name: f"127.0.0.1:{port}" for port, name in enumerate(names, 7000)}
+    )
+    tables = [np.loadtxt(tmp_path / f"{name}.csv", delimiter=",", skiprows=1) for name in names]
+    rows = np.concatenate(tables)[:, :2]
+    q, _ = np.linalg.qr(np.column_stack([np.ones(len(rows)), rows]))
+    alone = np.nonzero((q**2).sum(axis=1) > 1 / 3)[0]
+    assert alone.tolist() == ([len(tables[0])] if outlier and parties == 3 else [])
+    assert {name for name, words in found.refusals.items() if words != TOLD} == (
+        {"east"} if len(alone) else set()
+    )
+    assert bool(found.answer) is not bool(found.refusals)
