@@ -12,6 +12,7 @@ from tests.study.studies import study
 from titan.cli.advice import typed, typed_hint
 
 DROP = 'missing="drop" leaves such rows out'
+GRID = "grid=12 would do, or until=45 with grid=3; else use less"
 IN_THE_STUDY = 'missing = "drop" in the study leaves such rows out'
 
 
@@ -48,6 +49,10 @@ IN_THE_STUDY = 'missing = "drop" in the study leaves such rows out'
          "add a ridge penalty: --alpha 1; or --family poisson"),
         ("join study.toml", "add a ridge penalty: alpha=1", "add a ridge penalty: alpha=1"),
         ("show run", "add a ridge penalty: alpha=1", "add a ridge penalty: alpha=1"),
+        ("survival a.csv", GRID, "--grid 12 would do, or --until 45 with --grid 3; else use less"),
+        ("study new", GRID, GRID),
+        ("rehearse a.csv", GRID, GRID),
+        ("join study.toml", GRID, GRID),
         ("nonsense", DROP, ""),
         ("", DROP, ""),
     ],

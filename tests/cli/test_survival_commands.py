@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,9 @@ def test_one_file_divided_among_parties_and_its_picture(place: Path) -> None:
     assert (place / "os.png").exists()
     refused = titan(*words, "--grid", 2, cwd=place)
     assert refused.returncode == 3
-    assert "titan: hint: grid=" in refused.stderr
+    (grid,) = re.findall(r"titan: hint: --grid (\d+) would do", refused.stderr)
+    assert "grid=" not in refused.stderr
+    assert titan(*words, "--grid", grid, cwd=place).returncode == 0
     alone = answer("survival", "rows.csv", *COLUMNS, "--grid", 6, cwd=place)
     assert alone["groups"]["arm = a"]["at_risk"][0] + alone["groups"]["arm = b"]["nobs"] == 600
     assert alone["logrank"]["df"] == 1

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -63,14 +64,14 @@ class Study:
     folder: Path
     nurse: Nurse
     scenario: Scenario
-    expected: dict[str, Any] = field(init=False)
+    expected: Mapping[str, Any] = field(init=False)
     ports: dict[str, int] = field(init=False)
     started: int = 0
 
     def __post_init__(self) -> None:
         self.ports = {name: free_port() for name in self.scenario.parties}
         addresses = {name: f"127.0.0.1:{port}" for name, port in self.ports.items()}
-        self.expected = files.write(self.scenario, self.folder, addresses)
+        self.expected = files.write(self.scenario, self.folder, addresses).answer
 
     async def join(
         self,

@@ -6,20 +6,27 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+from tests.party.campaign import files
 from tests.party.campaign.__main__ import campaign
 from tests.party.campaign.disks import Disk
+from tests.party.campaign.expected import TOLD, Expected
 from tests.party.campaign.judge import Judge
-from tests.party.campaign.scenario import Kill, Noise, Scenario, draw
+from tests.party.campaign.scenario import NAMES, Kill, Noise, Scenario, draw
 from tests.party.campaign.tally import Tally
+from titan.study import Study
 
 SEEDS = (7, 99, 238, 393, 520, 597)
 """Power cuts, hosts far apart, full disks, clocks, other versions among six parties, SIGSTOP; in
 several also kills, noise and signals."""
-NO_ANSWER = (231, 516)
-"""A lie in a tree, and a journal that was put back."""
+NO_ANSWER = (231, 516, 8117)
+"""A lie in a tree, a journal that was put back, and rows of one party that stand out."""
 
 
 def test_a_few_runs_with_most_kinds_of_faults_end_exactly(
@@ -37,9 +44,10 @@ def test_a_few_runs_with_most_kinds_of_faults_end_exactly(
     assert tally.left == 0
 
 
-def test_a_lie_and_a_journal_that_was_put_back(tmp_path: Path) -> None:
-    tally = asyncio.run(campaign(iter(NO_ANSWER), 2, tmp_path, every=0))
-    assert (tally.runs, tally.wrong, tally.hung, tally.left) == (2, 0, 0, 0)
+def test_a_lie_a_journal_that_was_put_back_and_a_refusal(tmp_path: Path) -> None:
+    tally = asyncio.run(campaign(iter(NO_ANSWER), 3, tmp_path, every=0))
+    assert (tally.runs, tally.wrong, tally.hung, tally.left) == (3, 0, 0, 0)
+    assert tally.refused == len(draw(8117).parties)
     assert (tally.faults["a"], tally.found_out) == (1, 1)
     assert tally.searched > 0
 
@@ -51,7 +59,7 @@ def judged(folder: Path, **changes: object) -> Judge:
     names = ("north", "east", "south")
     links = tuple((a, b, "push") for a, b in zip(names, names[1:] + names[:1], strict=True))
     scenario = Scenario(1, names, links, 0, {"recovery": "tree"}, Noise(), **changes)  # type: ignore[arg-type]
-    return Judge(scenario, folder, {}, {"params": [1.0]}, Tally(), [])
+    return Judge(scenario, folder, {}, Expected({"params": [1.0]}), Tally(), [])
 
 
 def test_an_answer_that_only_some_have(tmp_path: Path) -> None:
@@ -145,3 +153,108 @@ def test_a_liar_whom_not_all_name(tmp_path: Path) -> None:
     judge.judge_all()
     assert judge.tally.wrong == 1
     assert "named by ['north'] only" in judge.troubles[0]
+
+
+# -- the judge knows what rows deserve ---------------------------------------------------------
+
+DUE = {"north": TOLD, "east": "these rows stand alone: east.csv, line 4", "south": TOLD}
+REFUSED = {name: (3, words) for name, words in DUE.items()}
+
+
+def ended(
+    folder: Path, due: dict[str, str], ends: dict[str, tuple[int, str]], **changes: object
+) -> Judge:
+    """What the judge says of parties that end with this status and this error."""
+    judge, place = judged(folder, **changes), Path(tempfile.mkdtemp(dir=folder))
+    judge.folder, judge.expected = place, Expected(refusals=due) if due else judge.expected
+    judge.tally.faults["lost"] += judge.scenario.loses_journal
+    for name, (status, words) in ends.items():
+        judge.disks[name] = Disk(place / name, own=False)
+        if status == 0:
+            (place / name / f"{name}.json").write_text('{"params": [1.0]}')
+        (place / f"{name}.0.err").write_text(f"titan: error: {words}\ntitan: hint: ask less\n")
+        assert judge.is_over(name, 0, status)
+    judge.judge_all()
+    return judge
+
+
+def test_a_refusal_that_the_rows_deserve(tmp_path: Path) -> None:
+    judge = ended(tmp_path, DUE, REFUSED)
+    assert (judge.troubles, judge.tally.refused, judge.tally.errors) == ([], 3, 0)
+
+
+def test_a_refusal_that_the_rows_do_not_deserve(tmp_path: Path) -> None:
+    """Not even where an error would do, since a journal was lost."""
+    expected = [f"{name}: refuses what no rule forbids: {[words]}" for name, words in DUE.items()]
+    assert ended(tmp_path, {}, REFUSED).troubles == expected
+    lost = {"loses_journal": True, "kills": (Kill("north", 0, "time"),)}
+    assert ended(tmp_path, {}, REFUSED, **lost).troubles == expected
+    assert ended(tmp_path, DUE, REFUSED, **lost).troubles == []
+
+
+def test_a_refusal_of_the_wrong_party_or_for_another_reason(tmp_path: Path) -> None:
+    for name, words in (
+        ("north", DUE["east"]),  # which it must not learn
+        ("east", TOLD),  # whose rows are the reason
+        ("east", "these rows stand alone: east.csv, line 5"),
+        ("south", TOLD.replace("1 of 3", "2 of 3")),  # counted twice
+    ):
+        judge = ended(tmp_path, DUE, REFUSED | {name: (3, words)})
+        assert judge.troubles == [f"{name}: must say {DUE[name]!r}, and says {[words]}"]
+
+
+def test_something_else_where_a_refusal_is_due(tmp_path: Path) -> None:
+    forbidden = f"south: has an answer that a rule forbids: {sorted({*DUE.values()})}"
+    for status, expected in (
+        (0, forbidden),
+        (1, "south: an error: titan: error: the disk is full"),
+    ):
+        judge = ended(tmp_path, DUE, REFUSED | {"south": (status, "the disk is full")})
+        assert [each.partition("\n")[0] for each in judge.troubles] == [expected]
+        assert judge.tally.exact == 0
+
+
+def test_who_could_lie_and_did_not_where_a_refusal_is_due(tmp_path: Path) -> None:
+    assert ended(tmp_path, DUE, REFUSED, liar="east").troubles == []
+
+
+def test_what_rows_deserve_follows_from_the_rows(tmp_path: Path) -> None:
+    """Two questions of the same rows, in which two of east's rows have nearly all weight together;
+    not so with the rows of another party in their place."""
+    scenario = draw(8117)
+    addresses = {name: f"127.0.0.1:{at}" for at, name in enumerate(scenario.parties, 7000)}
+    found = files.write(scenario, tmp_path, addresses)
+    assert found == Expected(
+        refusals={
+            "north": TOLD,
+            "east": "of all own rows, these few stand alone in the model's columns: "
+            "east.csv, line 4, east.csv, line 5",
+            "south": TOLD,
+        }
+    )
+    (tmp_path / "east.csv").write_bytes((tmp_path / "north.csv").read_bytes())
+    found = Expected.of(Study.load(tmp_path / "study.toml"), tmp_path)
+    assert (set(found.answer["questions"]), found.refusals) == (set(scenario.questions), {})
+
+
+@pytest.mark.parametrize("outlier", ["", "east"])
+@pytest.mark.parametrize("parties", [3, 15])
+def test_what_rows_deserve_is_what_their_leverage_says(
+    parties: int, outlier: str, tmp_path: Path
+) -> None:
+    """As NumPy has it, by none of the rules' own code; among many parties nothing stands out."""
+    names = NAMES[:parties]
+    links = tuple((a, b, "push") for a, b in zip(names, names[1:] + names[:1], strict=True))
+    scenario = Scenario(1, names, links, 0, {"recovery": "tree"}, outlier=outlier)
+    found = files.write(
+        scenario, tmp_path, {name: f"127.0.0.1:{port}" for port, name in enumerate(names, 7000)}
+    )
+    tables = [np.loadtxt(tmp_path / f"{name}.csv", delimiter=",", skiprows=1) for name in names]
+    rows = np.concatenate(tables)[:, :2]
+    q, _ = np.linalg.qr(np.column_stack([np.ones(len(rows)), rows]))
+    alone = np.nonzero((q**2).sum(axis=1) > 1 / 3)[0]
+    assert alone.tolist() == ([len(tables[0])] if outlier and parties == 3 else [])
+    assert {name for name, words in found.refusals.items() if words != TOLD} == (
+        {"east"} if len(alone) else set()
+    )
+    assert bool(found.answer) is not bool(found.refusals)

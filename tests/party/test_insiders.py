@@ -5,6 +5,7 @@ somebody else."""
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -182,6 +183,25 @@ def test_strangers_from_many_addresses_count_as_one() -> None:
     for number in range(200):
         events.tell_once(f"198.51.100.{number}", "says nothing", "stranger")
     assert len(told) == 10
+
+
+def test_strangers_are_not_remembered_for_ever() -> None:
+    """Else every address that ever dialled would stay; a party is remembered all the same."""
+    told: list[Notice] = []
+    events = RunEvents(Watch(told.append), lambda: RunProgress("connecting"))
+    events.addresses = {"south": "192.0.2.7:7443"}
+    events.tell_once("south", "the connection was lost")
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            events.tell_once(f"2001:db8::{number:x}", "says nothing", "stranger")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 100_000, "bytes"
+    events.tell_once("2001:db8::4e1f", "says nothing", "stranger")
+    events.tell_once("south", "the connection was lost")
+    assert [each.peer for each in told] == ["south", *(f"2001:db8::{at:x}" for at in range(10))]
 
 
 def test_progress_is_told_now_and_then_and_at_last_as_it_is() -> None:

@@ -106,7 +106,7 @@ def test_one_is_cut_off_in_the_middle_and_comes_back(switch: Switch, tmp_path: P
     """North, east and south are connected; south is cut off; west comes and waits in vain."""
     scenario = calm(*CYCLE)
     addresses = {name: f"{switch.address(name)}:{PORT}" for name in NAMES}
-    expected = files.write(scenario, tmp_path, addresses)
+    expected = files.write(scenario, tmp_path, addresses).answer
 
     def said(name: str) -> str:
         return (tmp_path / f"{name}.err").read_text()

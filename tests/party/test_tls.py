@@ -12,9 +12,11 @@ import pytest
 
 import titan
 from tests.party.ports import free_port
+from tests.party.test_streams import two_ends
 from tests.study.parties import identity
 from titan.party.connection import StreamEndedError
 from titan.party.streams import Dialler, Listener, NoConnectionError, Stream
+from titan.party.tls import Expected, Tls, TlsError
 from titan.study import Card
 
 NORTH, EAST = identity("north"), identity("east")
@@ -105,6 +107,56 @@ def test_one_module_drives_openssl() -> None:
         if imports.search(file.read_text(encoding="utf-8"))
     }
     assert found == {"party/tls.py"}
+
+
+# -- what is told where TLS fails --------------------------------------------------------------
+
+
+def shaken() -> tuple[Tls, Tls]:
+    """North, who dialled, and east; both have shown who they are."""
+    north = Tls(Expected(NORTH, [EAST.card]), dials=True)
+    east = Tls(Expected(EAST, [NORTH.card]), dials=False)
+    for one, other in ((north, east), (east, north), (north, east), (east, north)):
+        one.shake_hands()
+        other.take(memoryview(one.due()))
+    assert north.shake_hands()
+    assert east.shake_hands()
+    assert north.receive_into(memoryview(bytearray(9))) == 0
+    return north, east
+
+
+@pytest.mark.parametrize("at", [0, 1, 4, 20], ids=["kind", "version", "length", "text"])
+def test_a_false_record_after_the_handshake_is_called_one(at: int) -> None:
+    """Not a handshake that failed, nor somebody who does not speak TLS."""
+    north, east = shaken()
+    north.send(b"hello" * 10)  # so that the false length is a smaller one
+    record = bytearray(north.due())
+    record[at] ^= 1
+    east.take(memoryview(record))
+    with pytest.raises(TlsError, match="TLS does not accept what came: it was altered"):
+        east.receive_into(memoryview(bytearray(99)))
+    with pytest.raises(TlsError, match="the connection was closed"):
+        east.send(b"hello")
+    north.take(memoryview(east.due()))
+    with pytest.raises(TlsError, match=r"TLS at the other end ended the connection \([a-z ]+\)"):
+        north.receive_into(memoryview(bytearray(99)))
+
+
+def test_a_stream_tells_of_a_false_record() -> None:
+    async def story() -> None:
+        async with two_ends() as (north, east):
+            north._connection._transport.write(b"\x17\x03\x03\x00\x20" + bytes(32))
+            with pytest.raises(StreamEndedError, match="TLS does not accept what came"):
+                await east.read()
+
+    asyncio.run(story())
+
+
+def test_rubbish_instead_of_a_handshake_is_not_tls() -> None:
+    east = Tls(Expected(EAST, [NORTH.card]), dials=False)
+    east.take(memoryview(b"\x17\x03\x03\xff\xff" + bytes(99)))
+    with pytest.raises(TlsError, match="does not speak TLS"):
+        east.shake_hands()
 
 
 # -- the key exchange -------------------------------------------------------------------------

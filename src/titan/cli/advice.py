@@ -20,11 +20,11 @@ from typer.main import get_command
 
 _CHOICE = re.compile(
     r"\b(allow_differencing|allow_small|alpha|bits|bound|budget|cov_type|csv|decimal_comma|degree"
-    r"|delimiter|encoding|engine|family|force|k|masks|max_diameter|missing|precision|record"
-    r"|recovery|relays|rounds|tau|tolerance)=([^\s,;)]*)"
+    r"|delimiter|encoding|engine|family|force|grid|k|masks|max_diameter|missing|precision|record"
+    r"|recovery|relays|rounds|tau|tolerance|until)=([^\s,;)]*)"
 )
 _OF_A_QUESTION = {"cov_type"}
-_OF_A_MODEL = {"alpha", "family", "precision"}
+_OF_A_MODEL = {"alpha", "family", "grid", "precision", "until"}
 """Said of the question wherever there is no such option, so never left out."""
 _OF_A_STUDY = {
     "bits", "k", "masks", "missing", "recovery", "relays", "rounds", "tau", *_OF_A_QUESTION,

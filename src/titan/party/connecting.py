@@ -132,7 +132,7 @@ class Connections:
         return self._listener_at(cards, address)
 
     def _listener_at(self, cards: list[Card], address: str) -> Listener:
-        heard = self._accept, self._note_turned_away, self._note_crowd
+        heard = self._accept, self._note_turned_away, self._note_crowd, self.events.fail
         return Listener(self.identity, cards, address, *heard)
 
     async def listen(self, address: str) -> None:

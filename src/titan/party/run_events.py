@@ -8,6 +8,7 @@ carried is in `links`, and survives a restart; what is here does not.
 # Rule 2: of several failures the first is the one that is raised.
 # Rule 3: whoever does the same again and again is told of once; whoever does something else each
 #         time, now and then.
+#         Of strangers, of whom there may be any number, the last few are remembered.
 # Rule 4: a link has one conversation at a time; whoever cancels it need not know what it does.
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Watch:
 
 
 _LINES, _SECONDS = 10, 60.0  # told of one peer and kind at once, and then for each further one
+_STRANGERS = 100  # of whom it is remembered what was told
 
 
 class RunEvents:
@@ -54,7 +56,8 @@ class RunEvents:
         self._heard = time.monotonic()
         self.addresses: Mapping[str, str] = {}
         """Of the other parties, as the study has them."""
-        self._told: dict[str, str] = {}  # what was said last of whom
+        self._told: dict[str, str] = {}  # what was said last of whom, of the parties
+        self._told_of_strangers: dict[str, str] = {}  # who was told of last stands last
         self._limit = RateLimit(_LINES, _SECONDS)
 
     async def until(self, condition: Callable[[], bool], wait: float) -> bool:
@@ -114,10 +117,15 @@ class RunEvents:
 
         `address` is where it dialled from. Strangers, who may come from many, count as one.
         """
-        if self._told.get(peer) == text:
+        known = peer in self.addresses
+        told = self._told if known else self._told_of_strangers
+        if told.get(peer) == text:
             return
-        self._told[peer] = text
-        of = peer if peer in self.addresses else ""
+        told.pop(peer, None)
+        told[peer] = text
+        if not known and len(told) > _STRANGERS:
+            del told[next(iter(told))]
+        of = peer if known else ""
         skipped = self._limit.passes((of, event), time.monotonic())
         if skipped is not None:
             more = f" ({skipped} others of this kind were left out before it)" if skipped else ""

@@ -13,6 +13,7 @@ import socket
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from titan.errors import PeerError
@@ -116,12 +117,15 @@ class Listener:
         accept: Callable[[Card, Stream], Awaitable[None]],
         turned_away: Callable[[], None],
         crowded: Callable[[str], None] = lambda _: None,
+        failed: Callable[[BaseException], None] = lambda _: None,
     ) -> None:
+        """`failed` is told what comes out of `accept`, whose stream is of no more use then."""
         cards = list(peers)
         self._expected = Expected(identity, cards)
         self._accept = accept
         self._turned_away = turned_away
         self._crowded = crowded
+        self._failed = failed
         self.begun = self.came = 0
         """How many connections there were, and of how many parties of the study."""
         most = _most_connections(len(cards))
@@ -199,7 +203,15 @@ class Listener:
     def _speaks(self, caller: _Caller) -> None:
         task = asyncio.get_running_loop().create_task(self._meet(caller))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(partial(self._met, caller))
+
+    def _met(self, caller: _Caller, task: asyncio.Task[None]) -> None:
+        """What fails before it has shown who it is costs its connection, and nothing else."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            caller.abort()
+            if caller.party:
+                self._failed(error)
 
     def _leaves(self, caller: _Caller) -> None:
         """Before it has shown who it is."""

@@ -11,7 +11,8 @@ has, this one knows the post-quantum key exchange X25519MLKEM768, and offers it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from socket import MSG_PEEK
 
@@ -28,6 +29,10 @@ _RECORD = 1 << 14  # bytes of text in a record, at most
 _SURPLUS = 64  # bytes around each, and more
 _PARTIAL_WRITE = 1  # SSL_MODE_ENABLE_PARTIAL_WRITE
 _NOT_TLS = "whoever answers there does not speak TLS"
+_UNKNOWN = "the TLS handshake failed"
+_FALSE = "TLS does not accept what came: it was altered on its way, or false from the start"
+_OVER = "the connection was closed"
+_ALERT = re.compile(r"alert ([a-z ]+)")
 _MEANINGS = {
     "certificate verify failed": "it answered with a certificate that is not the study's",
     "alert certificate expired": "it does not accept this party's certificate",
@@ -99,7 +104,7 @@ class Tls:
 
     def shake_hands(self) -> bool:
         """Go on with what came; whether both ends have shown who they are."""
-        with _explained():
+        with _explained(_of_handshake):
             try:
                 self._end.do_handshake()
             except SSL.WantReadError:
@@ -155,19 +160,24 @@ class Tls:
         return 0
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except SSL.ZeroReturnError:
-        raise TlsError("the connection was closed") from None
-    except SSL.Error as error:
-        raise TlsError(_meaning(error)) from None
-
-
-def _meaning(error: SSL.Error) -> str:
-    said = str(error).lower()
+def _of_handshake(said: str) -> str:
     return next((words for sign, words in _MEANINGS.items() if sign in said), _UNKNOWN)
 
 
-_UNKNOWN = "the TLS handshake failed"
+def _of_record(said: str) -> str:
+    """Once hands are shaken here; there, this party's certificate may be looked at only then."""
+    alert = _ALERT.search(said)
+    if alert is not None:
+        ended = f"TLS at the other end ended the connection ({alert[1]})"
+        return next((words for sign, words in _MEANINGS.items() if sign in alert[0]), ended)
+    return _FALSE if said.strip("[]") else _OVER
+
+
+@contextmanager
+def _explained(meaning: Callable[[str], str] = _of_record) -> Iterator[None]:
+    try:
+        yield
+    except SSL.ZeroReturnError:
+        raise TlsError(_OVER) from None
+    except SSL.Error as error:
+        raise TlsError(meaning(str(error).lower())) from None

@@ -9,9 +9,11 @@ packets, delay and loss, strangers, insiders, lies, clocks, other versions, few 
 journals that are lost or put back.
 
 It ends well if every party, started again with the same command whenever that is said to help,
-ends with the answer that the same rows have in one process, bit for bit. Where a relay lied, or a
-journal was lost or put back, a clear error will do, for all but its owner alike; and a lie must be
-found out. When it is over no secret may be left in any file, nor on the bare disk.
+ends with the answer that the same rows have in one process, bit for bit; or, where a rule of
+release refuses these rows in one process, with that refusal, of which only whose rows they are is
+told the reason. Where a relay lied, or a journal was lost or put back, a clear error will do, for
+all but its owner alike; and a lie must be found out. When it is over no secret may be left in any
+file, nor on the bare disk.
 
 Power cuts and full disks need root and loop devices (an ext4 image each), hosts far apart need root
 and /dev/net/tun. Without them a power cut is a kill, a full disk a commit that fails, and links

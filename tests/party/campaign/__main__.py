@@ -1,5 +1,6 @@
 """Run the campaign; exit status 1 for a wrong answer, an answer that only some have, an error where
-there must be none, a lie that is not found out, a hang, or a secret that a finished run left."""
+there must be none, a refusal that the rows do not deserve, a lie that is not found out, a hang, or
+a secret that a finished run left."""
 
 from __future__ import annotations
 

@@ -1,34 +1,31 @@
-"""The files of one run: keys, rows and the study; and the answer it must have."""
+"""The files of one run: keys, rows and the study; and what it must end in."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import titan
+from tests.party.campaign.expected import FORMULA, Expected
 from tests.party.campaign.scenario import STEPPED, Scenario
-from titan.canonical import finite
 from titan.joint.kinds import Question
-from titan.joint.together import together
-from titan.moments import open_source
 from titan.release import Category, Dictionary, Flag, Number, Time
 from titan.release.dictionary import Column
-from titan.results import Results
 from titan.study import Card, Identity, Link, Study
 
 MADE = datetime(2024, 1, 1, tzinfo=UTC)
-FORMULA = "y ~ a + b"
 LARGE = tuple(f"c{at}" for at in range(64))
 """So many columns that their sums, in a ring of 4096 bits, need more than a chunk."""
 ROWS = 30
 ROWS_LARGE = 250
 NUMBER = Number.read("-100", "100", "0.001")
+OUTLIER = "99"
+"""Where all other numbers are some tens at most."""
 WEIGHT = Number.read("0", "4", "0.25")
 LEVELS = Category(("low", "high"))
 MONTHS = Time.read("0", "12", "1")
@@ -54,8 +51,8 @@ def _identity(name: str) -> Identity:
     return Identity.create(name, "127.0.0.1:1", now=MADE, days=36_500)
 
 
-def write(scenario: Scenario, folder: Path, addresses: Mapping[str, str]) -> dict[str, Any]:
-    """Everything the parties need; the result of the same rows in one process."""
+def write(scenario: Scenario, folder: Path, addresses: Mapping[str, str]) -> Expected:
+    """Everything the parties need; what the same rows end in, in one process."""
     rng = Random(f"rows {scenario.seed}")
     cards = []
     columns = _columns(scenario)
@@ -65,7 +62,8 @@ def write(scenario: Scenario, folder: Path, addresses: Mapping[str, str]) -> dic
         Identity(card, found._key).save(folder)
         cards.append(card)
         rows = ROWS_LARGE if "large" in scenario.questions else ROWS
-        _write_rows(rng, folder / f"{name}.csv", columns, rows)
+        first = [OUTLIER] if name == scenario.outlier else []
+        _write_rows(rng, folder / f"{name}.csv", columns, rows, first)
         if "average" in scenario.questions:
             _write_rows(rng, folder / f"{name}.row.csv", columns, 1)
     study = Study(
@@ -81,15 +79,7 @@ def write(scenario: Scenario, folder: Path, addresses: Mapping[str, str]) -> dic
         **scenario.choices,
     )
     study.save(folder / "study.toml")
-    return _expected(study, folder)
-
-
-def given(scenario: Scenario, folder: Path, name: str) -> dict[str, Path]:
-    """Question → the rows that a party has for it: one row for an average."""
-    return {
-        question: folder / f"{name}{'.row' if question == 'average' else ''}.csv"
-        for question in scenario.questions
-    }
+    return Expected.of(study, folder)
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -111,12 +101,16 @@ def _columns(scenario: Scenario) -> dict[str, Column]:
     return found
 
 
-def _write_rows(rng: Random, path: Path, columns: Mapping[str, Column], rows: int) -> None:
+def _write_rows(
+    rng: Random, path: Path, columns: Mapping[str, Column], rows: int, first: Sequence[str] = ()
+) -> None:
+    """The first row begins with these cells."""
     with path.open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(columns)
-        for _ in range(rows):
-            table.writerow([_cell(rng, column) for column in columns.values()])
+        for at in range(rows):
+            cells = [_cell(rng, column) for column in columns.values()]
+            table.writerow([*first, *cells[len(first) :]] if at == 0 else cells)
 
 
 def _cell(rng: Random, column: Column) -> str:
@@ -129,41 +123,3 @@ def _cell(rng: Random, column: Column) -> str:
     if column is WEIGHT:  # much the same, so that no row stands out between two questions
         return f"{rng.randint(12, 16) / 4}"
     return f"{max(-99, min(99, rng.gauss(0, 10))):.3f}"
-
-
-def _expected(study: Study, folder: Path) -> dict[str, Any]:
-    """All questions among all parties in this process, with no session, no journal and no link."""
-    names = [question.name for question in study.questions]
-    parts = []
-    for card in study.parties:
-        rows = {
-            name: open_source(str(folder / f"{card.name}{'.row' if name == 'average' else ''}.csv"))
-            for name in names
-        }
-        parts.append(study.meeting.prepare(rows))
-    states = together(study.meeting, parts, study.settings).answer
-    assert all(state.error is None for state in states), [state.error for state in states]
-    results = Results({name: s.answer for name, s in zip(names, states, strict=True)})
-    found: dict[str, Any] = json.loads(json.dumps(finite(results.to_dict())))
-    for each in (found, *found.get("questions", {}).values()):
-        each.pop("cost", None)
-        each.pop("dropped", None)  # each party knows its own
-    if names == ["regression"]:  # as `titan.fit` has it, whose sums are others
-        tables = {card.name: folder / f"{card.name}.csv" for card in study.parties}
-        fitted = titan.fit(tables, study.network, formula=FORMULA, tau=study.tau)
-        plain = json.loads(json.dumps(fitted.to_dict()))
-        differ = {key for key in found if plain[key] != found[key]}
-        assert all(key.endswith("_error") for key in differ), differ
-    return found
-
-
-def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """What of an answer is not as it must be."""
-    if "questions" not in expected:
-        return [key for key, value in expected.items() if found.get(key) != value]
-    there = found.get("questions", {})
-    return [
-        f"{name}: {key}"
-        for name, answer in expected["questions"].items()
-        for key in differences(answer, there.get(name, {}))
-    ]

@@ -9,10 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from json import loads
 from pathlib import Path
-from typing import Any
 
 from tests.party.campaign import files
 from tests.party.campaign.disks import Disk, left_in
+from tests.party.campaign.expected import Expected, differences
 from tests.party.campaign.scenario import Scenario
 from tests.party.campaign.tally import Tally
 
@@ -26,14 +26,16 @@ class Judge:
     scenario: Scenario
     folder: Path
     disks: dict[str, Disk]
-    expected: dict[str, Any]
+    expected: Expected
     tally: Tally
     troubles: list[str]
     ended: dict[str, bool] = field(default_factory=dict)
     """Party → whether it has the answer."""
     _given_up: Counter[str] = field(default_factory=Counter)
     _ended_for_good: set[str] = field(default_factory=set)
-    """Whose run is over without an answer: status 1."""
+    """Whose run is over without an answer: status 1 or 3."""
+    _refused: set[str] = field(default_factory=set)
+    """Who ended with the refusal that the rows deserve."""
 
     def is_over(self, name: str, life: int, status: int) -> bool:
         """Whether a party that ended by itself has reached its end; judge how."""
@@ -46,7 +48,9 @@ class Judge:
                 self.tally.exact += 1
             self.ended[name] = True
             return True
-        if status not in (1, 75) or "titan: error: " not in said or "Traceback" in said:
+        if status == 3 and "Traceback" not in said:
+            self._judge_refusal(name, said, saved)
+        elif status not in (1, 75) or "titan: error: " not in said or "Traceback" in said:
             self.wrong(name, f"ended with status {status}: {said[-2000:]}")
         elif has_answer(saved) and status == 1 and name != self.scenario.may_fail:
             self.wrong(name, "has an answer and an error")
@@ -64,6 +68,23 @@ class Judge:
                 self.wrong(name, f"an error: {said[-600:]}")
         self.ended[name] = has_answer(saved)  # whose journal went when it had its answer
         return True
+
+    def _judge_refusal(self, name: str, said: str, saved: Path) -> None:
+        """Whatever else has happened: only for the reason that the same rows have in one process.
+
+        Whose rows it is must say why, and all others that somebody refuses, and no more.
+        """
+        due, errors = self.expected.refusals.get(name), errors_in(said)
+        if due is None:
+            self.wrong(name, f"refuses what no rule forbids: {errors}")
+        elif errors != [due]:
+            self.wrong(name, f"must say {due!r}, and says {errors}")
+        elif has_answer(saved):
+            self.wrong(name, "has an answer and a refusal")
+        else:
+            self.tally.refused += name not in self._refused
+            self._refused.add(name)
+            self._ended_for_good.add(name)
 
     @property
     def left_behind(self) -> bool:
@@ -83,13 +104,15 @@ class Judge:
 
     def _is_exact(self, name: str, saved: Path) -> bool:
         try:
-            different = files.differences(self.expected, files.load(saved))
+            different = differences(self.expected.answer, files.load(saved))
         except (OSError, ValueError) as error:
             self.wrong(name, f"has no answer that can be read: {error}")
             return False
-        if different:
+        if due := self.expected.refusals:
+            self.wrong(name, f"has an answer that a rule forbids: {sorted(set(due.values()))}")
+        elif different:
             self.wrong(name, f"has another answer in {', '.join(different)}")
-        return not different
+        return not different and not due
 
     def judge_all(self) -> None:
         """What must be so for all together."""
@@ -102,7 +125,7 @@ class Judge:
             self.wrong(", ".join(sorted(answered)), f"have an answer, and {without} have none")
         if self.tally.faults["a"]:
             self._judge_lie(answered, others)
-        elif self.scenario.liar and not answered:
+        elif self.scenario.liar and not answered and self._refused != set(self.scenario.parties):
             self.wrong(self.scenario.liar, "did not lie, and there is no answer")
         if answered | self._ended_for_good == set(self.scenario.parties):
             self._search()
@@ -111,12 +134,13 @@ class Judge:
         """In `tree` and `flood` all name the liar, in `topk` it is found that somebody is.
 
         A smaller number in a list of `topk` is of no effect where the true one comes another way
-        too, and is the larger: then all have the exact answer, as was seen, and nobody was misled.
+        too, and is the larger: then all have the exact answer, as was seen, and nobody was misled;
+        or all refuse what the rows forbid.
         In `flood` one alone sees what was altered, by its origin's signature; its own signed last
         message tells all others because of whom it ended the run.
         """
         liar, recovery = self.scenario.liar, self.scenario.choices["recovery"]
-        if answered == others | {liar} and recovery == "topk":
+        if recovery == "topk" and others | {liar} in (answered, self._refused):
             return
         if answered:
             self.wrong(", ".join(sorted(answered)), f"have an answer, and {liar} lied")
@@ -131,9 +155,8 @@ class Judge:
     def _errors(self, name: str) -> list[str]:
         """Without those of who gave up: they name who is waited for, whoever is to blame."""
         screens = sorted(self.folder.glob(f"{name}.*.err"))
-        lines = (line for path in screens for line in text_of(path).splitlines())
-        found = (line for line in lines if "titan: error: " in line)
-        return [line for line in found if "nothing came for" not in line]
+        found = (error for path in screens for error in errors_in(text_of(path)))
+        return [error for error in found if "nothing came for" not in error]
 
     def _search(self) -> None:
         """Of a run that is over for all no secret may be left: in no file, in no freed block."""
@@ -150,6 +173,12 @@ class Judge:
     def wrong(self, name: str, why: str) -> None:
         self.tally.wrong += 1
         self.troubles.append(f"{name}: {why}")
+
+
+def errors_in(said: str) -> list[str]:
+    """What stands behind every "titan: error: "."""
+    parts = (line.partition("titan: error: ") for line in said.splitlines())
+    return [text for _, found, text in parts if found]
 
 
 def text_of(path: Path) -> str:

@@ -128,6 +128,8 @@ class Scenario:
     """Who says what nobody should: how often, as a chance per chunk, and how much at most."""
     liar: str = ""
     """Who alters one bit of what it passes on."""
+    outlier: str = ""
+    """Who has a row that stands out: often this party has to refuse."""
     on_disk: str = ""
     """Who has a disk of its own though nothing happens to that: it is searched in the end."""
 
@@ -159,6 +161,7 @@ def draw(seed: int) -> Scenario:
     }
     choices |= more(rng, parties, choices)
     choices["questions"] = _with_steps(seed, parties, choices)
+    choices["outlier"] = _outlier(seed, parties)
     return Scenario(seed, parties, **choices, on_disk=_on_disk(rng, parties, choices))
 
 
@@ -204,6 +207,12 @@ def _with_steps(seed: int, parties: tuple[str, ...], given: Given) -> tuple[str,
     if len(parties) < 3 or asked == ("large",) or given.get("liar") or rng.random() > 0.25:
         return tuple(asked)
     return (rng.choice(STEPPED), *asked[1:])
+
+
+def _outlier(seed: int, parties: tuple[str, ...]) -> str:
+    """Drawn apart too."""
+    rng = Random(f"row {seed}")
+    return rng.choice(parties) if rng.random() < 1 / 25 else ""
 
 
 def _noise(rng: Random) -> Noise:

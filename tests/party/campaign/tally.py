@@ -36,6 +36,8 @@ class Tally:
     runs: int = 0
     exact: int = 0
     errors: int = 0
+    refused: int = 0
+    """Parties that ended with the refusal that the rows deserve."""
     waited: int = 0
     found_out: int = 0
     """Lies after which nobody had an answer, and who told it was named where that can be told."""
@@ -78,6 +80,7 @@ class Tally:
         faults = ", ".join(f"{self.faults[k]} {v}" for k, v in FAULTS.items() if self.faults[k])
         return (
             f"{self.runs} runs; {faults or 'no faults'}; {self.exact} exact answers, "
+            f"{self.refused} rightly refused, "
             f"{self.errors} clear errors, {self.waited} waits given up and resumed, "
             f"{self.found_out} lies found out, {self.wrong} wrong, {self.hung} hung, "
             f"{self.left} secrets left of {self.searched} "

@@ -20,6 +20,7 @@ from typing import Any
 
 from tests.party.campaign import files, switch
 from tests.party.campaign.disks import Disk
+from tests.party.campaign.expected import given
 from tests.party.campaign.judge import LIVES, Judge, text_of
 from tests.party.campaign.nursing import Nurse
 from tests.party.campaign.proxy import Proxy
@@ -228,7 +229,7 @@ class Trial:
         at, home = self.folder, self._disks[name].place
         data = [
             word
-            for question, path in files.given(self.scenario, at, name).items()
+            for question, path in given(self.scenario.questions, at, name).items()
             for word in ("--data", f"{question}={path}")
         ]
         listen = [] if self._switch else ["--listen", f"127.0.0.1:{self._listen[name]}"]
