@@ -120,12 +120,10 @@ class Process:
 
     def die(self) -> None:
         """What SIGKILL does: nothing is flushed, and the system lets the file go."""
-        self.journal._vectors._waiting.clear()
         Database.close(self.journal)
 
     def _sync(self) -> None:
         """What the disk has from now on is a copy: the files themselves survive every kill."""
-        self.journal._vectors._write_waiting()
         for file in self._files():
             disk = self._on_disk(file)
             disk.parent.mkdir(exist_ok=True)

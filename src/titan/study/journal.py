@@ -20,9 +20,8 @@ is promised about what an SSD, a copying file system, a swap partition or a back
 
 # Rule 1: what a call that returns has written, no `kill -9` undoes; a call that raises has changed
 #         nothing. A power cut undoes what no `sync` has followed; the session says when one is due.
-#         Before that, a `kill -9` may undo two things: `acknowledged`, which costs a frame sent
-#         twice and refused as such; and long frames that came (`vectors`), with those after them,
-#         which come again.
+#         The one exception is `acknowledged`: losing it costs a frame sent twice, which is refused
+#         as such.
 # Rule 2: one file holds one run, and one process holds the file.
 # Rule 3: no error, repr or log shows a key, a mask, a frame or a digest of data.
 

@@ -5,15 +5,13 @@ the file. Here it is written once. A record is its length, a check, and its byte
 a block of the disk does. A long one goes past the system's cache, where the system allows that: to
 find memory there costs several times what the disk itself does, and nobody reads it soon.
 
-A record waits in memory until the disk is waited for (`sync`, in a thread of its own where a party
-runs), or until many wait. So the journal's rows and these records reach the disk each in its own
-time. After a power cut, or when the process is killed, a row may be there whose record is not, or
-not whole: its check tells, and the row goes, with all rows after it. None of them was acknowledged,
-so they come again.
+The journal's rows and these records reach the disk each in its own time. What is acknowledged has
+been waited for on both sides (`sync`). After a power cut a row may be there whose record is not,
+or not whole: its check tells, and the row goes, with all rows after it. None of them was
+acknowledged, so they come again.
 """
 
-# Rule 1: a record is on the disk before anything after it is acknowledged; it is never moved or
-#         overwritten.
+# Rule 1: a record is written before its row is committed, and never moved or overwritten.
 # Rule 2: nothing secret is in here but sealed.
 
 from __future__ import annotations
@@ -22,8 +20,6 @@ import errno
 import mmap
 import os
 import struct
-import threading
-from collections import deque
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +34,6 @@ _WORD = np.dtype("<u8")
 _BLOCK = 1 << 12  # bytes of the disk, and of memory that it writes from
 _LONG = 1 << 18  # bytes; less is not worth the wait
 _AT_ONCE = 1 << 20
-_MOST_WAITING = 1 << 25  # bytes
 _PAST_CACHE = getattr(os, "O_DIRECT", 0)
 
 
@@ -50,36 +45,18 @@ class Vectors:
         self._file: int | None = None
         self._past_cache: int | None = None  # the same file, opened so
         self._end = 0
-        self._waiting: deque[tuple[int, Payload]] = deque()  # records, and where they will be
-        self._bytes_waiting = 0
-        self._turn = threading.RLock()  # of who writes
         self._unsynced = self._new = False
 
     def append(self, body: Payload) -> int:
-        """Keep a record; where it will be."""
-        at = self.end
-        self._end = at + _HEAD.size + len(body)
-        self._waiting.append((at, body))
-        self._bytes_waiting += len(body)
-        if self._bytes_waiting > _MOST_WAITING:
-            self._write_waiting()
-        return at
-
-    def _write_waiting(self) -> None:
-        """In the order they came; what could not be written goes on waiting."""
-        with self._turn:
-            while self._waiting:
-                at, body = self._waiting[0]
-                self._write(at, body)
-                self._unsynced = True
-                self._bytes_waiting -= len(body)
-                self._waiting.popleft()
-
-    def _write(self, at: int, body: Payload) -> None:
+        """Write a record; where it is."""
+        file, at = self._opened(os.O_CREAT), self.end
         head = _HEAD.pack(len(body), _check(body))
         if len(body) < _LONG or not self._write_past_cache(at, head, body):
-            _write(self._opened(os.O_CREAT), at, head)
-            _write(self._opened(os.O_CREAT), at + _HEAD.size, body)
+            _write(file, at, head)
+            _write(file, at + _HEAD.size, body)
+        self._end = at + _HEAD.size + len(body)
+        self._unsynced = True
+        return at
 
     def _write_past_cache(self, at: int, head: bytes, body: Payload) -> bool:
         """From memory that begins where a block does, and in whole blocks. False: it cannot be."""
@@ -112,7 +89,6 @@ class Vectors:
 
     def read(self, at: int) -> bytes | None:
         """The record that is there; None if it is not, or not whole."""
-        self._write_waiting()
         try:
             file = self._opened()
         except FileNotFoundError:
@@ -133,24 +109,19 @@ class Vectors:
 
     def sync(self) -> None:
         """Wait until the disk has all records, in any thread."""
-        with self._turn:
-            self._write_waiting()
-            if self._file is not None and self._unsynced:
-                self._unsynced = False
-                os.fsync(self._file)
-                if self._new:
-                    sync_folder(self.path.parent)
-                    self._new = False
+        if self._file is not None and self._unsynced:
+            self._unsynced = False
+            os.fsync(self._file)
+            if self._new:
+                sync_folder(self.path.parent)
+                self._new = False
 
     def close(self) -> None:
-        with self._turn:
-            with suppress(OSError):  # nobody was told that it is there
-                self._write_waiting()
-            self._waiting.clear()
-            for file in (self._file, self._past_cache):
-                if file is not None:
-                    os.close(file)
-            self._file = self._past_cache = None
+        if self._file is not None:
+            os.close(self._file)
+        if self._past_cache is not None:
+            os.close(self._past_cache)
+        self._file = self._past_cache = None
 
     def _opened(self, flag: int = 0) -> int:
         if self._file is None:
