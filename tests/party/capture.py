@@ -43,10 +43,10 @@ class Capture:
 def capturing() -> Iterator[Capture]:
     capture, write = Capture(), streams.Stream.write
 
-    async def noted(self: streams.Stream, chunk: bytes) -> None:
+    async def noted(self: streams.Stream, *parts: bytes) -> None:
         _, chunks = capture.ends.setdefault(id(self), (self, []))  # kept, so that no id comes again
-        chunks.append(bytes(chunk))
-        await write(self, chunk)
+        chunks.append(b"".join(parts))
+        await write(self, *parts)
 
     with patch.object(streams.Stream, "write", noted):
         yield capture

@@ -126,9 +126,10 @@ def talk_rubbish(seed: int, notes: str, chance: float, most: int) -> None:
     """Under a valid certificate, after a valid hello: what no party should say."""
     rng, write, left = Random(seed), streams.Stream.write, most
 
-    async def rude(end: Any, chunk: bytes) -> None:
+    async def rude(end: Any, *parts: bytes) -> None:
         nonlocal left
-        if left and chunk[2] != 1 and rng.random() < chance:  # a hello comes first
+        chunk = b"".join(parts)
+        if left and chunk[0] != 1 and rng.random() < chance:  # a hello comes first
             left -= 1
             noise.note(notes, "r")
             await write(end, _rubbish(rng, chunk))

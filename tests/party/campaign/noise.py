@@ -37,7 +37,8 @@ def make_noise(seed: int, notes: str, duplicate: float, delay: float, swap: floa
     rng, write = Random(seed), streams.Stream.write
     held: dict[int, asyncio.Task[None]] = {}
 
-    async def noisy(end: Any, chunk: bytes) -> None:
+    async def noisy(end: Any, *parts: bytes) -> None:
+        chunk = b"".join(parts)
         waiting = held.pop(id(end), None)
         if waiting is None and rng.random() < swap:
             note(notes, "s")
@@ -82,13 +83,13 @@ def kill_around_commit(count: int, before: bool, number: int = signal.SIGKILL) -
 def kill_around_write(count: int, before: bool, number: int = signal.SIGKILL) -> None:
     write, left = streams.Stream.write, count
 
-    async def counted(end: Any, chunk: bytes) -> None:
+    async def counted(end: Any, *parts: bytes) -> None:
         nonlocal left
         left -= 1
         now = left == 0
         if now and before:
             os.kill(os.getpid(), number)
-        await write(end, chunk)
+        await write(end, *parts)
         if now and not before:
             os.kill(os.getpid(), number)
 
