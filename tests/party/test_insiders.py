@@ -16,7 +16,7 @@ from tests.party.test_strangers import dialled, hello, said, two_wait
 from titan.cli import progress_lines
 from titan.cli.progress_lines import ProgressLines
 from titan.errors import PeerError
-from titan.party import run_to_answer, wire
+from titan.party import run_events, run_to_answer, wire
 from titan.party.messages import NONCE
 from titan.party.notices import MOST_QUOTED, Notice, RateLimit, clipped, quoted
 from titan.party.run import RunProgress
@@ -182,6 +182,25 @@ def test_strangers_from_many_addresses_count_as_one() -> None:
     for number in range(200):
         events.tell_once(f"198.51.100.{number}", "says nothing", "stranger")
     assert len(told) == 10
+
+
+def test_who_is_not_a_party_of_the_study_is_not_told_as_one() -> None:
+    """Programs look for `peer` among the parties; people read the address in the message."""
+    told: list[Notice] = []
+    events = RunEvents(Watch(told.append), lambda: RunProgress("connecting"))
+    events.addresses = {"south": "192.0.2.7:7443"}
+    events.tell_once("198.51.100.7", "says nothing", "stranger", address="198.51.100.7")
+    said = "198.51.100.7: says nothing"
+    assert told == [Notice(said, "warning", "stranger", "", "198.51.100.7")]
+    assert str(told[0]) == said
+
+
+def test_no_more_strangers_are_remembered_than_a_bound() -> None:
+    events = RunEvents(Watch(), lambda: RunProgress("connecting"))
+    with patch.object(run_events, "_REMEMBERED", 100):
+        for number in range(1000):
+            events.tell_once(f"2001:db8::{number:x}", "says nothing", "stranger")
+    assert len(events._told) <= 100
 
 
 def test_progress_is_told_now_and_then_and_at_last_as_it_is() -> None:

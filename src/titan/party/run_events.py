@@ -36,6 +36,7 @@ class Watch:
 
 
 _LINES, _SECONDS = 10, 60.0  # told of one peer and kind at once, and then for each further one
+_REMEMBERED = 10_000  # parties and strangers of whom it is known what was said last
 
 
 class RunEvents:
@@ -112,17 +113,21 @@ class RunEvents:
     ) -> None:
         """Whoever tries again every few seconds is not worth a line each time.
 
-        `address` is where it dialled from. Strangers, who may come from many, count as one.
+        `address` is where it dialled from. Strangers, who may come from many, count as one. They
+        are named in the message: `peer` of a line is a party of the study.
         """
         if self._told.get(peer) == text:
             return
+        if len(self._told) >= _REMEMBERED:
+            self._told.clear()
         self._told[peer] = text
         of = peer if peer in self.addresses else ""
         skipped = self._limit.passes((of, event), time.monotonic())
         if skipped is not None:
             more = f" ({skipped} others of this kind were left out before it)" if skipped else ""
             address = address or self.addresses.get(peer, "")
-            self._watch.tell(Notice(text + more, level, event, peer, address))
+            text = f"{text}{more}" if of else f"{peer}: {text}{more}"
+            self._watch.tell(Notice(text, level, event, of, address))
 
     def tell_left_out(self) -> None:
         """At the end: how many lines there would have been."""
