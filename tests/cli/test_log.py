@@ -48,6 +48,18 @@ def test_what_a_line_looks_like(capsys: pytest.CaptureFixture[str]) -> None:
     assert passed.total_seconds() >= 0
 
 
+def test_a_stranger_has_an_address_and_is_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+    notice = Notice("198.51.100.7: says nothing", "warning", "stranger", "", "198.51.100.7")
+    log.use("text")
+    log.tell(notice)
+    text = rf"{TIME} warning titan: 198\.51\.100\.7: says nothing\n"
+    assert re.fullmatch(text, capsys.readouterr().err)
+    log.use("json")
+    log.tell(notice)
+    found = json.loads(capsys.readouterr().err)
+    assert (found["peer"], found["address"]) == (None, "198.51.100.7")
+
+
 def test_without_a_terminal_lines_have_their_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert log.use() == "text"
     with pytest.raises(UsageError, match="--log-format 'xml'"):

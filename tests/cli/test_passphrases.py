@@ -66,6 +66,9 @@ def test_where_there_is_no_terminal_it_says_so(tmp_path: Path) -> None:
     assert "there is no terminal to ask for a passphrase at" in last_line(done)
     assert "--passphrase-file FILE" in done.stderr
     assert not (tmp_path / "north.key").exists()
+    titan(*NEW, cwd=tmp_path)
+    done = titan("keys", "passphrase", "north.key", cwd=tmp_path)
+    assert "--new-passphrase-file FILE" in done.stderr, "that of the new one, not of the old"
 
 
 def test_the_passphrase_of_a_key_is_changed_and_removed(tmp_path: Path) -> None:

@@ -201,7 +201,19 @@ def test_strangers_are_not_remembered_for_ever() -> None:
     assert kept < 100_000, "bytes"
     events.tell_once("2001:db8::4e1f", "says nothing", "stranger")
     events.tell_once("south", "the connection was lost")
-    assert [each.peer for each in told] == ["south", *(f"2001:db8::{at:x}" for at in range(10))]
+    assert [each.peer for each in told] == ["south", *[""] * 10]
+    assert told[1].message.startswith("2001:db8::0: ")
+
+
+def test_who_is_not_a_party_of_the_study_is_not_told_as_one() -> None:
+    """Programs look for `peer` among the parties; people read the address in the message."""
+    told: list[Notice] = []
+    events = RunEvents(Watch(told.append), lambda: RunProgress("connecting"))
+    events.addresses = {"south": "192.0.2.7:7443"}
+    events.tell_once("198.51.100.7", "says nothing", "stranger", address="198.51.100.7")
+    said = "198.51.100.7: says nothing"
+    assert told == [Notice(said, "warning", "stranger", "", "198.51.100.7")]
+    assert str(told[0]) == said
 
 
 def test_progress_is_told_now_and_then_and_at_last_as_it_is() -> None:

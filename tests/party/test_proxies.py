@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 from urllib.parse import quote
 
 import pytest
@@ -17,6 +18,7 @@ from tests.party.loopback import NAMES, Gathering, answers_agree, run
 from tests.party.ports import free_port
 from tests.study.parties import identity
 from titan.errors import InputError
+from titan.party import streams
 from titan.party.proxies import DIRECTLY, EXCEPTIONS, VARIABLES, Proxies, Proxy
 from titan.party.streams import Dialler, NoConnectionError, Stream
 from titan.party.taking_part import Choices
@@ -163,6 +165,31 @@ def test_a_proxy_that_is_not_there() -> None:
     assert run(trouble(f"http://{place}")) == f"the proxy {place} does not answer"
     said = run(trouble("http://titan:pw@proxy.invalid:3128"))
     assert said == "the name of the proxy cannot be looked up: proxy.invalid"
+
+
+def test_a_proxy_behind_which_nobody_answers() -> None:
+    """It has connected, and nothing comes: the proxy is not the one to look for."""
+
+    async def story() -> None:
+        over = asyncio.Event()
+
+        async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            while await reader.read(1 << 16):
+                pass
+            writer.close()
+            await writer.wait_closed()
+            over.set()
+
+        place = f"127.0.0.1:{free_port()}"
+        async with await asyncio.start_server(connect, *place.split(":")):
+            said = await trouble(f"http://{place}")
+            await over.wait()
+        assert said == f"no answer in time from the proxy {place}, or through it"
+
+    with patch.object(streams, "_DIALLING", 0.5):
+        run(story())
 
 
 def test_no_exceptions_are_made_but_by_proxies(monkeypatch: pytest.MonkeyPatch) -> None:

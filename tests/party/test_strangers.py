@@ -22,7 +22,7 @@ from tests.study.parties import EXPIRED, NOW, identity
 from titan import Network
 from titan.errors import InputError, PeerError
 from titan.joint.task import described
-from titan.party import streams, taking_part, wire
+from titan.party import connecting, streams, taking_part, wire
 from titan.party.connection import StreamEndedError
 from titan.party.engine import Engine
 from titan.party.streams import Dialler, Listener, NoConnectionError, Stream
@@ -320,6 +320,30 @@ def test_a_party_of_the_study_with_a_wrong_word(tmp_path: Path) -> None:
             assert "south: something else than a piece of a message" in said(g, "north")
             with pytest.raises(StreamEndedError):
                 await dialled(south, g, bytes(wire.MOST_CHUNK + 1))
+
+    run(trial())
+
+
+def test_a_party_that_does_not_say_hello_is_not_waited_for(tmp_path: Path) -> None:
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        async with two_wait(g):
+            assert await dialled(g.identities["south"], g) == []
+            assert "south: it did not say hello" in said(g, "north")
+
+    with patch.object(connecting, "_PATIENCE", 0.2):
+        run(trial())
+
+
+def test_a_party_that_speaks_in_another_way_is_told_of(tmp_path: Path) -> None:
+    """As one of a version that speaks HTTP/2 does; it is not a connection that was lost."""
+
+    async def trial() -> None:
+        g = Gathering(tmp_path)
+        async with two_wait(g):
+            with pytest.raises(StreamEndedError):
+                await dialled(g.identities["south"], g, bytes(wire.MOST_CHUNK + 17))
+            await until(lambda: "south: a chunk of 1048593 bytes; the most is" in said(g, "north"))
 
     run(trial())
 

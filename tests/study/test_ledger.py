@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -423,6 +424,24 @@ def test_a_damaged_ledger_is_refused_in_words_of_ours(tmp_path: Path) -> None:
         found._do("UPDATE row_pieces SET digests = zeroblob(length(digests))")
         with pytest.raises(DamagedError, match="cannot be used: it is damaged"):
             found.check([entry(found, study="cd" * 32)])
+
+
+def test_a_ledger_whose_key_has_changed_is_damaged(tmp_path: Path) -> None:
+    """It would take all rows for new ones. One made before that was checked is taken as it is."""
+    path = tmp_path / "l"
+    with Ledger.open(path) as made:
+        made.record([entry(made)])
+        (key,) = made._one("SELECT row_key FROM ledger")
+        other = bytes([key[0] ^ 1]) + key[1:]
+        made._do("UPDATE ledger SET row_key = ?", other)
+    with pytest.raises(DamagedError, match="cannot be used: it is damaged"), Ledger.open(path):
+        pass
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("DROP TABLE key_check")
+        file.commit()
+    for _ in range(2):
+        with Ledger.open(path):
+            pass
 
 
 # -- vetoes, and runs that never were ---------------------------------------------------------

@@ -100,7 +100,7 @@ def change(
             "--remove and --new-passphrase-file are both given", hint="one or the other"
         )
     secret = key_file.read(key, passphrases.opening(key, passphrase_file))
-    word = None if remove else passphrases.chosen(new_passphrase_file)
+    word = None if remove else passphrases.chosen(new_passphrase_file, "--new-passphrase-file")
     files.write(key, key_file.encode(secret, word), mode=0o600, force=True)
     says = "no passphrase" if remove else "another passphrase"
     answer = {"key": str(key), "encrypted": not remove}

@@ -40,7 +40,7 @@ def _line(notice: Notice, hint: str) -> str:
         return f"titan: {notice}"
     now = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
     if _chosen[0] == "text":
-        more = notice.address not in ("", notice.peer)  # of a stranger the address is all there is
+        more = notice.peer and notice.address  # of a stranger the message has the address
         peer = f"{notice.peer} ({notice.address})" if more else notice.peer
         return f"{now} {notice.level} titan: {f'{peer}: ' if peer else ''}{notice.message}"
     told = {

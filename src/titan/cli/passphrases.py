@@ -25,23 +25,23 @@ def opening(key: Path, file: Path | None) -> bytes | Callable[[], bytes]:
     return lambda: _asked(next(words, "This is not its passphrase. Try again: "))
 
 
-def chosen(file: Path | None) -> bytes:
-    """A new one."""
+def chosen(file: Path | None, option: str = "--passphrase-file") -> bytes:
+    """A new one; `option` is the one that names its file."""
     from titan.study.key_file import checked, read_passphrase
 
     if file is not None:
         return checked(read_passphrase(file))
-    word = checked(_asked("New passphrase: "))
-    if _asked("The same again: ") != word:
+    word = checked(_asked("New passphrase: ", option))
+    if _asked("The same again: ", option) != word:
         raise InputError("the two passphrases are not the same", hint="give the command again")
     return word
 
 
-def _asked(prompt: str) -> bytes:
+def _asked(prompt: str, option: str = "--passphrase-file") -> bytes:
     if not _has_terminal():
         raise InputError(
             "there is no terminal to ask for a passphrase at",
-            hint="--passphrase-file FILE, a file that nobody else may read",
+            hint=f"{option} FILE, a file that nobody else may read",
         )
     try:
         return getpass(prompt).encode()

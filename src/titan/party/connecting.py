@@ -23,7 +23,7 @@ from titan.party import wire
 from titan.party.addresses import TRIES, TRY_AGAIN
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
-from titan.party.connection import StreamEndedError
+from titan.party.connection import LOST, StreamEndedError
 from titan.party.conversation import BrokenError, Conversation, refused_by
 from titan.party.durable_session import DurableSession
 from titan.party.lost_journals import LostJournals
@@ -49,6 +49,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
 _NOBODY_THERE = 0.3  # who comes last waits for the others' next try where nobody tells them
 _PATIENCE = 20.0  # seconds for a hello
 _GRACE = 0.2  # seconds for handlers to end when the listener closes
+_WENT_AWAY = (LOST, "the connection was closed")
 _TURNED_AWAY = (
     "somebody dialled and did not get through TLS "
     "(none, another certificate than the study's, or a connection that broke)"
@@ -252,8 +253,9 @@ class Connections:
             self.durable.refused += isinstance(error, MessageError)
             text = str(error) or "it did not say hello"
             self.events.tell_once(card.name, text, "stream", address=stream.address)
-        except StreamEndedError:
-            pass  # it went away; it will dial again
+        except StreamEndedError as error:
+            if str(error) not in _WENT_AWAY:  # else it will dial again
+                self.events.tell_once(card.name, str(error), "stream", address=stream.address)
         except Exception as error:  # else the run would wait in vain
             self.events.fail(error)
 

@@ -26,6 +26,8 @@ def explained(
         return NoConnectionError(_not_looked_up(error, address, proxy))
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return NoConnectionError(f"no connection: {NONE_LEFT}")
+    if proxy is not None and isinstance(error, TimeoutError):
+        return NoConnectionError(f"no answer in time from the proxy {proxy}, or through it")
     if proxy is not None:
         return NoConnectionError(f"the proxy {proxy} does not answer")
     if error.errno == errno.ECONNREFUSED or f"[Errno {errno.ECONNREFUSED}]" in str(error):

@@ -115,7 +115,8 @@ class RunEvents:
     ) -> None:
         """Whoever tries again every few seconds is not worth a line each time.
 
-        `address` is where it dialled from. Strangers, who may come from many, count as one.
+        `address` is where it dialled from. Strangers, who may come from many, count as one. They
+        are named in the message: `peer` of a line is a party of the study.
         """
         known = peer in self.addresses
         told = self._told if known else self._told_of_strangers
@@ -130,7 +131,8 @@ class RunEvents:
         if skipped is not None:
             more = f" ({skipped} others of this kind were left out before it)" if skipped else ""
             address = address or self.addresses.get(peer, "")
-            self._watch.tell(Notice(text + more, level, event, peer, address))
+            text = f"{text}{more}" if of else f"{peer}: {text}{more}"
+            self._watch.tell(Notice(text, level, event, of, address))
 
     def tell_left_out(self) -> None:
         """At the end: how many lines there would have been."""

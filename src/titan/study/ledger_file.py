@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from hashlib import sha256
 from os import PathLike
 from typing import Any, NoReturn
 
@@ -100,6 +101,22 @@ class LedgerFile(Database):
                 f"CREATE TABLE IF NOT EXISTS {table} "
                 f"(study TEXT NOT NULL, run INTEGER NOT NULL, {more}PRIMARY KEY ({key}))"
             )
+        self._check_key()
+
+    def _check_key(self) -> None:
+        """Under another key all rows that were used would seem to be new ones."""
+        self._do(  # which ledgers made before did not have: then it is this key that counts
+            "CREATE TABLE IF NOT EXISTS key_check "
+            "(one INTEGER PRIMARY KEY CHECK (one = 1), sha256 BLOB NOT NULL)"
+        )
+        (key,) = self._one("SELECT row_key FROM ledger")
+        if not isinstance(key, bytes):
+            self._refuse_damaged()
+        digest, known = sha256(key).digest(), self._one("SELECT sha256 FROM key_check")
+        if not known:
+            self._do("INSERT OR IGNORE INTO key_check VALUES (1, ?)", digest)
+        elif known != (digest,):
+            self._refuse_damaged()
 
     def _read(self, text: Any) -> Any:
         try:
