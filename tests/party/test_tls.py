@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -211,3 +213,26 @@ def test_the_key_exchange_is_post_quantum() -> None:
     assert chosen[_SUPPORTED_VERSIONS] == b"\3\4", "TLS 1.3"
     assert int.from_bytes(chosen[_KEY_SHARE][:2], "big") == X25519MLKEM768
     assert offered[_KEY_SHARE][2:4] == X25519MLKEM768.to_bytes(2, "big"), "offered first"
+
+
+_HARDENED = """
+import asyncio, ctypes, sys
+if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):  # PR_SET_MDWE
+    sys.exit(99)
+from tests.party.test_tls import dialled, with_listener
+heard = []
+async def work(port): heard.append(await dialled(port))
+asyncio.run(with_listener(work))
+assert heard == [b"hello"]
+"""
+
+
+def test_no_memory_is_needed_that_can_be_written_and_executed() -> None:
+    """The service unit forbids it, and so do hardened systems."""
+    if sys.platform != "linux":
+        pytest.skip("Linux can forbid it")
+    command = [sys.executable, "-c", _HARDENED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 99:
+        pytest.skip("this kernel cannot forbid it")
+    assert (done.returncode, done.stderr) == (0, "")
