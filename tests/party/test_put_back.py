@@ -93,10 +93,10 @@ class PutBack:
             self._look(durable)
             return found
 
-        async def writing(it: Conversation, chunk: bytes) -> None:
+        async def writing(it: Conversation, *parts: bytes) -> None:
             if it.durable is self._dead and not self._confirms:
                 raise StreamEndedError
-            await write(it, chunk)
+            await write(it, *parts)
 
         with (
             patch.object(DurableSession, "accept", accepting),
@@ -272,8 +272,8 @@ def slow_writing() -> Iterator[None]:
     """So slow that much is heard before a word is out."""
     write = Conversation._write
 
-    async def slowly(self: Conversation, chunk: bytes) -> None:
-        await write(self, chunk)
+    async def slowly(self: Conversation, *parts: bytes) -> None:
+        await write(self, *parts)
         await asyncio.sleep(0.05)
 
     with patch.object(Conversation, "_write", slowly):
