@@ -26,6 +26,9 @@ def streams(stream: Stream) -> Iterator[None]:
             self._at += count
             return stream(self._key, self._at)[self._at - count : self._at].copy()
 
+        def encrypt(self, clear: Residues) -> Residues:
+            return np.asarray(clear ^ self.words(clear.size).reshape(clear.shape))
+
     with patch.object(binding, "KeyStream", Given):
         yield
 

@@ -42,7 +42,7 @@ def made(binding: Binding, edge: tuple[int, int], key: bytes = KEY) -> list[int]
 # -- the construction, written down a second time ------------------------------------------------
 
 
-def test_the_mask_is_r_plus_aes_under_a_key_from_hkdf() -> None:
+def test_the_mask_is_r_encrypted_under_a_key_from_hkdf() -> None:
     """RFC 5869 with SHA-256 and no salt, one block; every field at its place."""
     r = Ring(130).uniform(7, KeyStream(bytes(32)).words)
     info = b"titan masks: edge\n" + HERE.chain
@@ -52,7 +52,7 @@ def test_the_mask_is_r_plus_aes_under_a_key_from_hkdf() -> None:
     cipher = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
     stream = np.frombuffer(cipher.update(bytes(8 * 3 * 7)), "<u8").reshape(3, 7)
     expected = [
-        (a + sum(int(stream[limb, at]) << 64 * limb for limb in range(3))) % 2**130
+        (a ^ sum(int(stream[limb, at]) << 64 * limb for limb in range(3))) % 2**130
         for at, a in enumerate(Ring(130).to_ints(r))
     ]
     sent = SentMask(KEY, r)
@@ -68,9 +68,7 @@ def test_a_long_mask_is_drawn_block_after_block() -> None:
     stream = np.frombuffer(cipher.update(bytes(16 * entries)), "<u8")
     blocks = stream[: 2 * 4096].reshape(2, 4096), stream[2 * 4096 :].reshape(2, 3)
     low, high = np.concatenate(blocks, axis=1).tolist()
-    expected = [
-        (a + x + (y << 64)) % 2**128 for a, x, y in zip(ring.to_ints(r), low, high, strict=True)
-    ]
+    expected = [a ^ x ^ (y << 64) for a, x, y in zip(ring.to_ints(r), low, high, strict=True)]
     assert ring.to_ints(HERE.mask(SentMask(KEY, r), (0, 0), ring, entries)) == expected
 
 

@@ -37,8 +37,8 @@ def keep_freed_memory(spare: int = _SPARE) -> None:
 
 
 def fetch_memory(size: int) -> None:
-    """Fetch so many bytes now, when nobody waits, for who needs them later; up to what is kept."""
-    if _kept and size > _BLOCK:
-        blocks = [np.zeros(_BLOCK, np.uint8) for _ in range(min(size, _kept) // _BLOCK)]
-        for block in blocks:
-            block.fill(0)
+    """Fetch about so many bytes now, when nobody waits, and free them: who needs them later has
+    them at hand. Never more than is kept."""
+    blocks = [np.empty(_BLOCK, np.uint8) for _ in range(min(size, _kept) // _BLOCK)]
+    for block in blocks:
+        block.fill(0)

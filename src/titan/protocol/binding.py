@@ -5,14 +5,15 @@
 Along edge i → j of sum n travels a fresh key k and, unless masks are seeded, an independent uniform
 vector r. The mask, which either end makes for itself, is
 
-    r + AES-256-CTR(HKDF(k, label ‖ c_n ‖ n ‖ i ‖ j))        (modulo 2^bits)
+    r ⊕ AES-256-CTR(HKDF(k, label ‖ c_n ‖ n ‖ i ‖ j))        (the low `bits` of every entry)
 
-For any k and c_n that is r moved by a constant, so as uniform as r; without r it is as good as the
-cipher. Two parties that were shown different totals make different masks of the same message, which
-do not cancel: whoever tells different parties different first sums gets noise for a second one.
+that is r, encrypted. For any k and c_n it is r with certain bits flipped, so as uniform as r;
+without r it is as good as the cipher. Two parties that were shown different totals make different
+masks of the same message, which do not cancel: whoever tells different parties different first sums
+gets noise for a second one.
 """
 
-# Rule 1: k is never made of r, nor r of k: r + F(r) is not uniform.
+# Rule 1: k is never made of r, nor r of k: r ⊕ F(r) is not uniform.
 # Rule 2: all that is hashed has fields of fixed widths, what varies last and behind its length.
 # Rule 3: nothing here is random or secret but k and r; c_n follows from what all parties know.
 
@@ -76,9 +77,10 @@ class Binding:
         self, sent: SentMask, edge: tuple[int, int], ring: Ring, entries: int
     ) -> Iterator[tuple[slice, Residues]]:
         """The same, some entries at a time: a whole mask is nowhere needed."""
-        words = KeyStream(self._key(sent.key, edge)).words
-        for block, made in ring.uniform_blocks(entries, words):
-            yield block, made if sent.drawn is None else ring.add_into(made, sent.drawn[:, block])
+        stream, drawn = KeyStream(self._key(sent.key, edge)), sent.drawn
+        for block in ring.blocks(entries):
+            clear = ring.zeros(block.stop - block.start) if drawn is None else drawn[:, block]
+            yield block, ring.reduce(stream.encrypt(clear))
 
     def _key(self, key: bytes, edge: tuple[int, int]) -> bytes:
         from cryptography.hazmat.primitives.hashes import SHA256

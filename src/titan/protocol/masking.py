@@ -73,6 +73,13 @@ class KeyStream:
             self._encryptor.update_into(_BLOCK[: len(piece)], piece)
         return out
 
+    def encrypt(self, clear: Residues) -> Residues:
+        """Words of shape (limbs, d) ⊕ the next of the stream, limb after limb."""
+        out = np.empty(clear.shape, np.uint64)
+        for row, made in zip(clear, out, strict=True):
+            self._encryptor.update_into(row.data.cast("B"), made.data.cast("B"))
+        return out
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 

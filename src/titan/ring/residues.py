@@ -34,7 +34,7 @@ _WORD = np.dtype("<u8")
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _LONG = 512  # entries of a vector
-_BLOCK_BYTES = 1 << 16  # what is drawn and used at once stays in the cache
+_BLOCK_BYTES = 1 << 16  # what is made and used at once stays in the cache
 
 
 @dataclass(frozen=True)
@@ -189,12 +189,10 @@ class Ring:
         """Independent uniform residues: whole words, of which the top ones lose unused bits."""
         return self.reduce(words(self.limbs * entries).reshape(self.limbs, entries))
 
-    def uniform_blocks(self, entries: int, words: RandomWords) -> Iterator[tuple[slice, Residues]]:
-        """The same for who needs them some at a time: drawn block after block."""
+    def blocks(self, entries: int) -> Iterator[slice]:
+        """For who needs so many entries some at a time."""
         size = max(1, _BLOCK_BYTES // (8 * self.limbs))
-        for at in range(0, entries, size):
-            block = slice(at, min(at + size, entries))
-            yield block, self.uniform(block.stop - at, words)
+        return (slice(at, min(at + size, entries)) for at in range(0, entries, size))
 
     def from_ints(self, numbers: Sequence[int]) -> Residues:
         """Python integers, negative ones too, reduced modulo 2^bits."""

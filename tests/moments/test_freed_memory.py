@@ -1,0 +1,39 @@
+"""Memory that was fetched ahead, or used and freed, is not fetched again: no page of it faults."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+BYTES = 40 << 20
+STORY = f"""
+import sys
+import numpy as np
+from titan.moments.freed_memory import fetch_memory, keep_freed_memory
+
+def bytes_fetched():
+    rss = [line for line in open("/proc/self/status") if line.startswith("VmRSS")]
+    return 1024 * int(rss[0].split()[1])
+
+keep_freed_memory()
+if sys.argv[1] == "ahead":
+    fetch_memory({BYTES})
+before = bytes_fetched()
+blocks = [np.ones(1 << 20, np.uint64) for _ in range({BYTES} >> 23)]
+print(bytes_fetched() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library: nothing changes")
+def test_what_was_fetched_ahead_is_at_hand() -> None:
+    def fetched(when: str) -> int:
+        done = subprocess.run(
+            [sys.executable, "-c", STORY, when], check=True, capture_output=True, text=True
+        )
+        return int(done.stdout)
+
+    assert fetched("later") > 0.9 * BYTES
+    assert fetched("ahead") < 0.1 * BYTES
