@@ -14,8 +14,7 @@ has, this one knows the post-quantum key exchange X25519MLKEM768, and offers it 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
 from socket import MSG_PEEK
 
 from cryptography.hazmat.bindings.openssl.binding import Binding
@@ -26,6 +25,12 @@ from titan.study import Card, Identity, certificates
 from titan.study.certificates import SERVER_NAME
 
 _openssl = Binding()  # the one that pyOpenSSL uses
+_from_buffer, _read, _error = (
+    _openssl.ffi.from_buffer,
+    _openssl.lib.SSL_read,
+    _openssl.lib.SSL_get_error,
+)
+_WANT_READ = _openssl.lib.SSL_ERROR_WANT_READ
 AT_ONCE = 1 << 18  # bytes that are encrypted, or taken from the system
 _RECORD = 1 << 14  # bytes of text in a record, at most
 _SURPLUS = 64  # bytes around each, and more
@@ -102,11 +107,12 @@ class Tls:
 
     def shake_hands(self) -> bool:
         """Go on with what came; whether both ends have shown who they are."""
-        with _explained(_of_handshake):
-            try:
-                self._end.do_handshake()
-            except SSL.WantReadError:
-                return False
+        try:
+            self._end.do_handshake()
+        except SSL.WantReadError:
+            return False
+        except SSL.Error as error:
+            raise _explained(error, _of_handshake) from None
         if self.peer is None:  # one that was made by a party of the study, say
             raise TlsError(_ANOTHER)
         return True
@@ -125,19 +131,23 @@ class Tls:
 
     def due(self, text: int = _RECORD) -> bytes:
         """Bytes that are to go along it; `text` is how long what was just sent is."""
-        size = text + (text // _RECORD + 2) * _SURPLUS
-        found = []
-        while True:
-            try:
-                found.append(self._end.bio_read(size))
-            except SSL.WantReadError:
-                return found[0] if len(found) == 1 else b"".join(found)
+        size, found = text + (text // _RECORD + 2) * _SURPLUS, b""
+        try:
+            found = some = self._end.bio_read(size)
+            while len(some) == size:
+                some = self._end.bio_read(size)
+                found += some
+        except SSL.WantReadError:
+            pass  # that was all
+        return found
 
     # -- what it says -------------------------------------------------------------------------
 
     def send(self, text: bytes | memoryview) -> None:
-        with _explained():
+        try:
             self._end.sendall(text)
+        except SSL.Error as error:
+            raise _explained(error) from None
 
     def receive_into(self, buffer: memoryview) -> int:
         """How many bytes of text came, at most as many as fit; 0 where more has to come first.
@@ -145,19 +155,24 @@ class Tls:
         OpenSSL itself is asked, record after record: pyOpenSSL would take as long for each as it
         takes to decrypt it, and copy it once more.
         """
-        end, target, got = self._end._ssl, _openssl.ffi.from_buffer(buffer), 0
-        while got < len(target):
-            more = _openssl.lib.SSL_read(end, target + got, len(target) - got)
+        end, target, rest, got = self._end._ssl, _from_buffer(buffer), len(buffer), 0
+        while rest:
+            more = _read(end, target + got, rest)
             if more <= 0:
+                if not got and _error(end, more) != _WANT_READ:
+                    self._say_why()
                 break
-            got += more
-        return got or self._nothing()
+            got, rest = got + more, rest - more
+        return got
 
-    def _nothing(self) -> int:
-        """0, unless nothing more will come: then why."""
-        with _explained(), suppress(SSL.WantReadError):
+    def _say_why(self) -> None:
+        """Why nothing more will come."""
+        try:
             self._end.recv(1, MSG_PEEK)
-        return 0
+        except SSL.WantReadError:
+            pass
+        except SSL.Error as error:
+            raise _explained(error) from None
 
 
 def _of_handshake(said: str) -> str:
@@ -173,11 +188,7 @@ def _of_record(said: str) -> str:
     return _FALSE if said.strip("[]") else _OVER
 
 
-@contextmanager
-def _explained(meaning: Callable[[str], str] = _of_record) -> Iterator[None]:
-    try:
-        yield
-    except SSL.ZeroReturnError:
-        raise TlsError(_OVER) from None
-    except SSL.Error as error:
-        raise TlsError(meaning(str(error).lower())) from None
+def _explained(error: SSL.Error, meaning: Callable[[str], str] = _of_record) -> TlsError:
+    if isinstance(error, SSL.ZeroReturnError):
+        return TlsError(_OVER)
+    return TlsError(meaning(str(error).lower()))
