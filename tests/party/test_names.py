@@ -16,6 +16,7 @@ from tests.study.parties import identity
 from titan.errors import WaitError
 from titan.party.link_troubles import explained
 from titan.party.streams import Dialler, Listener, NoConnectionError, Stream
+from titan.party.wire import Bytes
 from titan.study import Card
 
 NAME = "east.invalid"  # which stands for no machine, by RFC 6761
@@ -62,7 +63,7 @@ def test_a_name_that_is_mended_is_found_without_a_new_start() -> None:
     north, east = identity("north"), identity("east")
 
     async def story() -> None:
-        port, heard = free_port(), list[bytes | bytearray | None]()
+        port, heard = free_port(), list[Bytes | None]()
 
         async def greet(_: Card, stream: Stream) -> None:
             await stream.write(b"hello")

@@ -19,6 +19,7 @@ from tests.study.parties import identity
 from titan.party.connection import StreamEndedError
 from titan.party.streams import Dialler, Listener, NoConnectionError, Stream
 from titan.party.tls import Expected, Tls, TlsError
+from titan.party.wire import Bytes
 from titan.study import Card
 
 NORTH, EAST = identity("north"), identity("east")
@@ -41,8 +42,8 @@ async def with_listener(work: Work) -> None:
         await listener.close(0)
 
 
-async def dialled(port: int) -> bytes | bytearray | None:
-    heard: list[bytes | bytearray | None] = []
+async def dialled(port: int) -> Bytes | None:
+    heard: list[Bytes | None] = []
 
     async def listen(stream: Stream) -> None:
         heard.append(await stream.read())

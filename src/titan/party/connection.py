@@ -24,7 +24,7 @@ import numpy as np
 
 from titan.party.newcomers import plain
 from titan.party.tls import AT_ONCE, Expected, Tls, TlsError
-from titan.party.wire import MOST_CHUNK
+from titan.party.wire import MOST_CHUNK, Bytes
 from titan.study import Card
 
 _LENGTH = struct.Struct("<I")
@@ -225,7 +225,7 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- in -----------------------------------------------------------------------------------
 
-    async def read(self) -> memoryview | None:
+    async def read(self) -> Bytes | None:
         """The next chunk; None at the end."""
         while not self._heard_all:
             self._read += 1

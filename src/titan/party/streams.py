@@ -23,6 +23,7 @@ from titan.party.link_troubles import NoConnectionError, explained
 from titan.party.newcomers import Newcomers
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.tls import Expected
+from titan.party.wire import Bytes
 from titan.study import Card, Identity
 
 __all__ = [
@@ -52,7 +53,7 @@ class Stream:
         """Whence it was dialled."""
         self._connection = connection
 
-    async def read(self) -> memoryview | None:
+    async def read(self) -> Bytes | None:
         """The next chunk; None at the end."""
         return await self._connection.read()
 

@@ -25,11 +25,8 @@ from titan.study import Card, Identity, certificates
 from titan.study.certificates import SERVER_NAME
 
 _openssl = Binding()  # the one that pyOpenSSL uses
-_from_buffer, _read, _error = (
-    _openssl.ffi.from_buffer,
-    _openssl.lib.SSL_read,
-    _openssl.lib.SSL_get_error,
-)
+_from_buffer = _openssl.ffi.from_buffer
+_read, _error = _openssl.lib.SSL_read, _openssl.lib.SSL_get_error
 _WANT_READ = _openssl.lib.SSL_ERROR_WANT_READ
 AT_ONCE = 1 << 18  # bytes that are encrypted, or taken from the system
 _RECORD = 1 << 14  # bytes of text in a record, at most
