@@ -48,6 +48,8 @@ class Enclosed:
     number: int
     envelope: Envelope
     signatures: Payload = field(default=b"", repr=False)
+    of_vectors: bytes = field(default=b"", repr=False, compare=False)
+    """The digests of its vectors, where it is an own one."""
 
     def encode(self) -> bytes:
         """The whole message; a vector is copied once."""

@@ -32,15 +32,16 @@ class OriginSignatures:
     _known: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
     """Origin → digest, signature."""
 
-    def behind(self, envelope: Envelope) -> bytes:
-        """The signatures that go behind an envelope of one's own."""
+    def enclose(self, number: int, envelope: Envelope) -> Enclosed:
+        """An envelope of one's own in sum `number`, with the signatures that go behind it."""
         if envelope.kind is not Kind.MASKED:
-            return b""
+            return Enclosed(number, envelope)
         if self.party not in self._known:
             self._sign_own(envelope)
         count = int.from_bytes(envelope.payload[:4], "little")
         origins = struct.unpack_from(f"<{count}I", envelope.payload, 4)
-        return b"".join(self._known[origin][1] for origin in origins)
+        digests, signatures = zip(*(self._known[origin] for origin in origins), strict=True)
+        return Enclosed(number, envelope, b"".join(signatures), b"".join(digests))
 
     def _sign_own(self, envelope: Envelope) -> None:
         """The first envelope has the own vector alone."""

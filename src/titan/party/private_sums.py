@@ -280,7 +280,7 @@ class PrivateSums:
     def _enclose(self, envelopes: Iterable[Envelope]) -> list[Enclosed]:
         assert self._signatures is not None  # noqa: S101 - the sum is running
         number, signatures = len(self.totals), self._signatures
-        return [Enclosed(number, each, signatures.behind(each)) for each in envelopes]
+        return [signatures.enclose(number, each) for each in envelopes]
 
     def _check_planned(self, plan: Plan, envelope: Envelope) -> None:
         """Whether the plan has this sender send something of this kind here in this round."""

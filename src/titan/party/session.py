@@ -295,7 +295,8 @@ class Session:
             each = enclosed.pop()
             kind, _, receiver, round_, _ = each.envelope
             binds = binds or self.plans[each.number].scheme.binds(kind, round_)
-            frames.append(self._frame(receiver, kind.name, each.encode(), each.number, round_))
+            body, digests = each.encode(), each.of_vectors
+            frames.append(self._frame(receiver, kind.name, body, each.number, round_, digests))
         out = Ready(frames, must_sync=bool(frames) and binds)
         self._summing |= bool(frames)
         return out + self._announce() if self.pooled and not self._own_digest else out
@@ -376,11 +377,18 @@ class Session:
         return frozenset(self._network.in_neighbours(self.run.party))
 
     def _frame(
-        self, receiver: int, kind: str, body: bytes, sum_: int | None = None, round_: int = 0
+        self,
+        receiver: int,
+        kind: str,
+        body: bytes,
+        sum_: int | None = None,
+        round_: int = 0,
+        of_vectors: bytes = b"",
     ) -> Frame:
         sequence = self._sequences[receiver]
         self._sequences[receiver] += 1
-        return Frame(self._network.parties[receiver], sequence, kind, body, sum_, round_)
+        peer = self._network.parties[receiver]
+        return Frame(peer, sequence, kind, body, sum_, round_, of_vectors)
 
 
 def _contradiction(what: str) -> Callable[[str], TitanError]:

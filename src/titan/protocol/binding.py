@@ -20,6 +20,7 @@ gets noise for a second one.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -83,11 +84,10 @@ class Binding:
             yield block, ring.reduce(stream.encrypt(clear))
 
     def _key(self, key: bytes, edge: tuple[int, int]) -> bytes:
-        from cryptography.hazmat.primitives.hashes import SHA256
-        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
+        """HKDF with SHA-256 and no salt: one block of it."""
         info = _MASK + self.chain + struct.pack("<III", self.number, *edge)
-        return HKDF(SHA256(), SEED_BYTES, salt=None, info=info).derive(key)
+        extracted = hmac.digest(bytes(SEED_BYTES), key, "sha256")
+        return hmac.digest(extracted, info + b"\x01", "sha256")
 
 
 IN_ONE_PROCESS = Binding.begin()

@@ -2,7 +2,7 @@
 
 A frame is one whole message along one link, numbered by its sender from 0. A `Message` is what
 audits and transcripts show of it: link, sum, round, kind, size, and for recovery messages the
-SHA-256 of the frame.
+frame's digest (`shown_digests`).
 """
 
 # Rule 1: only recovery messages have a digest that may be shown. A neighbour of party i who knows
@@ -12,7 +12,6 @@ SHA-256 of the frame.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from titan.errors import DamagedError, InputError, MessageError, RecoveryError
 from titan.protocol.messages import Kind, Payload
 from titan.study.database import Database, explained
 from titan.study.run_key import RunKey
+from titan.study.shown_digests import shown_digest
 from titan.study.vectors import Vectors
 
 MASK, OPENED = Kind.MASK.name, Kind.OPENED.name
@@ -66,6 +66,8 @@ class Frame:
     body: Payload = field(repr=False)
     sum: int | None = None
     round: int = 0
+    of_vectors: bytes = field(default=b"", repr=False, compare=False)
+    """The digests of the vectors in it, where whoever made it knows them."""
 
     @property
     def secret(self) -> bool:
@@ -93,7 +95,9 @@ class Message:
 
 def digest(frame: Frame) -> str | None:
     """The digest that may be shown: that of a recovery message; None for every other frame."""
-    return hashlib.sha256(frame.body).hexdigest() if frame.kind in RECOVERY else None
+    if frame.kind not in RECOVERY:
+        return None
+    return shown_digest(frame.kind, frame.body, frame.of_vectors)
 
 
 class FrameLog(Database):

@@ -12,7 +12,7 @@ One line of canonical JSON (sorted keys, no spaces, ASCII):
            stopped: null, or {why, named} where a sum was falsified; pooled is null then
     check     the challenge of a checked sum, which stands for what all parties told and the total;
               null where nothing was checked
-    message   from, to, round, kind, size; sha256 of recovery messages only
+    message   from, to, round, kind, size; sha256 of recovery messages only (`shown_digests`)
 
 The signature is over b"titan transcript v3\\n" and the body's canonical bytes. A file has one valid
 form: what is accepted encodes to the same bytes, so no byte of it can change unnoticed.

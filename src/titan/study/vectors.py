@@ -52,8 +52,7 @@ class Vectors:
         file, at = self._opened(os.O_CREAT), self.end
         head = _HEAD.pack(len(body), _check(body))
         if len(body) < _LONG or not self._write_past_cache(at, head, body):
-            _write(file, at, head)
-            _write(file, at + _HEAD.size, body)
+            _write(file, at, head, body)
         self._end = at + _HEAD.size + len(body)
         self._unsynced = True
         return at
@@ -138,11 +137,11 @@ def _whole_blocks(size: int) -> int:
     return -(-size // _BLOCK) * _BLOCK
 
 
-def _write(file: int, at: int, data: Payload) -> None:
-    view = memoryview(data)
-    while len(view):
-        done = os.pwrite(file, view, at)
-        view, at = view[done:], at + done
+def _write(file: int, at: int, *parts: Payload) -> None:
+    done, size = os.pwritev(file, parts, at), sum(map(len, parts))
+    if done < size:  # the rest, or why it cannot be
+        rest = memoryview(b"".join(parts))[done:]
+        _write(file, at + done, rest)
 
 
 def _check(body: Payload | bytearray) -> int:
@@ -150,4 +149,4 @@ def _check(body: Payload | bytearray) -> int:
     whole = len(body) // _WORD.itemsize * _WORD.itemsize
     words = np.frombuffer(body, _WORD, whole // _WORD.itemsize)
     rest = int.from_bytes(memoryview(body)[whole:], "little")
-    return (int(words.sum(dtype=np.uint64)) + rest) % 2**64
+    return (int(np.add.reduce(words)) + rest) % 2**64
