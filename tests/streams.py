@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
 
-from titan.protocol import binding
+from titan.protocol import Binding, binding
+from titan.protocol.masking import KeyStream
 from titan.ring import Residues
+
+Edge = tuple[int, int]
 
 Stream = Callable[[bytes, int], Residues]
 """From the key of an edge, as derived at either end, so many words."""
@@ -31,6 +34,14 @@ def streams(stream: Stream) -> Iterator[None]:
 
     with patch.object(binding, "KeyStream", Given):
         yield
+
+
+def moved(drawn: Residues, by: Sequence[int], binding: Binding, key: bytes, edge: Edge) -> Residues:
+    """What has to be drawn in place of `drawn` for a mask of one limb that is larger by so much."""
+    flipped = KeyStream(binding._key(key, edge)).words(len(drawn))
+    mask = drawn ^ flipped
+    mask[: len(by)] += np.array(by, np.uint64)
+    return np.asarray(mask ^ flipped)
 
 
 class ZeroMasks:

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 
 from tests.party import tables
@@ -29,6 +28,7 @@ from tests.party.capture import Capture, capturing
 from tests.party.given_sums import send
 from tests.party.loopback import Gathering, run
 from tests.party.tables import INPUTS, Table, fixed
+from tests.streams import moved
 from titan import Network
 from titan.moments import moments_file
 from titan.party import private_sums, wire
@@ -36,7 +36,7 @@ from titan.party.messages import HEAD_BYTES, Enclosed, decode
 from titan.party.private_sums import first_binding
 from titan.party.taking_part import Party
 from titan.party.wire import Piece
-from titan.protocol import Agent, RecoveryName
+from titan.protocol import Agent, Binding, RecoveryName
 from titan.protocol.masking import SEED_BYTES, JournaledMasks
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.results import encode
@@ -58,17 +58,19 @@ class Masks:
 
     def __init__(self, key: bytes, context: bytes) -> None:
         self._stream = JournaledMasks(key, context)
-        self._is_norths = key in {fixed("key", NORTH, number) for number in range(2)}
+        norths = [fixed("key", NORTH, number) for number in range(2)]
+        self._binding = Binding(context, norths.index(key)) if key in norths else None
         self._call = itertools.count()
 
     def words(self, count: int) -> Residues:
         words = self._stream.words(count)
-        if next(self._call) == SOUTH - 1 and self._is_norths:
-            words[: len(self.more)] += np.array(self.more, np.uint64)
+        if next(self._call) == SOUTH - 1 and self._binding is not None:
+            return moved(words, self.more, self._binding, self._key, (NORTH, SOUTH))
         return words
 
     def seed(self) -> bytes:
-        return self._stream.seed()
+        self._key = self._stream.seed()
+        return self._key
 
 
 def seen_by_east(

@@ -19,9 +19,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from tests.streams import moved
 from tests.study.digests import own_rows
 from tests.study.signing import certificate
 from titan import Network
@@ -56,11 +56,11 @@ class Masks:
     def words(self, count: int) -> Residues:
         words = self._stream.words(count)
         more = self._more.get(next(self._call), [])
-        words[: len(more)] += np.array(more, np.uint64)
-        return words
+        return moved(words, more, IN_ONE_PROCESS, self._key, (NORTH, SOUTH))
 
     def seed(self) -> bytes:
-        return self._keys.words(4).tobytes()
+        self._key = self._keys.words(4).tobytes()
+        return self._key
 
 
 @dataclass

@@ -114,7 +114,7 @@ def test_a_full_disk_is_an_error_of_ours_and_changes_nothing(
     with Journal.open(path) as journal:
         beginning(journal)
         with monkeypatch.context() as patch:
-            patch.setattr(os, "pwrite", full)
+            patch.setattr(os, "pwritev", full)
             with pytest.raises(FileError, match="no space left on device"):
                 journal.record_incoming(long_frame("south", 0))
         assert list(journal.incoming()) == []
@@ -131,21 +131,21 @@ def _no_such_flag(patch: pytest.MonkeyPatch) -> None:
 
 def _refused_when_written(patch: pytest.MonkeyPatch) -> None:
     """Some file systems open such a file, and take nothing from it."""
-    write, opened = os.pwrite, Vectors._opened
+    write, opened = os.pwritev, Vectors._opened
 
     def remembering(self: Vectors, flag: int = 0) -> int:
         file = opened(self, flag)
         strange.update({self._past_cache} - {None})
         return file
 
-    def strict(file: int, data: bytes, at: int) -> int:
+    def strict(file: int, parts: tuple[bytes, ...], at: int) -> int:
         if file in strange:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        return write(file, data, at)
+        return write(file, parts, at)
 
     strange: set[int | None] = set()
     patch.setattr(Vectors, "_opened", remembering)
-    patch.setattr(os, "pwrite", strict)
+    patch.setattr(os, "pwritev", strict)
 
 
 @pytest.mark.parametrize("system", [_as_on_a_disk, _no_such_flag, _refused_when_written])
@@ -167,3 +167,18 @@ def test_records_of_every_length_are_read_as_written(
     assert again.append(last) > places[-1]
     assert [again.read(at) for at in places] == bodies
     again.close()
+
+
+def test_a_system_that_writes_a_little_at_a_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.pwritev
+    monkeypatch.setattr(vectors, "_PAST_CACHE", 0)
+    monkeypatch.setattr(
+        os, "pwritev", lambda file, parts, at: write(file, [b"".join(parts)[:5000]], at)
+    )
+    with Journal.open(path) as journal:
+        beginning(journal)
+        frame = long_frame("south", 0)
+        journal.record_incoming(frame)
+        assert list(journal.incoming()) == [frame]
