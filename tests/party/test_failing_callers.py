@@ -46,7 +46,7 @@ def met(accept: Callable[[Card, Stream], Awaitable[None]]) -> tuple[list[str], l
             [NORTH.card],
             f"127.0.0.1:{port}",
             accept,
-            lambda: said.append("turned away"),
+            lambda host: said.append(f"turned away: {host}"),
             failed=lambda error: said.append(type(error).__name__),
         )
         await listener.start()
@@ -74,7 +74,7 @@ def test_what_fails_before_somebody_has_shown_who_it_is_costs_its_connection() -
         await (shake_hands(self) if self._dials else mistaken())
 
     with patch.object(Connection, "shake_hands", fails):
-        assert met(mistaken) == (["NoConnectionError", "turned away"], [])
+        assert met(mistaken) == (["NoConnectionError", "turned away: 127.0.0.1"], [])
 
 
 def test_a_mistake_in_accepting_a_party_ends_the_run(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_name_that_is_mended_is_found_without_a_new_start() -> None:
         async def listen(stream: Stream) -> None:
             heard.append(await stream.read())
 
-        listener = Listener(east, [north.card], f"127.0.0.1:{port}", greet, lambda: None)
+        listener = Listener(east, [north.card], f"127.0.0.1:{port}", greet, lambda _: None)
         await listener.start()
         dialler = Dialler(north, Card("east", f"{NAME}:{port}", east.card.certificate))
         with pytest.raises(NoConnectionError, match="cannot be looked up"):

@@ -83,7 +83,7 @@ def test_another_certificate(tmp_path: Path, who: str) -> None:
         g = Gathering(tmp_path)
         address = g.identities["south"].card.address
         async with two_wait(g):
-            listener = Listener(false, [g.identities["east"].card], address, accept, lambda: None)
+            listener = Listener(false, [g.identities["east"].card], address, accept, lambda _: None)
             await listener.start()
             answered = "south: it answered with a certificate that is not the study's"
             await until(lambda: answered in said(g, "east"))
@@ -245,6 +245,7 @@ def test_a_plaintext_client(tmp_path: Path) -> None:
             await reader.read(100)
             writer.close()
             await until(lambda: TURNED_AWAY in said(g, "north"))
+            assert ": from 127.0.0.1" in said(g, "north")
 
     with patch.object(streams, "_HANDSHAKE", 0.3):
         run(trial())

@@ -40,7 +40,7 @@ async def two_ends(through: int = 0) -> AsyncIterator[tuple[Stream, Stream]]:
         await ends.put(stream)
         await over.wait()
 
-    listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda: None)
+    listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda _: None)
     await listener.start()
     async with relay(through, port):
         card = Card("east", f"127.0.0.1:{through or port}", EAST.card.certificate)
@@ -244,7 +244,7 @@ def test_a_slow_handshake_is_waited_for() -> None:
         async def listen(stream: Stream) -> None:
             heard.append(await stream.read())
 
-        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{inner}", greet, lambda: None)
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{inner}", greet, lambda _: None)
         await listener.start()
         async with await asyncio.start_server(slowly, "127.0.0.1", outer):
             dialler = Dialler(NORTH, Card("east", f"127.0.0.1:{outer}", EAST.card.certificate))
@@ -308,7 +308,7 @@ def test_who_does_not_take_what_is_left_is_not_waited_for() -> None:
             while not stream._connection.unsent:
                 stream._connection._put(bytes(MOST_CHUNK))
 
-        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda: None)
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda _: None)
         await listener.start()
         silent = [Connection(expected, dials=True) for _ in range(tries)]
         for count, each in enumerate(silent, 1):
@@ -341,7 +341,7 @@ def test_nobody_comes_in_after_a_listener_was_closed(turns: int) -> None:
         async def take(card: Card, _: Stream) -> None:
             met.append(card.name)
 
-        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda: None)
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", take, lambda _: None)
         await listener.start()
         with socket.create_connection(("127.0.0.1", port)) as caller:
             caller.sendall(b"\x16")

@@ -34,7 +34,7 @@ async def greet(_: Card, stream: Stream) -> None:
 
 async def with_listener(work: Work) -> None:
     port = free_port()
-    listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", greet, lambda: None)
+    listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", greet, lambda _: None)
     await listener.start()
     try:
         await work(port)

@@ -154,7 +154,7 @@ class Absentee:
         try:
             if cards:
                 with suppress(PeerError):  # the port is taken, and nothing is to be done about it
-                    listener = Listener(self._identity, cards, listen, self._accept, lambda: None)
+                    listener = Listener(self._identity, cards, listen, self._accept, lambda _: None)
                     await listener.start()
             with suppress(TimeoutError):
                 async with asyncio.timeout(SECONDS):

@@ -267,13 +267,15 @@ class Connections:
                 link.note(text)
         await stream.write(wire.encode(refusal))
 
-    def _note_turned_away(self) -> None:
+    def _note_turned_away(self, address: str) -> None:
         """Who it wanted to be is not known, but can only be one of those who are awaited."""
         missing = [link for link in self.links.values() if not link.dials and not link.up]
         for link in missing:
             link.trouble = link.trouble or _TURNED_AWAY
         names = " or ".join(sorted({link.peer for link in missing}))
-        self.events.tell_once(names or "nobody who is awaited", _TURNED_AWAY, "stranger")
+        text = f"{_TURNED_AWAY}: from {address}"
+        whom = names or "nobody who is awaited"
+        self.events.tell_once(whom, text, "stranger", address=address)
 
     def _note_crowd(self, address: str) -> None:
         text = "has many connections open that say nothing: some are ended"

@@ -116,7 +116,7 @@ class Listener:
         peers: Iterable[Card],
         address: str,
         accept: Callable[[Card, Stream], Awaitable[None]],
-        turned_away: Callable[[], None],
+        turned_away: Callable[[str], None],
         crowded: Callable[[str], None] = lambda _: None,
         failed: Callable[[BaseException], None] = lambda _: None,
     ) -> None:
@@ -217,7 +217,7 @@ class Listener:
     def _leaves(self, caller: _Caller) -> None:
         """Before it has shown who it is."""
         if self._newcomers.discard(caller):
-            self._turned_away()
+            self._turned_away(caller.host)
 
     def _forget(self, caller: _Caller, party: str) -> None:
         """It has no descriptor any more, or will have none in an instant."""
