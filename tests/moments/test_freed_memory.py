@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import subprocess
 import sys
+from unittest.mock import patch
 
+import numpy as np
 import pytest
+
+from titan.moments import freed_memory
 
 BYTES = 40 << 20
 STORY = f"""
@@ -37,3 +42,21 @@ def test_what_was_fetched_ahead_is_at_hand() -> None:
 
     assert fetched("later") > 0.9 * BYTES
     assert fetched("ahead") < 0.1 * BYTES
+
+
+def test_too_little_memory_to_fetch_ahead_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A party may need less than what would be fetched for it, under a limit of its process say."""
+    monkeypatch.setattr(freed_memory, "_kept", BYTES)
+    with patch.object(np, "empty", side_effect=MemoryError) as fetched:
+        freed_memory.fetch_memory(BYTES)
+    assert fetched.called
+
+
+def test_with_another_c_library_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is freed there goes back to the system at once."""
+    monkeypatch.setattr(freed_memory, "_kept", 0)
+    monkeypatch.setattr(sys, "platform", "linux")
+    with patch.object(ctypes, "CDLL", return_value=object()), patch.object(np, "empty") as fetched:
+        freed_memory.keep_freed_memory()
+        freed_memory.fetch_memory(BYTES)
+    assert not fetched.called

@@ -212,7 +212,7 @@ class Attack:
         self.masked = b"titan MASKED\n" + run_ + bytes(5)  # the first sum, party 0
         self.public += [self.masked]
         self.public += [b"titan MASKED\n" + run_ + bytes([n]) + bytes(4) for n in (1, 2)]
-        self.public += [b"titan transcript v1\n", b"titan masks: run\n" + run_]
+        self.public += [b"titan transcript v1\n", b"titan masks v2: run\n" + run_]
         self.public += [first_binding(run_, g.study.plans).chain]
         self.signatures = set(signatures)
 

@@ -162,6 +162,32 @@ def test_rubbish_instead_of_a_handshake_is_not_tls() -> None:
         east.shake_hands()
 
 
+# -- who is let in ---------------------------------------------------------------------------
+
+
+def meets(north: Tls, east: Tls) -> bool:
+    """Whether east lets north in; TlsError says why not."""
+    for _ in range(3):
+        north.shake_hands()
+        east.take(memoryview(north.due()))
+        if east.shake_hands():
+            return True
+        north.take(memoryview(east.due()))
+    return False
+
+
+@pytest.mark.parametrize("north_dials", [True, False])
+def test_no_certificate_but_those_of_the_study_is_let_in(north_dials: bool) -> None:
+    """Whatever OpenSSL thinks of it: here it trusts one that the study does not have."""
+    ours, theirs = Expected(EAST, [NORTH.card]), Expected(NORTH, [EAST.card])
+    ends = Tls(theirs, dials=north_dials), Tls(ours, dials=not north_dials)
+    assert meets(*ends)
+    ours._cards.clear()
+    ends = Tls(theirs, dials=north_dials), Tls(ours, dials=not north_dials)
+    with pytest.raises(TlsError, match="a certificate that is not the study's"):
+        meets(*ends)
+
+
 # -- the key exchange -------------------------------------------------------------------------
 
 

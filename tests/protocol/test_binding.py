@@ -73,8 +73,10 @@ def test_a_long_mask_is_drawn_block_after_block() -> None:
 
 
 def test_the_chain_hashes_run_number_length_and_total() -> None:
-    begun = Binding.begin(b"a" * 32, b"b" * 32)
-    assert begun.chain == hashlib.sha256(b"titan masks: run\n" + b"a" * 32 + b"b" * 32).digest()
+    """The label's number is that of the way a mask is made: of r + F, which was the first, nothing
+    may be left in a run that goes on with r ⊕ F. Both of one r show bits of what they hide."""
+    begun, label = Binding.begin(b"a" * 32, b"b" * 32), b"titan masks v2: run\n"
+    assert begun.chain == hashlib.sha256(label + b"a" * 32 + b"b" * 32).digest()
     assert begun.number == 0
     total = Ring(20).from_ints([5, 6])
     told = b"\5\0\0\6\0\0"

@@ -68,7 +68,7 @@ def _obfuscate(plan: Plan, inputs: Residues, source: MaskSource, binding: Bindin
 
 
 def _draw(plan: Plan, entries: int, source: MaskSource, binding: Binding) -> Residues:
-    """Every edge's mask. Where r is sent, r moved by a constant is as uniform as r: it is drawn
+    """Every edge's mask. Where r is sent, r with bits flipped is as uniform as r: it is drawn
     as it comes out."""
     ring, network = plan.ring, plan.network
     if plan.masks == "seeded":

@@ -29,16 +29,18 @@ def keep_freed_memory(spare: int = _SPARE) -> None:
     """
     global _kept
     if sys.platform == "linux" and spare > _kept:
-        _kept = spare
         with contextlib.suppress(OSError, AttributeError):
             library = ctypes.CDLL(None)
             library.mallopt(_M_MMAP_THRESHOLD, _OWN_MAPPING)
             library.mallopt(_M_TRIM_THRESHOLD, spare)
+            _kept = spare
 
 
 def fetch_memory(size: int) -> None:
     """Fetch about so many bytes now, when nobody waits, and free them: who needs them later has
-    them at hand. Never more than is kept."""
-    blocks = [np.empty(_BLOCK, np.uint8) for _ in range(min(size, _kept) // _BLOCK)]
-    for block in blocks:
-        block.fill(0)
+    them at hand. Never more than is kept, and nothing where there is too little: whoever really
+    needs it then says so."""
+    with contextlib.suppress(MemoryError):
+        blocks = [np.empty(_BLOCK, np.uint8) for _ in range(min(size, _kept) // _BLOCK)]
+        for block in blocks:
+            block.fill(0)

@@ -16,6 +16,8 @@ gets noise for a second one.
 # Rule 1: k is never made of r, nor r of k: r ⊕ F(r) is not uniform.
 # Rule 2: all that is hashed has fields of fixed widths, what varies last and behind its length.
 # Rule 3: nothing here is random or secret but k and r; c_n follows from what all parties know.
+# Rule 4: who changes how a mask is made changes c_0's label. Otherwise a run that another version
+#         goes on with, after a power cut, could show one secret under two masks made of one r.
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from dataclasses import dataclass, field
 from titan.protocol.masking import SEED_BYTES, KeyStream
 from titan.ring import Residues, Ring
 
-_BEGIN, _NEXT, _MASK = b"titan masks: run\n", b"titan masks: sum\n", b"titan masks: edge\n"
+_BEGIN, _NEXT, _MASK = b"titan masks v2: run\n", b"titan masks: sum\n", b"titan masks: edge\n"
 
 
 @dataclass(frozen=True, eq=False)
