@@ -21,7 +21,7 @@ from titan.party.durable_session import Arrival, DurableSession
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
 from titan.party.wire import MOST_CHUNK, Role
 
-_MOMENT = 0.1  # seconds
+_MOMENT = 0.5  # seconds
 _BREATH = 1.0  # seconds of work after which it is said that it goes on
 _MOST_UNCONFIRMED = 8 * MOST_CHUNK  # bytes
 
