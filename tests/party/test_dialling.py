@@ -126,7 +126,7 @@ def test_a_name_of_which_one_address_does_not_answer(monkeypatch: pytest.MonkeyP
                 await asyncio.Event().wait()
             await connect(made, address)
 
-        listener = Listener(east, [north.card], f"127.0.0.1:{port}", greet, lambda: None)
+        listener = Listener(east, [north.card], f"127.0.0.1:{port}", greet, lambda _: None)
         await listener.start()
         monkeypatch.setattr(addresses, "ONE_OF_SEVERAL", 0.2)
         monkeypatch.setattr(loop, "getaddrinfo", both)

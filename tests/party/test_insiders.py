@@ -119,7 +119,7 @@ def test_who_waits_in_vain_is_told_who_refused_and_that_these_are_its_words(tmp_
     async def trial() -> None:
         east = g.identities["east"]
         cards = [g.identities["north"].card]
-        listener = Listener(east, cards, east.card.address, refuse, lambda: None)
+        listener = Listener(east, cards, east.card.address, refuse, lambda _: None)
         await listener.start()
         try:
             north = g.joining("north")

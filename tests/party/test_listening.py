@@ -43,7 +43,7 @@ def test_at_what_a_name_stands_for_and_nowhere_else(host: str, elsewhere: bool) 
     port = free_port()
 
     async def story() -> None:
-        listener = Listener(EAST, [NORTH.card], f"{host}:{port}", nothing, lambda: None)
+        listener = Listener(EAST, [NORTH.card], f"{host}:{port}", nothing, lambda _: None)
         await listener.start()
         assert answers("127.0.0.1", port)
         assert answers("127.0.0.2", port) == elsewhere, "another address of this machine"
@@ -108,7 +108,7 @@ def test_a_port_that_is_taken() -> None:
     async def story() -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             place = f"127.0.0.1:{server.getsockname()[1]}"
-            Listener(EAST, [NORTH.card], place, nothing, lambda: None)
+            Listener(EAST, [NORTH.card], place, nothing, lambda _: None)
 
     with pytest.raises(PeerError, match="another program listens there") as refused:
         run(story())

@@ -123,7 +123,7 @@ def test_who_does_not_shake_hands_is_sent_away() -> None:
 
     async def story() -> None:
         port = free_port()
-        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", _nothing, lambda: None)
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", _nothing, lambda _: None)
         await listener.start()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         assert await reader.read() == b"", "it is closed"
@@ -137,7 +137,7 @@ def test_who_does_not_shake_hands_is_sent_away() -> None:
 @asynccontextmanager
 async def listening() -> AsyncIterator[tuple[Listener, int]]:
     port = free_port()
-    listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", _nothing, lambda: None)
+    listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", _nothing, lambda _: None)
     await listener.start()
     try:
         yield listener, port
@@ -194,7 +194,7 @@ def test_a_stream_stays_open_while_strangers_are_ended() -> None:
             await stream.write(b"again")
 
         listener = Listener(
-            EAST, [NORTH.card], f"127.0.0.1:{port}", greet_twice, lambda: None, crowds.append
+            EAST, [NORTH.card], f"127.0.0.1:{port}", greet_twice, lambda _: None, crowds.append
         )
         await listener.start()
         heard = []
@@ -236,7 +236,7 @@ def test_where_no_descriptor_is_left_who_comes_waits_and_nothing_is_written(
         async def listen(stream: Stream) -> None:
             heard.append(await stream.read())
 
-        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", _nothing, lambda: None)
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", _nothing, lambda _: None)
         await listener.start()
         card = Card("east", f"127.0.0.1:{port}", EAST.card.certificate)
         await Dialler(NORTH, card).stream(listen)
@@ -255,7 +255,7 @@ def test_where_no_descriptor_is_left_who_comes_waits_and_nothing_is_written(
 def test_more_parties_than_descriptors_is_an_error_that_names_them() -> None:
     async def story() -> None:
         cards = [NORTH.card] * 10
-        Listener(EAST, cards, f"127.0.0.1:{free_port()}", _nothing, lambda: None)
+        Listener(EAST, cards, f"127.0.0.1:{free_port()}", _nothing, lambda _: None)
 
     with (
         patch.object(descriptors, "raise_limit", lambda: 39),
