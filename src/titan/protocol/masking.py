@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Callable, Iterable
-from functools import cache, cached_property
+from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -61,7 +61,9 @@ class KeyStream:
     @cached_property
     def _encryptor(self) -> CipherContext:
         """Made when it is used: the noise of a veto, say, hardly ever is."""
-        return _counter_mode()(self._key)
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        return Cipher(algorithms.AES256(self._key), modes.CTR(bytes(16))).encryptor()
 
     def words(self, count: int) -> Residues:
         out = np.empty(count, np.uint64)
@@ -80,15 +82,6 @@ class KeyStream:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
-
-
-@cache
-def _counter_mode() -> Callable[[bytes], CipherContext]:
-    """AES-256-CTR from 0 on; imported when it is first used, and once."""
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
-    aes, from_0 = algorithms.AES256, modes.CTR(bytes(16))
-    return lambda key: Cipher(aes(key), from_0).encryptor()
 
 
 class SystemMasks(KeyStream):
