@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import patch
@@ -9,11 +11,12 @@ from unittest.mock import patch
 import pytest
 
 from tests.party.loopback import NAMES as THREE
-from tests.party.loopback import Gathering, run
+from tests.party.loopback import Gathering, Patience, run, until
 from tests.party.tables import NAMES, Table, Whole
 from titan.errors import DataError, MessageError, PeerError, RecoveryError, TitanError
 from titan.network import Network
 from titan.party import arrival_queue, messages, run_to_answer
+from titan.party.durable_session import DurableSession
 from titan.party.messages import AGREED, Enclosed, Told
 from titan.party.session import Session
 from titan.protocol import Envelope, Plan, RecoveryName
@@ -148,3 +151,57 @@ def test_nobody_leaves_before_everything_is_acknowledged(
             state = journal.state
             assert state is not None
             assert state.erased
+
+
+def _deaf_north() -> Callable[[DurableSession, str, int], bool]:
+    hear = DurableSession.acknowledged
+
+    def deaf(self: DurableSession, peer: str, next_: int) -> bool:
+        return self.session.run.name != "north" and hear(self, peer, next_)
+
+    return deaf
+
+
+TRUSTED = {"min_rows_total": 40, "recovery": "topk", "relays": "trusted"}
+"""Nothing but a confirmation says that a mask is on its receiver's disk."""
+
+
+def test_who_is_told_to_go_before_its_last_is_confirmed_finds_the_others_still_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    g, patience = Gathering(tmp_path, changes=TRUSTED), Patience()
+    monkeypatch.setattr(run_to_answer, "_GRACE", 0.1)
+
+    async def trial() -> list[Any]:
+        others = [g.joining(name) for name in ("east", "south")]
+        with monkeypatch.context() as first:
+            first.setattr(DurableSession, "acknowledged", _deaf_north())
+            north = g.joining("north")
+            await until(lambda: "east" in patience.engines)
+            await until(lambda: patience.engines["east"]._queue._durable.heard_all("north"))
+            north.cancel()
+            await asyncio.wait((north,))
+        return await asyncio.gather(*others, g.joining("north"), return_exceptions=True)
+
+    with patience.patched():
+        found = run(trial())
+    assert all("36 rows in all, and 3 parties need at least 40" in str(each) for each in found)
+    for name in THREE:
+        with Journal.open(g.run_folder(name) / "journal.db") as journal:
+            assert journal.state is not None
+            assert journal.state.erased, name
+
+
+def test_who_keeps_masks_says_for_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_to_answer, "_STOPPED", 0.5)
+    monkeypatch.setattr(DurableSession, "acknowledged", _deaf_north())
+    g = Gathering(tmp_path, changes=TRUSTED)
+    run(g.errors())
+    assert "not confirmed by east: the masks that were sent there are kept" in g.told["north"][-1]
+    assert not any("kept" in line for name in ("east", "south") for line in g.told[name])
+    erased = {}
+    for name in THREE:
+        with Journal.open(g.run_folder(name) / "journal.db") as journal:
+            assert journal.state is not None
+            erased[name] = journal.state.erased
+    assert erased == {"north": False, "east": True, "south": True}

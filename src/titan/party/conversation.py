@@ -71,7 +71,7 @@ class Conversation:
             await asyncio.wait((writing, reading), return_when=asyncio.FIRST_COMPLETED)
             if writing.done() and not reading.done():
                 writing.result()
-                await self.stream.finish()
+                await self._close()
                 await asyncio.wait((reading,), timeout=CLOSING_SECONDS)
             for half in (reading, writing):
                 if half.done():
@@ -89,6 +89,13 @@ class Conversation:
             start = self.durable.outgoing[self._peer].start(hello.expects)
             return self._send(start), self._take_acks()
         return self._send_acks(), self._take_pieces()
+
+    async def _close(self) -> None:
+        """Who leaves without a confirmation of its last breaks off, so that the other end stays."""
+        if self.link.role is Role.SENDER and self.durable.is_unsure(self._peer):
+            self.stream.break_off()
+        else:
+            await self.stream.finish()
 
     def _note_closing(self) -> None:
         """A sender closes when its last message is confirmed, perhaps before a restart."""
@@ -171,9 +178,20 @@ class Conversation:
                 for parts in outgoing.chunks(number):
                     await self._write(*parts)
                 number += 1
-            if await self._leaves() or self.durable.said_all(self._peer):
+            if self.durable.said_all(self._peer):
+                return
+            if await self._leaves():
+                await self._last_confirmed()
                 return
             await link.wake.wait()
+
+    async def _last_confirmed(self) -> None:
+        """Wait a moment, if only that is missing."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSING_SECONDS):
+                while self.durable.is_unsure(self._peer):
+                    self.link.wake.clear()
+                    await self.link.wake.wait()
 
     async def _leaves(self) -> bool:
         """Whether this party does; say what is to be said then, or else who has come meanwhile."""

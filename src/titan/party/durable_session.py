@@ -243,6 +243,10 @@ class DurableSession:
         """Nothing more will be sent to `peer`, and it has confirmed everything."""
         return peer in self._ended and not self.outgoing[peer]
 
+    def is_unsure(self, peer: str) -> bool:
+        """Nothing more will be sent to `peer`, and it has not confirmed everything."""
+        return peer in self._ended and bool(self.outgoing[peer])
+
     def heard_all(self, peer: str) -> bool:
         """Nothing more will come from `peer`."""
         return peer in self._ended_by

@@ -145,6 +145,11 @@ class Engine:
         return all(link.closed for link in self._links)
 
     @property
+    def left_in_order(self) -> bool:
+        """Nobody has gone who had come, but for those who know that they may."""
+        return all(link.closed or not link.ever_up for link in self._links)
+
+    @property
     def bytes_written(self) -> int:
         """To all links, after hello."""
         return sum(link.bytes_written for link in self._links)

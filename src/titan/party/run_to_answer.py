@@ -24,8 +24,10 @@ from titan import files
 from titan.canonical import finite
 from titan.errors import CheckError, PeerError, ReleaseError, TitanError, VetoError
 from titan.joint import Task
+from titan.listing import listing
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
+from titan.party.notices import Notice
 from titan.party.session import Session
 from titan.party.told_answer import check_told
 from titan.protocol import Cost
@@ -116,7 +118,7 @@ class RunToAnswer:
                 late = await stay(engine, durable, self._wait)
             else:
                 self._count_veto()  # before anything else: who dies now has seen it
-                await stay(engine, durable, min(self._wait, _STOPPED))
+                await stay(engine, durable, min(self._wait, _STOPPED), stopped=True)
                 if durable.put_back is not None and engine.lost.verdict:
                     durable.put_back.hint = OTHERS_HAVE_IT
         if results is None:  # why not is raised when this party has left in good order
@@ -315,8 +317,12 @@ class RunToAnswer:
         if self._session.agreed is not None or self._session.sums.masked:
             self._durable.masks_arrived()
         to_serve = self._durable.unacknowledged()
-        needed = any(frame.secret for frame in to_serve)
-        if not needed and not self.party.choices.keep_journal:
+        unsure = sorted({frame.peer for frame in to_serve if frame.secret})
+        if unsure:
+            text = f"not confirmed by {listing(unsure)}: the masks that were sent there are kept; "
+            text += "the same command tries again, and titan runs clean erases them"
+            self.party.watch.tell(Notice(text, "warning", "unconfirmed"))
+        elif not self.party.choices.keep_journal:
             self.journal.erase_secrets(to_serve)
 
 
@@ -335,12 +341,18 @@ class Signatures:
 
 
 async def stay(
-    engine: Engine, durable: DurableSession, wait: float, grace: float = _GRACE
+    engine: Engine, durable: DurableSession, wait: float, *, stopped: bool = False
 ) -> tuple[str, ...]:
-    """Stay until the others have all they need; who has not, when the waiting is over."""
+    """Stay until the others have all they need; who has not, when the waiting is over.
+
+    Where there is no answer, whoever went before its last message was confirmed keeps its masks
+    until it is: this party stays for it.
+    """
     try:
         await engine.until(lambda: not durable.needed(), wait)
-        last = grace if durable.put_back is None else _STOPPED
+        if stopped:
+            await engine.until(lambda: engine.left_in_order, wait)
+        last = _GRACE if durable.put_back is None else _STOPPED
         await engine.until(lambda: engine.closed, min(wait, last))
     except TitanError:
         pass

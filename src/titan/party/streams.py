@@ -65,6 +65,10 @@ class Stream:
         """Nothing more will be written; what was, still arrives."""
         await self._connection.finish()
 
+    def break_off(self) -> None:
+        """Nothing more will be read or written; the other end is not told that it was all."""
+        self._connection.close()
+
 
 class Dialler:
     """Opens streams to one party."""
