@@ -26,7 +26,7 @@ def test_who_dies_while_it_stays_for_others_has_counted_the_veto(
     g = Gathering(tmp_path)
     too_few(g, "east")
 
-    async def dies(*_: Any) -> tuple[str, ...]:
+    async def dies(*_: Any, **__: Any) -> tuple[str, ...]:
         raise DiedError
 
     monkeypatch.setattr(run_to_answer, "stay", dies)
