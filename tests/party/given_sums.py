@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from titan.joint import Sum, Task
 from titan.party.durable_session import DurableSession
-from titan.party.run import Ready
+from titan.party.ready import Ready
 from titan.protocol import Plan
 from titan.ring import Residues
 

@@ -90,6 +90,7 @@ class Process:
         try:
             self.journal._do("PRAGMA synchronous = OFF")  # a killed process loses no page
             self.journal.sync = self._sync  # type: ignore[method-assign]
+            self.journal.sync_rows = self._sync_rows  # type: ignore[method-assign]
             arm(self.journal)
             state = self._begin(rng)
             self.durable = self._durable(state)
@@ -124,7 +125,13 @@ class Process:
 
     def _sync(self) -> None:
         """What the disk has from now on is a copy: the files themselves survive every kill."""
-        for file in self._files():
+        self._sync_files(self._files())
+
+    def _sync_rows(self) -> None:
+        self._sync_files(self._files()[:2])
+
+    def _sync_files(self, files: list[Path]) -> None:
+        for file in files:
             disk = self._on_disk(file)
             disk.parent.mkdir(exist_ok=True)
             disk.write_bytes(file.read_bytes() if file.exists() else b"")

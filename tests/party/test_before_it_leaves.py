@@ -18,7 +18,7 @@ from titan.errors import DataError, InputError, PeerError, TitanError
 from titan.network import Network
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
-from titan.party.run import Ready
+from titan.party.ready import Ready
 from titan.release import Dictionary, Number
 from titan.study import Link
 from titan.study.frames import CONTROL, Frame

@@ -20,6 +20,7 @@ from titan.party import addresses, run_to_answer
 from titan.party.connecting import Connections
 from titan.party.durable_session import DurableSession
 from titan.party.preparing import prepare
+from titan.party.ready import Wait
 from titan.party.run import RunProgress
 from titan.party.run_events import RunEvents, Watch
 from titan.party.session import Session
@@ -245,19 +246,19 @@ def test_a_run_begun_twice_keeps_its_rows(tmp_path: Path) -> None:
 
 def test_the_first_message_of_a_sum_waits_for_the_disk(tmp_path: Path) -> None:
     """Else a power cut could undo the proof that masks have left."""
-    synced: list[tuple[bool, bool]] = []
+    synced: list[tuple[Wait, bool]] = []
     release = DurableSession.release
 
     def releasing(self: DurableSession) -> None:
         sums = any(frame.sum is not None for frame in self._due)
         first = not any(f.sum is not None for link in self.outgoing.values() for f in link.waiting)
         if sums and norths(self):
-            synced.append((self._must_sync, first))
+            synced.append((self._wait, first))
         release(self)
 
     with patch.object(DurableSession, "release", releasing):
         run(Gathering(tmp_path).all())
-    assert synced[0] == (True, True)
+    assert synced[0] == (Wait.FOR_NOTES, True)
 
 
 # -- what is left on disk ---------------------------------------------------------------------

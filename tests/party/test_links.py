@@ -31,6 +31,18 @@ def test_what_was_not_sent_cannot_be_acknowledged() -> None:
     assert (link.first, link.next, len(link)) == (5, 5, 0)
 
 
+def test_what_arrived_before_a_restart_is_not_sent_again_when_it_is_made_again() -> None:
+    link = Outgoing()
+    link.add(Frame("south", 0, "END", b"0"))
+    link.resume(3)
+    assert (link.first, link.next, len(link)) == (3, 3, 0)
+    for number in (1, 2, 3):
+        link.add(Frame("south", number, "END", bytes([number])))
+    assert (link.first, link.next, len(link)) == (3, 4, 1)
+    link.resume(1)
+    assert (link.first, link.next, len(link)) == (3, 4, 1), "nor is anything forgotten"
+
+
 def test_a_receiver_may_expect_what_there_is() -> None:
     link = three_of_five()
     assert [link.start(number) for number in (2, 3, 5)] == [2, 3, 5]

@@ -36,7 +36,7 @@ from titan.party.messages import (
     Told,
 )
 from titan.party.origin_signatures import OriginSignatures
-from titan.party.run import Ready
+from titan.party.ready import Ready
 from titan.party.session import Session
 from titan.protocol import Envelope, Kind, RecoveryName
 from titan.study.frames import Frame

@@ -22,7 +22,7 @@ from titan.errors import FileError
 from titan.party import wire
 from titan.party.durable_session import Arrival
 from titan.party.messages import LAST, Enclosed, Told
-from titan.party.run import Ready
+from titan.party.ready import Ready, Wait
 from titan.protocol import Envelope, Plan
 from titan.protocol.messages import Kind
 from titan.study.frames import Frame
@@ -157,19 +157,19 @@ def test_a_digest_of_another_waits_for_the_own_sums(tmp_path: Path) -> None:
         for party in range(3)
     ]
     north = parties[0]
-    _deliver(parties, held=("east", "north"))
+    deliver(parties, held=("east", "north"))
     assert north.session is not None
     assert north.session._digests is not None
     assert 2 in north.session._digests.heard, "the digest of south came through south"
     assert "AGREED" not in _kinds_sent(north)
-    _deliver(parties)
+    deliver(parties)
     assert all(party.complete for party in parties)
     assert _kinds_sent(north)[-4:] == ["MASKED", "AGREED", "AGREED", "END"]
     for party in parties:
         party.journal.close()
 
 
-def _deliver(parties: list[Process], held: tuple[str, str] | None = None) -> None:
+def deliver(parties: list[Process], held: tuple[str, str] | None = None) -> None:
     """Everything that is put out; along the link that is held, nothing after the masks."""
     moved = True
     while moved:
@@ -207,7 +207,8 @@ def test_what_waits_for_the_disk_before_it_leaves(tmp_path: Path) -> None:
     waits: Counter[str] = Counter()
     for party in parties:
         party.journal.sync = partial(_note_due, party, waits)  # type: ignore[method-assign]
-    _deliver(parties)
+        party.journal.sync_rows = partial(_note_due, party, waits)  # type: ignore[method-assign]
+    deliver(parties)
     assert all(party.complete for party in parties)
     sent = Counter(frame.kind for party in parties for frame in party.durable.unacknowledged())
     assert waits["NONCE"] == sent["NONCE"] - 3, "each party's own left before"
@@ -222,23 +223,26 @@ def _note_due(party: Process, waits: Counter[str]) -> None:
     waits.update(frame.kind for frame in party.durable._due)
 
 
-@pytest.mark.parametrize("must_sync", [True, False])
+@pytest.mark.parametrize("wait", Wait)
 @pytest.mark.parametrize("sum_", [None, 0])
 def test_the_session_alone_says_when_to_wait_for_the_disk(
-    tmp_path: Path, must_sync: bool, sum_: int | None
+    tmp_path: Path, wait: Wait, sum_: int | None
 ) -> None:
     """Whatever its message is, and before it can be sent."""
     process, released = _process(tmp_path), []
     sequence = process.durable.outgoing["east"].next
-    process.journal.sync = lambda: released.append(  # type: ignore[method-assign]
-        process.durable.outgoing["east"].next
-    )
+
+    def synced(what: Wait) -> None:
+        released.append((what, process.durable.outgoing["east"].next))
+
+    process.journal.sync = partial(synced, Wait.FOR_ALL)  # type: ignore[method-assign]
+    process.journal.sync_rows = partial(synced, Wait.FOR_NOTES)  # type: ignore[method-assign]
     frame = Frame("east", sequence, "NONCE" if sum_ is None else "PARTIAL", b"x", sum_)
-    send(process.durable, Ready([frame], must_sync))
-    assert released == ([sequence] if must_sync else []), "a sync, when it was not yet released"
+    send(process.durable, Ready([frame], wait))
+    assert released == ([(wait, sequence)] if wait else []), "when it was not yet released"
     assert process.durable.outgoing["east"].next == sequence + 1
     send(process.durable, Ready([replace(frame, sequence=sequence + 1)]))
-    assert len(released) == must_sync, "it is said for these messages, not for later ones"
+    assert len(released) <= 1, "it is said for these messages, not for later ones"
     process.journal.close()
 
 
@@ -250,7 +254,7 @@ def test_no_answer_before_the_own_digest(tmp_path: Path) -> None:
         Process(Place(party, network, job, 1, tmp_path), Random(party), lambda _: None)
         for party in range(3)
     ]
-    _deliver(parties, held=("east", "north"))
+    deliver(parties, held=("east", "north"))
     early = Told(1, bytes(64), b"an answer").encode("ANSWER")
     number = parties[0].durable.accepted["south"]
     (refused,) = parties[0].durable.accept([Arrival("south", number, memoryview(early))])
@@ -277,7 +281,7 @@ def _masks_of_north(folder: Path, of_east: int) -> list[bytes]:
         Process(Place(party, network, job, None, folder), Random(party), lambda _: None)
         for party, job in enumerate(jobs)
     ]
-    _deliver(parties)
+    deliver(parties)
     assert all(party.complete for party in parties)
     sent = [frame for frame in parties[0].durable.unacknowledged() if frame.kind == "MASK"]
     for party in parties:

@@ -15,7 +15,7 @@ from titan import Network
 from titan.errors import CheckError, MessageError, PeerError
 from titan.party import messages
 from titan.party.messages import END, LAST, Enclosed, Told
-from titan.party.run import Ready
+from titan.party.ready import Ready, Wait
 from titan.party.session import Session
 from titan.party.stops import Stop
 from titan.protocol import Plan, RecoveryName
@@ -55,7 +55,7 @@ def quitting(when: Callable[[Session], bool]) -> Callable[[Session, list[Enclose
         for frame in out.frames[len(said) :]:
             session._sequences[NAMES.index(frame.peer)] -= 1
         session.halt(PeerError("it does not want to"))
-        return Ready(said, must_sync=True)
+        return Ready(said, Wait.FOR_ALL)
 
     return other
 

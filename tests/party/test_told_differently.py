@@ -17,7 +17,7 @@ from tests.party.tables import NAMES, Table
 from titan import Network
 from titan.errors import CheckError
 from titan.party.messages import Enclosed, decode
-from titan.party.run import Ready
+from titan.party.ready import Ready
 from titan.party.session import Session
 from titan.protocol import Kind, Plan
 from titan.protocol.recovery.interface import SEAL_BYTES

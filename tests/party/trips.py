@@ -19,7 +19,8 @@ from titan import Network
 from titan.joint import Task
 from titan.moments import open_source
 from titan.party import messages
-from titan.party.run import Ready, Run
+from titan.party.ready import Ready
+from titan.party.run import Run
 from titan.party.session import Session
 from titan.study import Study
 from titan.study.frames import Frame

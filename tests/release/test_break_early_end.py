@@ -15,7 +15,7 @@ import pytest
 
 from titan.errors import MessageError
 from titan.joint.equations import Opened
-from titan.party.run import Ready
+from titan.party.ready import Ready
 from titan.party.session import Session
 from titan.protocol import Kind, RecoveryName
 from titan.study.frames import Frame

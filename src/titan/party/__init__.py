@@ -5,7 +5,8 @@ What is said, without a socket:
 wire               what travels on a stream: hello, pieces of messages, acknowledgements; strict
 messages           whole messages along a link: envelopes of a sum, and what is said around them
 links              numbering, cutting, putting together, acknowledging: a link's state at either end
-run                which run of which study, as whom, how far, and what is due in it
+run                which run of which study, as whom, and how far
+ready              what is due in it, and what the disk must have before it leaves
 signed_broadcast   what each party tells all others, signed: its nonce, its digest of the sum
 origin_signatures  signatures of the origins behind masked vectors, where relays pass them on
 private_sums       its sums, one agent after the other: envelopes in, envelopes out

@@ -21,7 +21,8 @@ from titan.party import messages
 from titan.party.links import Incoming, Outgoing
 from titan.party.messages import AGREED, END, Received, Told
 from titan.party.private_sums import Work
-from titan.party.run import NOTHING, Ready, Run, RunProgress
+from titan.party.ready import NOTHING, Ready, Wait
+from titan.party.run import Run, RunProgress
 from titan.protocol import Plan
 from titan.ring import Residues
 from titan.study.frames import MASK, STOP, WORK, Frame
@@ -111,7 +112,7 @@ class DurableSession:
         self._ended: set[str] = set()  # to whom the last message was released
         self._ended_by: set[str] = set()  # and by whom
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
-        self._must_sync = False  # before they leave
+        self._wait = Wait.FOR_NOTHING  # before they leave
         self._written_to: set[str] = set()  # for whom something was released
         lost = None if journal.state is None else journal.state.put_back
         try:
@@ -124,7 +125,7 @@ class DurableSession:
         self.release()
         for peer, link in self.outgoing.items():
             if self.put_back is None:  # else it may not even know what it has sent
-                link.acknowledged(journal.acknowledged_by(peer) + 1)
+                link.resume(journal.acknowledged_by(peer) + 1)
         self.accepted = {peer: source.expected for peer, source in self.incoming.items()}
         """Peer → all messages from it below this number are written down."""
         journal.sync()  # an earlier process may not have
@@ -216,7 +217,7 @@ class DurableSession:
     def _take_beside(self, frame: Frame) -> None:
         with self.journal.batch():
             self._receive(Received(frame))
-        self._must_sync = True
+        self._wait = Wait.FOR_ALL
         self.release()
 
     def give_up(self, how: str) -> None:
@@ -256,15 +257,17 @@ class DurableSession:
         for frame in ready.frames:
             self.journal.sending(frame)
             self._due.append(frame)
-        self._must_sync = self._must_sync or ready.must_sync
+        self._wait = max(self._wait, ready.wait)
 
     def release(self) -> None:
         """After the batch: what was written down may leave."""
-        if self._must_sync:
+        if self._wait is Wait.FOR_ALL:
             self.journal.sync()
-            self._must_sync = False
+        elif self._wait is Wait.FOR_NOTES:
+            self.journal.sync_rows()
+        self._wait = Wait.FOR_NOTHING
         for frame in self._due:
-            self.outgoing[frame.peer].waiting.append(frame)
+            self.outgoing[frame.peer].add(frame)
             self._written_to.add(frame.peer)
             if frame.kind == END:
                 self._ended.add(frame.peer)

@@ -40,6 +40,17 @@ class Outgoing:
             self.first += 1
         return new
 
+    def resume(self, first: int) -> None:
+        """All below `first` had arrived before a restart, also those that are yet to be made again:
+        after a power cut, what they followed from may be missing."""
+        self.acknowledged(min(first, self.next))
+        self.first = max(first, self.first)
+
+    def add(self, frame: Frame) -> None:
+        """The next one; or, after a power cut, one that has arrived and was made again."""
+        if frame.sequence >= self.first:
+            self.waiting.append(frame)
+
     def start(self, expects: int) -> int:
         """The number to begin with for a receiver that expects this one."""
         if not self.first <= expects <= self.next:

@@ -70,7 +70,8 @@ class PrivateSums:
         self.by_total = False
         """It stopped because of a total, as all do who have it."""
         self.masked = False
-        """It stopped in a sum whose masks all parties have on their disks."""
+        """It stopped in a sum whose masks all parties have on their disks: in a checked one they
+        wait for that before they commit themselves."""
 
     @property
     def done(self) -> bool:
@@ -260,7 +261,7 @@ class PrivateSums:
             total = self.agent.total
         except RecoveryError as error:  # all parties see the same
             self.stopped, self.by_total = error, not isinstance(error, CheckError)
-            self.masked = _binds(self.agent.plan)
+            self.masked = self.agent.plan.scheme.checked
             self.give_up()
             return out
         self.totals.append(total)
@@ -272,7 +273,7 @@ class PrivateSums:
         try:
             self._fold.learn(total)
         except TitanError as error:  # the others see the same total, and stop here too
-            self.stopped, self.by_total, self.masked = error, True, _binds(plan)
+            self.stopped, self.by_total, self.masked = error, True, plan.scheme.checked
             self.give_up()
             return out
         return out + self._next()
@@ -295,11 +296,6 @@ class PrivateSums:
 def _after(before: Callable[[], Binding], ring: Ring, total: Residues) -> Binding:
     """Made when the next sum needs it: a long total takes a while, and others wait for it."""
     return before().after(ring, total)
-
-
-def _binds(plan: Plan) -> bool:
-    """Whether what a party tells in a sum waits for its disk, and so for the masks it was sent."""
-    return plan.scheme.checked or plan.scheme.signed_by_origin
 
 
 def first_binding(identity: bytes, plans: Sequence[Plan]) -> Binding:

@@ -1,9 +1,4 @@
-"""Which run it is, how far it is, and what is due in it.
-
-A run is the study, its number, and a random number of every party. What is due is handed over with
-what the disk must have first: the idea is raft's, the state machine alone knows which of its
-messages bind it. Whoever drives it writes and waits as told, and looks into no message for that.
-"""
+"""Which run it is, and how far it is: the study, its number, a random number of every party."""
 
 from __future__ import annotations
 
@@ -17,7 +12,6 @@ from titan.network import Network
 from titan.protocol import Plan
 from titan.protocol.messages import HEADER_BYTES
 from titan.study.certificates import SIGNATURE_BYTES
-from titan.study.frames import Frame
 
 CONNECTING = "connecting"
 MAIN_TASK = "titan join"
@@ -106,22 +100,3 @@ class RunProgress:
     def __str__(self) -> str:
         waiting = f", waiting for {listing(self.waiting, _NAMED)}" if self.waiting else ""
         return self.phase + waiting
-
-
-@dataclass(frozen=True)
-class Ready:
-    """Messages that are due, in order.
-
-    With `must_sync` none of them may leave before the disk has everything received so far: after
-    a power cut this party would else say something different. Without it, what they follow from
-    comes again, and they are made again as they were.
-    """
-
-    frames: Sequence[Frame] = ()
-    must_sync: bool = False
-
-    def __add__(self, other: Ready) -> Ready:
-        return Ready((*self.frames, *other.frames), self.must_sync or other.must_sync)
-
-
-NOTHING = Ready()

@@ -27,7 +27,8 @@ from titan.errors import MessageError, PeerError, RecoveryError, TitanError
 from titan.joint import Task
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed, Received, Told
 from titan.party.private_sums import PrivateSums, Work
-from titan.party.run import CONNECTING, MOST_ANSWER, NOTHING, Ready, Run, RunProgress, run_identity
+from titan.party.ready import NOTHING, Ready, Wait
+from titan.party.run import CONNECTING, MOST_ANSWER, Run, RunProgress, run_identity
 from titan.party.signed_broadcast import Passed, SignedBroadcast, Signer
 from titan.party.stops import Stop
 from titan.protocol.masking import SEED_BYTES
@@ -237,7 +238,7 @@ class Session:
     def _pass_on(self, kind: str, passed: Iterable[Passed]) -> Ready:
         """What is told to all is told once, and must be on the disk with what it follows from."""
         frames = [self._frame(to, kind, first.encode(kind, *more)) for to, (first, *more) in passed]
-        return Ready(frames, must_sync=bool(frames))
+        return Ready(frames, Wait.FOR_ALL if frames else Wait.FOR_NOTHING)
 
     # -- sums ---------------------------------------------------------------------------------
 
@@ -283,21 +284,20 @@ class Session:
         )
 
     def _summed(self, enclosed: list[Enclosed]) -> Ready:
-        """What the sums have to say needs no sync: from other sums so far follow other masks.
+        """What the sums have to say waits for no disk: from other sums so far follow other masks.
 
-        But for the first of it, which must be on the disk: without it there a journal proves that
-        nothing made of the rows has left, so that they may be replaced. And what a party commits
-        itself to it must never say differently.
+        But for the first of it: without a note of it a journal proves that nothing made of the rows
+        has left, so that they may be replaced. And what a party commits itself to.
         """
-        frames, binds = [], not self._summing
+        frames, wait = [], Wait.FOR_NOTHING if self._summing else Wait.FOR_NOTES
         enclosed.reverse()
         while enclosed:  # each is let go when it is encoded: a vector is not there twice
             each = enclosed.pop()
             kind, _, receiver, round_, _ = each.envelope
-            binds = binds or self.plans[each.number].scheme.binds(kind, round_)
+            wait = max(wait, Wait.before(self.plans[each.number].scheme, kind, round_))
             body, digests = each.encode(), each.of_vectors
             frames.append(self._frame(receiver, kind.name, body, each.number, round_, digests))
-        out = Ready(frames, must_sync=bool(frames) and binds)
+        out = Ready(frames, wait if frames else Wait.FOR_NOTHING)
         self._summing |= bool(frames)
         return out + self._announce() if self.pooled and not self._own_digest else out
 
@@ -340,7 +340,8 @@ class Session:
             own = replace(own, cause=None) if self.sums.by_total else own
             told = self._end_of_all or own.told(self._signer, self._identity)
             body = told.encode(END)
-        return Ready([self._frame(receiver, END, body) for receiver in self._sequences], True)
+        frames = [self._frame(receiver, END, body) for receiver in self._sequences]
+        return Ready(frames, Wait.FOR_ALL)
 
     def _end(self, sender: int, told: Sequence[Told] | None) -> Ready:
         if self._nonces.missing:

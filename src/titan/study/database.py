@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
@@ -92,11 +92,18 @@ class Database:
         far the disk itself keeps its word is the system's affair: on macOS it may answer from its
         cache.
         """
+        self._sync(self._sync_beside)
+
+    def sync_rows(self) -> None:
+        """The same, but for what stands in other files."""
+        self._sync(lambda: None)
+
+    def _sync(self, beside: Callable[[], None]) -> None:
         with self._log_lock:
             if self._log is None:
                 refuse(self.path, self.what, self._why_no_log)
             try:
-                self._sync_beside()
+                beside()
                 os.fsync(self._log)
             except OSError as error:  # the system tells it once, and the next wait would succeed
                 self._close_log((error.strerror or "the disk fails").lower())

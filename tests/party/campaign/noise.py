@@ -19,7 +19,7 @@ from titan.errors import MessageError
 from titan.party import streams
 from titan.party.durable_session import DurableSession
 from titan.party.messages import AGREED, Told
-from titan.party.run import Ready
+from titan.party.ready import Ready
 from titan.party.session import Session
 from titan.protocol.messages import Kind, Payload
 from titan.protocol.recovery.interface import Outgoing
