@@ -8,12 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
+import titan
 from tests.party.given_sums import send, task
 from titan import Network
 from titan.errors import DataError
 from titan.party.connecting import Handshake
-from titan.party.durable_session import Arrival, DurableSession, FinishedRun
+from titan.party.durable_session import Arrival, DurableSession
+from titan.party.finished_run import FinishedRun
 from titan.party.run import Run
 from titan.party.session import Session
 from titan.protocol import Plan
@@ -23,6 +26,7 @@ from titan.study.journal import Journal, RunState
 
 STUDY = hashlib.sha256(b"a simulated study").digest()
 ANSWER = b"what the solver found"
+_PAGE = 4096
 
 
 class KilledError(Exception):
@@ -60,6 +64,17 @@ class KeyedSigner:
 
 def _code(party: int, data: bytes) -> bytes:
     return hmac.digest(b"party %d" % party, data, "sha512")
+
+
+def _with_some_pages(rng: Random, there: bytes, written: bytes) -> bytes:
+    """Of a file whose beginning is on the disk: what may be left of it. Lost pages read as zeros,
+    if the file's length is that of a time after them."""
+    left = bytearray(written[: rng.choice([len(there), rng.randint(len(there), len(written))])])
+    lost = rng.choice([0.0, 0.5, 1.0])
+    for at in range(0, len(left), _PAGE):
+        if at >= len(there) and rng.random() < lost:
+            left[at : at + _PAGE] = bytes(len(left[at : at + _PAGE]))
+    return bytes(left)
 
 
 @dataclass(frozen=True)
@@ -108,6 +123,7 @@ class Process:
             nonce=rng.randbytes(32),
             keys=[rng.randbytes(32) for _ in range(sums)],
             data_digest=self.journal.keyed_digest([b"the same data"]),
+            software=titan.__version__,
         )
 
     def _durable(self, state: RunState) -> DurableSession:
@@ -125,7 +141,12 @@ class Process:
 
     def _sync(self) -> None:
         """What the disk has from now on is a copy: the files themselves survive every kill."""
-        self._sync_files(self._files())
+        with patch("os.fsync", self._fsync):
+            self.journal._vectors.sync()
+        self._sync_rows()
+
+    def _fsync(self, _: int) -> None:
+        self._sync_files(self._files()[2:])
 
     def _sync_rows(self) -> None:
         self._sync_files(self._files()[:2])
@@ -136,11 +157,18 @@ class Process:
             disk.parent.mkdir(exist_ok=True)
             disk.write_bytes(file.read_bytes() if file.exists() else b"")
 
-    def lose_power(self, *, rows_are_there: bool) -> None:
-        """All that is left is what the disk has; rows may have reached it without their vectors."""
+    def lose_power(self, *, rows_are_there: bool, rng: Random | None = None) -> None:
+        """All that is left is what the disk has; rows may have reached it without their vectors,
+        or with some pages of them."""
         self.die()
-        for file in self._files()[2 if rows_are_there else 0 :]:
+        *rows, vectors = self._files()
+        for file in [] if rows_are_there else rows:
             file.write_bytes(self._on_disk(file).read_bytes())
+        if vectors.exists():
+            disk = self._on_disk(vectors)
+            there = disk.read_bytes() if disk.exists() else b""
+            written = vectors.read_bytes()
+            vectors.write_bytes(there if rng is None else _with_some_pages(rng, there, written))
 
     def _files(self) -> list[Path]:
         return [Path(f"{self.journal.path}{end}") for end in ("", "-wal", "-vectors")]
@@ -181,7 +209,7 @@ class Process:
         if self.place.solver == self.place.party:
             send(self.durable, session.tell_answer(ANSWER))
             perhaps_killed()
-        self.durable.masks_arrived()
+        self.durable.masks_arrived(everywhere=True)
         self._forget(perhaps_killed)
 
     def give_up(self, perhaps_killed: Callable[[], None]) -> None:

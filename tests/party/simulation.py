@@ -342,7 +342,7 @@ class World:
     def _cut_power(self, party: int) -> None:
         """What was not waited for, the disk does not have."""
         self._note("power_cuts")
-        self.living.pop(party).lose_power(rows_are_there=self.rng.random() < 0.5)
+        self.living.pop(party).lose_power(rows_are_there=self.rng.random() < 0.5, rng=self.rng)
         self.forgetful.add(party)
         self._cut_all(party)
 

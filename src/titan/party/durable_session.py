@@ -11,21 +11,22 @@ anything leaves of which the session says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Protocol
 
+import titan
 from titan.errors import DamagedError, MessageError, PeerError, TitanError
 from titan.party import messages
 from titan.party.links import Incoming, Outgoing
-from titan.party.messages import AGREED, END, Received, Told
+from titan.party.messages import END, Received, Told
 from titan.party.private_sums import Work
 from titan.party.ready import NOTHING, Ready, Wait
 from titan.party.run import Run, RunProgress
 from titan.protocol import Plan
 from titan.ring import Residues
-from titan.study.frames import MASK, STOP, WORK, Frame
+from titan.study.frames import MASK, STOP, WORK, Frame, SaidBeforeError
 from titan.study.journal import Journal
 
 
@@ -113,6 +114,9 @@ class DurableSession:
         self._ended_by: set[str] = set()  # and by whom
         self._due: list[Frame] = []  # written down, in a transaction that may not have ended
         self._wait = Wait.FOR_NOTHING  # before they leave
+        self._failed: BaseException | None = None  # in a transaction: the session has gone ahead
+        self.gave_up: Callable[[], None] = lambda: None
+        """Called when this party finds that it cannot go on."""
         self._written_to: set[str] = set()  # for whom something was released
         lost = None if journal.state is None else journal.state.put_back
         try:
@@ -157,7 +161,7 @@ class DurableSession:
         that follows from them is sent, though links may be open for a while yet.
         """
         refused, accepted = [], dict(self.accepted)
-        with self.journal.batch():
+        with self._together():
             for arrival in arrivals:
                 if arrival.number != accepted[arrival.peer]:
                     continue  # it follows a message that was refused, and will come again
@@ -169,10 +173,43 @@ class DurableSession:
                 else:
                     accepted[arrival.peer] += 1
             self._note_nonces()
+        if self.put_back is not None:  # it found out
+            return refused
         self.accepted = accepted
         self.release()
         self.refused += len(refused)
         return refused
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """In one transaction. Where it fails nothing of it is due, and there will be no other.
+
+        After a power cut the session may be behind what it has said. If then something else comes
+        than came before, or an end, it would contradict itself: it cannot go on.
+        """
+        if self._failed is not None:
+            raise self._failed
+        try:
+            with self.journal.batch():
+                yield
+        except SaidBeforeError as error:
+            self._nothing_is_due()
+            if error.software != titan.__version__:  # that version may go on
+                self._failed = error
+                raise
+            run = self.session.run
+            self.give_up(
+                f"{run.name} cannot go on with run {run.number}: it would say something else than "
+                "before a power cut"
+            )
+        except BaseException as error:
+            self._nothing_is_due()
+            self._failed = error
+            raise
+
+    def _nothing_is_due(self) -> None:
+        self._due.clear()
+        self._wait = Wait.FOR_NOTHING
 
     @property
     def work(self) -> Work | None:
@@ -181,7 +218,7 @@ class DurableSession:
 
     def proceed(self, secret: Residues | TitanError) -> None:
         """Go on with what `work` made: written down, then released."""
-        with self.journal.batch():
+        with self._together():
             self._proceed(secret)
         self.release()
 
@@ -215,9 +252,9 @@ class DurableSession:
         self._take_beside(self.journal.beside(peer, STOP, text.encode()))
 
     def _take_beside(self, frame: Frame) -> None:
-        with self.journal.batch():
+        with self._together():
             self._receive(Received(frame))
-        self._wait = Wait.FOR_ALL
+            self._wait = Wait.FOR_ALL
         self.release()
 
     def give_up(self, how: str) -> None:
@@ -226,6 +263,7 @@ class DurableSession:
         self.put_back = PeerError(how, hint=hint)
         self.journal.note_put_back(how)
         self.session.halt(self.put_back)
+        self.gave_up()
 
     def confirm(self) -> set[str]:
         """Wait for the disk; from whom messages are confirmed now that were not before."""
@@ -247,6 +285,10 @@ class DurableSession:
     def is_unsure(self, peer: str) -> bool:
         """Nothing more will be sent to `peer`, and it has not confirmed everything."""
         return peer in self._ended and bool(self.outgoing[peer])
+
+    def has_ended(self, peer: str) -> bool:
+        """Nothing more will be sent to `peer`."""
+        return peer in self._ended
 
     def heard_all(self, peer: str) -> bool:
         """Nothing more will come from `peer`."""
@@ -285,11 +327,12 @@ class DurableSession:
             self.journal.acknowledged(peer, next_ - 1)
         return new
 
-    def masks_arrived(self) -> None:
-        """All have agreed, so the masks are on their disks, whatever was acknowledged."""
+    def masks_arrived(self, *, everywhere: bool) -> None:
+        """All have agreed, so the masks are on their disks, whatever was acknowledged; or at least
+        those who have said their last need none any more."""
         for peer, link in self.outgoing.items():
             masks = [frame.sequence for frame in link.waiting if frame.kind == MASK]
-            if masks:
+            if masks and (everywhere or peer in self._ended_by):
                 self.acknowledged(peer, masks[-1] + 1)
 
     def unacknowledged(self) -> list[Frame]:
@@ -319,56 +362,3 @@ class DurableSession:
             if name not in self._known:
                 self.journal.set_nonce(name, nonce)
                 self._known.add(name)
-
-
-class FinishedRun:
-    """In place of a session when the run is over, without secrets: sends again what was kept.
-
-    What comes late is written down unread, so it is counted: no link carries more than its run.
-    """
-
-    def __init__(self, run: Run, plans: Sequence[Plan], journal: Journal) -> None:
-        self.run = run
-        self.plans = plans
-        self._served = list(journal.served())
-        self._most = run.most_messages(plans)
-        self._ended: set[str] = set()
-        state = journal.state
-        self.nonces = {} if state is None else dict(state.nonces)
-        told = (Told.decode_all(AGREED, frame.body) for frame in journal.incoming(AGREED))
-        self.told = [(AGREED, each) for each in dict.fromkeys(chain.from_iterable(told))]
-        agreed = state is not None and state.agreed is not None
-        self.complete = agreed or len(self.told) == len(run.network) - 1
-        self.stopped = None if self.complete else PeerError("this run ended without an answer")
-
-    @property
-    def progress(self) -> RunProgress:
-        return RunProgress("over", sorted({frame.peer for frame in self._served}))
-
-    work: Work | None = None
-    announced = True
-
-    def defer(self) -> None:
-        pass
-
-    def stop(self, error: TitanError) -> Ready:
-        return NOTHING
-
-    def halt(self, error: TitanError) -> None:
-        pass
-
-    def start(self) -> Ready:
-        return Ready(self._served)
-
-    def proceed(self, secret: Residues | TitanError) -> Ready:
-        raise RuntimeError("a run that is over makes nothing of rows")
-
-    def receive(self, received: Received) -> Ready:
-        frame = received.frame
-        if frame.secret:
-            raise MessageError("a mask for a run that is over")
-        if frame.peer in self._ended or frame.sequence >= self._most[frame.peer]:
-            raise MessageError(f"{frame.peer} said more than a run has to say")
-        if frame.kind == END:
-            self._ended.add(frame.peer)
-        return NOTHING

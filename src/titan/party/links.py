@@ -22,6 +22,8 @@ class Outgoing:
     def __init__(self, first: int = 0) -> None:
         self.first = first
         self.waiting: deque[Frame] = deque()
+        self.given = first
+        """All below were there when this process began, or were asked for since."""
 
     @property
     def next(self) -> int:
@@ -45,6 +47,7 @@ class Outgoing:
         after a power cut, what they followed from may be missing."""
         self.acknowledged(min(first, self.next))
         self.first = max(first, self.first)
+        self.given = self.next
 
     def add(self, frame: Frame) -> None:
         """The next one; or, after a power cut, one that has arrived and was made again."""
@@ -61,6 +64,7 @@ class Outgoing:
 
     def chunks(self, number: int) -> Iterator[tuple[bytes, memoryview]]:
         """A message as encoded chunks, in two parts each; none if it was acknowledged meanwhile."""
+        self.given = max(self.given, number + 1)
         if number < self.first:
             return iter(())
         return wire.pieces(number, self.waiting[number - self.first].body)

@@ -30,7 +30,8 @@ from dataclasses import dataclass, field
 
 from titan.errors import MessageError, PeerError
 from titan.party import wire
-from titan.party.durable_session import DurableSession, FinishedRun
+from titan.party.durable_session import DurableSession
+from titan.party.finished_run import FinishedRun
 from titan.party.messages import AGREED, ANSWER, Told
 from titan.party.run import run_identity
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
@@ -60,8 +61,12 @@ class LostJournals:
     """What neighbours are told that began this run before."""
     ahead: set[str] = field(default_factory=set)
     """Who expects more than this party knows to have sent; after a power cut it soon will."""
-    _fitted: set[str] = field(default_factory=set)
-    """Who had this party's word, since this process began, for no more than it has."""
+    _fitted: set[LinkStatus] = field(default_factory=set)
+    """Where the other end had this party's word, since this process began, for no more than it
+    has."""
+
+    def __post_init__(self) -> None:
+        self.durable.gave_up = self._tell_given_up
 
     @property
     def here(self) -> PeerError | None:
@@ -77,13 +82,25 @@ class LostJournals:
             self.ahead.add(peer)
             if hello.expects <= durable.outgoing[peer].next:
                 self.ahead.remove(peer)
+            if hello.expects <= durable.outgoing[peer].given:
+                self._fitted.add(link)
+            elif link not in self._fitted and self._ended(peer):
+                run = durable.session.run
+                self.give_up(f"{run.name} had said more in run {run.number} before a power cut")
         elif self.here is None and hello.expects <= durable.incoming[peer].expected:
-            self._fitted.add(peer)
-        elif self.here is None and peer in self._fitted:
+            self._fitted.add(link)
+        elif self.here is None and link in self._fitted:
             raise MessageError(f"{hello.expects} messages are said to be confirmed, and are not")
         elif self.here is None:
             self.give_up(self._how(peer, hello.expects))
         return self.here is not None or peer in durable.lost
+
+    def _ended(self, peer: str) -> bool:
+        """The run stopped here: who has heard more before a power cut than was made again would
+        wait in vain for a last message, whose number it knows as another's."""
+        session = self.durable.session
+        over = isinstance(session, FinishedRun)
+        return session.stopped is not None and not over and self.durable.has_ended(peer)
 
     def _how(self, peer: str, confirmed: int) -> str:
         """In words, that this party once had more from `peer` than now."""
@@ -98,7 +115,10 @@ class LostJournals:
         """This party itself cannot go on."""
         if self.here is None:
             self.durable.give_up(how)
-            self.events.tell_once(self.durable.session.run.name, how)
+
+    def _tell_given_up(self) -> None:
+        if self.here is not None:
+            self.events.tell_once(self.durable.session.run.name, self.here.message)
             self._begin_words(list(self.links.values()))
 
     def note(self, peer: str, error: PeerError | None = None) -> None:

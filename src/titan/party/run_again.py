@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from titan.errors import DataError, InputError, ReleaseError
-from titan.party.durable_session import DurableSession, FinishedRun
+from titan.party.durable_session import DurableSession
+from titan.party.finished_run import FinishedRun
 from titan.party.notices import Notice
 from titan.party.run_to_answer import Outcome, Show, stay, stored
 from titan.release.evidence import refusal_in

@@ -12,6 +12,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import InitVar, dataclass, fields, is_dataclass, replace
 from functools import reduce
@@ -49,7 +50,8 @@ _NOT_AGAIN = (
     "columns, or all use other rows"
 )
 _GRACE = 5.0  # seconds to wait for a last message that nobody needs
-_STOPPED = 30.0  # seconds to serve what others need to see why this run stops
+_STOPPED = 30.0  # seconds without news, to serve what others need to see why this run stops
+_STOPPED_AT_MOST = 120.0  # seconds, whatever news come: secrets are erased after it
 
 
 @dataclass(frozen=True)
@@ -314,8 +316,8 @@ class RunToAnswer:
 
     def _forget(self) -> None:
         """Erase what is secret, unless somebody may still need a mask."""
-        if self._session.agreed is not None or self._session.sums.masked:
-            self._durable.masks_arrived()
+        settled = self._session.agreed is not None or self._session.sums.masked
+        self._durable.masks_arrived(everywhere=settled)
         to_serve = self._durable.unacknowledged()
         unsure = sorted({frame.peer for frame in to_serve if frame.secret})
         if unsure:
@@ -348,14 +350,13 @@ async def stay(
     Where there is no answer, whoever went before its last message was confirmed keeps its masks
     until it is: this party stays for it.
     """
-    try:
-        await engine.until(lambda: not durable.needed(), wait)
-        if stopped:
-            await engine.until(lambda: engine.left_in_order, wait)
-        last = _GRACE if durable.put_back is None else _STOPPED
-        await engine.until(lambda: engine.closed, min(wait, last))
-    except TitanError:
-        pass
+    with suppress(TitanError, TimeoutError):
+        async with asyncio.timeout(_STOPPED_AT_MOST if stopped else None):
+            await engine.until(lambda: not durable.needed(), wait)
+            if stopped:
+                await engine.until(lambda: engine.left_in_order, wait)
+            last = _GRACE if durable.put_back is None else _STOPPED
+            await engine.until(lambda: engine.closed, min(wait, last))
     return tuple(sorted({frame.peer for frame in durable.needed()}))
 
 

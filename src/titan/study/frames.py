@@ -100,6 +100,19 @@ def digest(frame: Frame) -> str | None:
     return shown_digest(frame.kind, frame.body, frame.of_vectors)
 
 
+class SaidBeforeError(RecoveryError):
+    """A number stands for another message already, which this party has said or may have."""
+
+    def __init__(self, frame: Frame, software: str) -> None:
+        self.software = software
+        """The version that said it."""
+        super().__init__(
+            f"message {frame.sequence} for {frame.peer} is not what it was before the restart; "
+            "nothing is sent",
+            hint=f"resume with the version of titan that began the run, {software}",
+        )
+
+
 class FrameLog(Database):
     """The part of a journal that keeps frames."""
 
@@ -273,8 +286,8 @@ class FrameLog(Database):
     def sending(self, frame: Frame) -> None:
         """Note a frame before it leaves. After a restart it must be the same bytes again.
 
-        RecoveryError if it is not: whoever has seen masks must not be shown others. Call it in one
-        batch with the incoming frames it follows from.
+        SaidBeforeError if it is not: whoever has seen masks must not be shown others. Call it in
+        one batch with the incoming frames it follows from.
         """
         with self.batch():
             key, shown = self._key, digest(frame)
@@ -298,11 +311,7 @@ class FrameLog(Database):
             same = check is None or (key is not None and key.has_tag(known[5], frame.body, place))
             if known[:5] != now or not same:
                 (software,) = self._one("SELECT software FROM journal")
-                raise RecoveryError(
-                    f"message {frame.sequence} for {frame.peer} is not what it was before the "
-                    "restart; nothing is sent",
-                    hint=f"resume with the version of titan that began the run, {software}",
-                )
+                raise SaidBeforeError(frame, software)
 
     def acknowledged(self, peer: str, sequence: int) -> None:
         """`peer` has written down all frames up to this number. Stored with the next batch."""

@@ -45,7 +45,7 @@ class Vectors:
         self._file: int | None = None
         self._past_cache: int | None = None  # the same file, opened so
         self._end = 0
-        self._unsynced = self._new = False
+        self._unsynced = self._unnamed = False  # at the disk: records, and the file's name
 
     def append(self, body: Payload) -> int:
         """Write a record; where it is."""
@@ -96,7 +96,7 @@ class Vectors:
         if len(head) < _HEAD.size:
             return None
         length, check = _HEAD.unpack(head)
-        if at + _HEAD.size + length > self._end:
+        if not length or at + _HEAD.size + length > self._end:  # a lost page reads as zeros
             return None
         body = bytearray(length)
         filled = 0
@@ -107,13 +107,15 @@ class Vectors:
         return bytes(body) if filled == length and _check(body) == check else None
 
     def sync(self) -> None:
-        """Wait until the disk has all records, in any thread."""
+        """Wait until the disk has all records, also an earlier process' own; in any thread."""
+        if self._file is None and self.path.exists():
+            self._opened()
         if self._file is not None and self._unsynced:
             self._unsynced = False
             os.fsync(self._file)
-            if self._new:
+            if self._unnamed:
                 sync_folder(self.path.parent)
-                self._new = False
+                self._unnamed = False
 
     def close(self) -> None:
         if self._file is not None:
@@ -124,8 +126,8 @@ class Vectors:
 
     def _opened(self, flag: int = 0) -> int:
         if self._file is None:
-            self._new = not self.path.exists()
             self._file = os.open(self.path, os.O_RDWR | flag, 0o600)
+            self._unsynced = self._unnamed = True  # an earlier process may not have waited
             self._end = os.fstat(self._file).st_size
             with suppress(OSError):
                 if _PAST_CACHE:
