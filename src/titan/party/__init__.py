@@ -11,6 +11,7 @@ signed_broadcast   what each party tells all others, signed: its nonce, its dige
 origin_signatures  signatures of the origins behind masked vectors, where relays pass them on
 private_sums       its sums, one agent after the other: envelopes in, envelopes out
 session            a run as a state machine: messages in, messages out
+worker             one thread beside the event loop, for what is made of rows
 finished_run       in place of a session when the run is over: sends again what was kept
 durable_session    a session with its journal and links; also when the run is over
 

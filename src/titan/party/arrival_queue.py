@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import to_thread
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from titan.party.durable_session import Arrival, DurableSession
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
 from titan.party.wire import MOST_CHUNK, Role
+from titan.party.worker import Worker
 
 _MOMENT = 0.5  # seconds
 _BREATH = 1.0  # seconds of work after which it is said that it goes on
@@ -65,16 +67,35 @@ class ArrivalQueue:
 
     async def work(self) -> None:
         """Make of the rows what the session needs, whenever it needs something."""
-        while True:
-            self._work_is_due.clear()
-            while (work := self._durable.work) is not None:
-                thread = asyncio.ensure_future(to_thread(work))
-                while not (await asyncio.wait({thread}, timeout=_BREATH))[0]:
-                    self._events.more_is_coming()  # others may wait for this party, not it for them
-                self._durable.proceed(thread.result())
-                self.wake_senders()
-                self._events.progressed()
-            await self._work_is_due.wait()
+        worker = Worker()
+        try:
+            while True:
+                self._work_is_due.clear()
+                while (work := self._durable.work) is not None:
+                    with self._breathing():
+                        made = await worker.run(work)
+                    self._durable.proceed(made)
+                    del work, made
+                    self.wake_senders()
+                    self._events.progressed()
+                await self._work_is_due.wait()
+        finally:
+            worker.close()
+
+    @contextmanager
+    def _breathing(self) -> Iterator[None]:
+        """Say from time to time that work goes on: others wait for this party, not it for them."""
+        later = asyncio.get_running_loop().call_later
+
+        def breathe() -> None:
+            self._events.more_is_coming()
+            timers.append(later(_BREATH, breathe))
+
+        timers = [later(_BREATH, breathe)]
+        try:
+            yield
+        finally:
+            timers[-1].cancel()
 
     def _hand_over(self, arrivals: list[Arrival]) -> None:
         before = self._durable.accepted
