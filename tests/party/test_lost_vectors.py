@@ -217,6 +217,29 @@ def test_what_an_earlier_process_wrote_is_waited_for_before_it_is_confirmed(
         each.die()
 
 
+def test_a_signed_vector_waits_for_the_notes_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The own one; not those that are passed on, and not for the vectors that came."""
+    parties = started(tmp_path)
+    waited: list[tuple[str, str, int]] = []
+    for each in parties:
+        for name in ("sync", "sync_rows"):
+
+            def note(party: Process = each, name: str = name) -> None:
+                waited.extend((name, f.kind, f.round) for f in party.durable._due)
+
+            monkeypatch.setattr(each.journal, name, note)
+    deliver(parties)
+    assert all(each.complete for each in parties)
+    sent = {(f.kind, f.round) for each in parties for f in each.durable.unacknowledged()}
+    assert {("MASKED", 1), ("MASKED", 2)} <= sent
+    of_sums = [each for each in waited if each[1] in (MASK, "MASKED")]
+    assert sorted(of_sums) == [("sync_rows", MASK, 0)] * 3 + [("sync_rows", "MASKED", 1)] * 3
+    for each in parties:
+        each.die()
+
+
 def test_what_was_rolled_back_never_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mask makes north's vector; for what came with it there is no room. Then it is stopped."""
     parties = started(tmp_path)

@@ -17,10 +17,12 @@ from titan.errors import DataError, MessageError, PeerError, RecoveryError, Tita
 from titan.network import Network
 from titan.party import arrival_queue, messages, run_to_answer
 from titan.party.durable_session import DurableSession
+from titan.party.engine import Engine
 from titan.party.messages import AGREED, Enclosed, Told
 from titan.party.session import Session
 from titan.protocol import Envelope, Plan, RecoveryName
 from titan.protocol.messages import Kind
+from titan.study.frames import Frame
 from titan.study.journal import Journal
 
 CHORDED = Network([*Network.cycle(list(NAMES)).edges, ("north", "south"), ("south", "north")])
@@ -205,3 +207,21 @@ def test_who_keeps_masks_says_for_whom(tmp_path: Path, monkeypatch: pytest.Monke
             assert journal.state is not None
             erased[name] = journal.state.erased
     assert erased == {"north": False, "east": True, "south": True}
+
+
+def test_nobody_is_kept_for_ever_by_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Secrets of a run without an answer are erased after it, so it has an end."""
+    monkeypatch.setattr(run_to_answer, "_STOPPED_AT_MOST", 0.05)
+
+    class Busy:
+        """Where there is always something new, and never an end."""
+
+        async def until(self, condition: Callable[[], bool], wait: float) -> None:
+            await asyncio.Event().wait()
+
+    class Owes:
+        def needed(self) -> list[Frame]:
+            return [Frame("east", 0, "MASK", b"")]
+
+    engine, durable = cast("Engine", Busy()), cast("DurableSession", Owes())
+    assert run(run_to_answer.stay(engine, durable, 3600.0, stopped=True)) == ("east",)
