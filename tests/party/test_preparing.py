@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -215,6 +215,8 @@ numbers = st.integers(-(10**40), 10**40) | st.integers(-(2**62), 2**62) | st.int
 
 
 @given(st.lists(numbers, min_size=1, max_size=8), st.integers(0, 12), st.integers(0, 5))
+@example([0, 2**63 - 1], 0, 0)  # more lies between them than a range can count
+@example([2**63 - 1], 0, 0)
 def test_a_number_has_one_form(values: list[int], places: int, more: int) -> None:
     """Written with more zeros, alone or beside others, wide or narrow: the same digest."""
     column = Column.of_integers(values, -places, -places)

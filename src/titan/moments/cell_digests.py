@@ -146,8 +146,8 @@ class CellDigests:
         low, stop = int(column.numbers.min()), int(column.numbers.max()) + 1
         known = self._known.get(unit) or _Values(low, _NONE)
         start, end = known.start, known.start + len(known.digests)
-        below, above = range(min(low, start), start), range(end, stop)
-        more = len(below) + len(above)
+        below, above = range(min(low, start), start), range(end, max(stop, end))
+        more = below.stop - below.start + above.stop - above.start  # `len` has a limit
         if more > len(column) or more + len(known.digests) > _MOST_KNOWN:
             return None
         if more:
@@ -156,7 +156,7 @@ class CellDigests:
         return known
 
     def _between(self, unit: tuple[int, int], numbers: range) -> Digests:
-        each = np.arange(numbers.start, max(numbers.stop, numbers.start))
+        each = np.arange(numbers.stop - numbers.start) + numbers.start
         return self._one_by_one(Column(each, *unit))
 
     def _one_by_one(self, column: Column) -> Digests:
