@@ -30,8 +30,8 @@ from titan.study import Card
 _LENGTH = struct.Struct("<I")
 _END, _ALIVE = 0, 0xFFFF_FFFF
 _AT_ONCE = AT_ONCE
-_MOST_UNREAD = 1 << 19
-_MOST_UNSENT = 1 << 20  # twice what is ever written before it is waited for
+_MOST_UNREAD = 1 << 20
+_MOST_UNSENT = 1 << 21  # twice what is ever written before it is waited for
 _IN_TURN = 64  # chunks that are read before others have their turn
 ALIVE_SECONDS = 15.0  # after which who has nothing else to say says that it is there
 GONE_SECONDS = 25.0  # after which who was not heard is gone
@@ -209,12 +209,14 @@ class Connection(asyncio.BufferedProtocol):
         except TlsError as error:
             raise StreamEndedError(str(error)) from None
         self._said = self._loop.time()
-        self._flush(len(text))
+        self._flush()
 
-    def _flush(self, text: int = 0) -> None:
-        due = self._tls.due(text)
-        if due and not self._transport.is_closing():
-            self._transport.write(due)
+    def _flush(self) -> None:
+        while due := self._tls.due():
+            if not self._transport.is_closing():
+                self._transport.write(due)
+                if self.unsent:
+                    self._expected.keep_leaving()
 
     def _answer(self) -> None:
         """TLS itself answers who asks for new keys; who asks and does not listen is let go."""

@@ -27,10 +27,10 @@ from titan.study.certificates import SERVER_NAME
 _openssl = Binding()  # the one that pyOpenSSL uses
 _from_buffer = _openssl.ffi.from_buffer
 _read, _error = _openssl.lib.SSL_read, _openssl.lib.SSL_get_error
+_leave = _openssl.lib.BIO_read
 _WANT_READ = _openssl.lib.SSL_ERROR_WANT_READ
-AT_ONCE = 1 << 18  # bytes that are encrypted, or taken from the system
-_RECORD = 1 << 14  # bytes of text in a record, at most
-_SURPLUS = 64  # bytes around each, and more
+AT_ONCE = 1 << 19  # bytes that are encrypted, or taken from the system
+_RECORDS = AT_ONCE + (AT_ONCE >> 14) * 64 + 256  # bytes that so much text becomes, and more
 _PARTIAL_WRITE = 1  # SSL_MODE_ENABLE_PARTIAL_WRITE
 _ANOTHER = "it answered with a certificate that is not the study's"
 _NOT_TLS = "whoever answers there does not speak TLS"
@@ -64,6 +64,7 @@ class Expected:
         self._cards = {_der(card): card for card in cards}
         self.buffer = bytearray(AT_ONCE)
         """For what comes from the system, of all these connections: it is taken at once."""
+        self.keep_leaving()
         made = SSL.Context(SSL.TLS_METHOD)
         made.set_min_proto_version(SSL.TLS1_3_VERSION)
         made.set_session_cache_mode(SSL.SESS_CACHE_OFF)
@@ -77,6 +78,10 @@ class Expected:
                 trusted.add_cert(crypto.load_certificate(crypto.FILETYPE_ASN1, der))
         made.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT)
         self.context = made
+
+    def keep_leaving(self) -> None:
+        """What was due last is not on its way yet: leave its memory to whoever has it."""
+        self.leaving = bytearray(_RECORDS)
 
     def card(self, shown: crypto.X509 | None) -> Card | None:
         return None if shown is None else self._cards.get(_shown(shown))
@@ -126,17 +131,13 @@ class Tls:
         while data:
             data = data[self._end.bio_write(data) :]
 
-    def due(self, text: int = _RECORD) -> bytes:
-        """Bytes that are to go along it; `text` is how long what was just sent is."""
-        size, found = text + (text // _RECORD + 2) * _SURPLUS, b""
-        try:
-            found = some = self._end.bio_read(size)
-            while len(some) == size:
-                some = self._end.bio_read(size)
-                found += some
-        except SSL.WantReadError:
-            pass  # that was all
-        return found
+    def due(self) -> memoryview:
+        """Bytes that are to go along it, in memory that all these connections share: whoever cannot
+        send them before the next are asked for says so (`Expected.keep_leaving`). Empty: no more.
+        """
+        leaving = self._expected.leaving
+        size = _leave(self._end._from_ssl, _from_buffer(leaving), len(leaving))
+        return memoryview(leaving)[: max(0, size)].toreadonly()
 
     # -- what it says -------------------------------------------------------------------------
 
