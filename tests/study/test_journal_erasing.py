@@ -288,7 +288,7 @@ def test_a_key_is_on_the_disk_before_anything_is_sealed_under_it(
     synced: list[int] = []
     seal = run_key.RunKey.seal
 
-    def sealing(self: run_key.RunKey, content: bytes, place: bytes) -> bytes:
+    def sealing(self: run_key.RunKey, content: bytes, place: bytes) -> memoryview:
         assert (tmp_path / "j.secret").stat().st_ino in synced
         assert synced[-1] == tmp_path.stat().st_ino
         return seal(self, content, place)
@@ -355,7 +355,7 @@ def test_a_record_opens_in_its_own_place_only(tmp_path: Path) -> None:
 
 def test_two_records_of_the_same_content_have_nothing_in_common() -> None:
     key = run_key.RunKey(b"x" * 4096)
-    one, two = key.seal(bytes(64), b"here"), key.seal(bytes(64), b"here")
+    one, two = (bytes(key.seal(bytes(64), b"here")) for _ in range(2))
     assert {one[:12], one[12:28], one[28:44]}.isdisjoint({two[:12], two[12:28], two[28:44]})
     assert key.open(one, b"here") == key.open(two, b"here") == bytes(64)
     assert key.open(one, b"there") is key.open(one[:-1] + b"?", b"here") is None

@@ -45,9 +45,11 @@ class RunKey:
         self.name = hmac.digest(secret, b"titan journal: name", "sha256")
         """By which a journal knows its key; it tells nothing of it."""
 
-    def seal(self, content: Payload, place: bytes) -> bytes:
-        nonce = fresh_key()[:_NONCE_BYTES]
-        return nonce + self._sealing.encrypt(nonce, content, place)
+    def seal(self, content: Payload, place: bytes) -> memoryview:
+        sealed = memoryview(bytearray(_NONCE_BYTES + len(content) + _TAG_BYTES))
+        sealed[:_NONCE_BYTES] = nonce = fresh_key()[:_NONCE_BYTES]
+        self._sealing.encrypt_into(nonce, content, place, sealed[_NONCE_BYTES:])
+        return sealed.toreadonly()
 
     def tag(self, content: Payload, place: bytes) -> bytes:
         """By which `content`, which need not be hidden, is known again in its place (GMAC)."""
