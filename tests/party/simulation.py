@@ -8,8 +8,8 @@ still need it, and has to be asked back, to stay until nothing is under way. Fau
 they are used up; then everybody must come to the end.
 """
 
-# Rule 1: what a killed party had in memory is gone; what it had committed is there. After a power
-#         cut, what it had synced is.
+# Rule 1: what a killed party had in memory is gone, long messages that it has not synced among it;
+#         what it had committed is there. After a power cut, what it had synced is.
 # Rule 2: the simulation remembers every message by its link and number, apart from the journals:
 #         a number never carries other bytes, sent or only put out.
 # Rule 3: whoever is made again has taken in at least what it had acknowledged, and still owes what
@@ -138,7 +138,7 @@ class World:
         self.living: dict[int, Process] = {}
         self.away: set[int] = set()
         self.asked: set[int] = set()  # back, to stay while anything is under way
-        self.forgetful: set[int] = set()  # who has had a power cut
+        self.forgetful: set[int] = set()  # who was killed or has had a power cut
         self.concluded: set[int] = set()
         self.connections: dict[Link, Connection] = {}
         self.seen: dict[tuple[Link, int], bytes] = {}
@@ -183,7 +183,7 @@ class World:
                 yield self._connect, link
 
     def _lags(self, link: Link) -> bool:
-        """Whether messages that a power cut took from the sender are not made again yet."""
+        """Whether messages that the sender had made before its end are not made again yet."""
         sender, receiver = self._ends(link)
         expected = receiver.durable.incoming[sender.name].expected
         return link[0] in self.forgetful and expected > sender.durable.outgoing[receiver.name].next
@@ -337,6 +337,7 @@ class World:
     def _kill(self, party: int) -> None:
         self._note("kills")
         self.living.pop(party).die()
+        self.forgetful.add(party)  # of long messages it kept the rows alone
         self._cut_all(party)
 
     def _cut_power(self, party: int) -> None:

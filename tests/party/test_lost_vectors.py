@@ -208,6 +208,7 @@ def test_what_an_earlier_process_wrote_is_waited_for_before_it_is_confirmed(
     parties = started(tmp_path, Watched)
     deliver(parties, held=("south", "north"))
     vectors = Path(f"{parties[0].journal.path}-vectors")
+    parties[0].journal._vectors.write()
     assert disk.get(str(vectors), b"") != vectors.read_bytes(), "nobody has waited for it"
     parties[0].die()
     again = Watched(parties[0].place, Random(0), lambda _: None)

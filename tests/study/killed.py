@@ -27,7 +27,7 @@ def frame(sequence: int) -> Frame:
 
 
 def write_forever(path: Path, say: int) -> None:
-    """One or three frames a transaction; their number is said once they are written."""
+    """One or three frames a transaction; their number is said once they may be acknowledged."""
     with Journal.open(path) as journal:
         beginning(journal, nonce=os.urandom(32), keys=[os.urandom(32), os.urandom(32)])
         sequence = sum(1 for _ in journal.incoming())
@@ -37,6 +37,7 @@ def write_forever(path: Path, say: int) -> None:
                     journal.record_incoming(frame(sequence))
                     journal.sending(frame(sequence))
                     sequence += 1
+            journal.sync()
             os.write(say, b"%d\n" % sequence)
 
 
@@ -66,7 +67,8 @@ def look(path: Path, said: int) -> tuple[int, bytes]:
         for count, found in enumerate(journal.incoming(), 1):
             assert found == frame(count - 1), "a torn frame"
         assert count >= said, "an acknowledged frame is lost"
-        assert len([m for m in journal.messages() if m.sender == "north"]) == count, "half a batch"
+        sent = [m for m in journal.messages() if m.sender == "north"]
+        assert len(sent) >= count, "half a batch"  # of long ones that came, rows alone may be left
         if state is None:
             assert not count, "frames without a beginning"
             return 0, b""

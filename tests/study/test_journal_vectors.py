@@ -12,6 +12,7 @@ import pytest
 from tests.study.runs import beginning, mask_frame
 from titan.errors import FileError, MessageError
 from titan.study import vectors
+from titan.study.database import Database
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 from titan.study.vectors import Vectors
@@ -105,20 +106,58 @@ def test_vectors_reach_the_disk_before_their_rows(
         assert waited[3:] == [files[2].stat().st_ino], "nothing new lies there"
 
 
-def test_a_full_disk_is_an_error_of_ours_and_changes_nothing(
+def _full(*_: object) -> int:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_is_an_error_of_ours_and_nothing_is_acknowledged(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> int:
-        raise OSError(28, "No space left on device")
+    frame = long_frame("south", 0)
+    with Journal.open(path) as journal:
+        beginning(journal)
+        journal.record_incoming(frame)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pwritev", _full)
+            for _ in range(2):
+                with pytest.raises(FileError, match="no space left on device"):
+                    journal.sync()
+            journal.close()
+    with Journal.open(path) as journal:
+        assert list(journal.incoming()) == [], "it will come again"
+        assert journal.record_incoming(frame)
+        journal.sync()
+        assert list(journal.incoming()) == [frame]
 
+
+def test_who_brings_too_much_waits_for_the_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_MOST_UNWRITTEN", LONG)
     with Journal.open(path) as journal:
         beginning(journal)
         with monkeypatch.context() as patch:
-            patch.setattr(os, "pwritev", full)
+            patch.setattr(os, "pwritev", _full)
             with pytest.raises(FileError, match="no space left on device"):
-                journal.record_incoming(long_frame("south", 0))
-        assert list(journal.incoming()) == []
-        assert journal.record_incoming(long_frame("south", 0))
+                journal.record_incoming(long_frame("south", 1))
+        assert list(journal.incoming()) == [], "the row was taken back"
+
+
+def test_a_killed_process_loses_what_it_has_not_waited_for(path: Path) -> None:
+    frames = [long_frame("south", 0), long_frame("south", 1), Frame("west", 0, "NONCE", b"..")]
+    journal = Journal.open(path)
+    beginning(journal)
+    journal.record_incoming(frames[0])
+    journal.sync()
+    for frame in frames[1:]:
+        journal.record_incoming(frame)
+    Database.close(journal)
+    with Journal.open(path) as journal:
+        assert list(journal.incoming()) == frames[:1]
+        for frame in frames[1:]:
+            assert journal.record_incoming(frame)
+    with Journal.open(path) as journal:
+        assert list(journal.incoming()) == frames, "who leaves in order writes all"
 
 
 def _as_on_a_disk(_: pytest.MonkeyPatch) -> None:

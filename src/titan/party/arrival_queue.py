@@ -25,7 +25,7 @@ from titan.party.worker import Worker
 
 _MOMENT = 0.5  # seconds
 _BREATH = 1.0  # seconds of work after which it is said that it goes on
-_MOST_UNCONFIRMED = 8 * MOST_CHUNK  # bytes
+_MOST_UNCONFIRMED = 16 * MOST_CHUNK  # bytes
 
 
 class ArrivalQueue:

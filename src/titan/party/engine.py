@@ -41,7 +41,7 @@ from titan.study import Identity, Study
 
 __all__ = ["Engine", "Watch"]
 
-_VECTORS = 5  # that a party has at once in a sum
+_VECTORS = 8  # that a party has at once in a sum
 
 
 class Engine:

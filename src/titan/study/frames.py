@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -133,6 +134,8 @@ class FrameLog(Database):
                 if self._acknowledged:
                     with self.batch():
                         pass  # takes them along
+                with suppress(OSError):  # what is not written comes again
+                    self._vectors.write()
             finally:
                 super().close()
 
@@ -195,7 +198,7 @@ class FrameLog(Database):
 
     # -- sealed -------------------------------------------------------------------------------
 
-    def _sealed(self, content: Payload, *place: Where) -> bytes | None:
+    def _sealed(self, content: Payload, *place: Where) -> Payload | None:
         """None once secrets are erased: no further one is kept."""
         return None if self._key is None else self._key.seal(content, self._place(place))
 

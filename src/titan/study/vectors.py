@@ -5,24 +5,26 @@ the file. Here it is written once. A record is its length, a check, and its byte
 a block of the disk does. A long one goes past the system's cache, where the system allows that: to
 find memory there costs several times what the disk itself does, and nobody reads it soon.
 
-The journal's rows and these records reach the disk each in its own time. What is acknowledged has
-been waited for on both sides (`sync`). After a power cut a row may be there whose record is not,
-or not whole: its check tells, and the row goes, with all rows after it. None of them was
-acknowledged, so they come again.
+Nobody waits for a record to be written but whoever waits for its acknowledgement: until then it is
+in memory, and its sender has it too. What is acknowledged has been written and waited for (`sync`).
+After a kill or a power cut a row may be there whose record is not, or not whole: its check tells,
+and the row goes, with all rows after it. None of them was acknowledged, so they come again.
 """
 
-# Rule 1: a record is written before its row is committed, and never moved or overwritten.
+# Rule 1: a record has one place, told when it is taken; it is never moved or overwritten.
 # Rule 2: nothing secret is in here but sealed.
+# Rule 3: records are written in their order, in any thread, and one thread at a time.
 
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import struct
+from collections import deque
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -34,6 +36,7 @@ _WORD = np.dtype("<u8")
 _BLOCK = 1 << 12  # bytes of the disk, and of memory that it writes from
 _LONG = 1 << 18  # bytes; less is not worth the wait
 _AT_ONCE = 1 << 20
+_MOST_UNWRITTEN = 1 << 25  # bytes; then whoever brings more waits for the disk
 _PAST_CACHE = getattr(os, "O_DIRECT", 0)
 
 
@@ -46,16 +49,31 @@ class Vectors:
         self._past_cache: int | None = None  # the same file, opened so
         self._end = 0
         self._unsynced = self._unnamed = False  # at the disk: records, and the file's name
+        self._unwritten: deque[tuple[int, Payload]] = deque()
+        self._taken = self._written = 0  # bytes
+        self._writing = Lock()
 
     def append(self, body: Payload) -> int:
-        """Write a record; where it is."""
-        file, at = self._opened(os.O_CREAT), self.end
-        head = _HEAD.pack(len(body), _check(body))
-        if len(body) < _LONG or not self._write_past_cache(at, head, body):
-            _write(file, at, head, body)
+        """Take a record; where it will be."""
+        at = self.end
         self._end = at + _HEAD.size + len(body)
+        self._unwritten.append((at, body))
+        self._taken += len(body)
         self._unsynced = True
+        if self._taken - self._written > _MOST_UNWRITTEN:
+            self.write()
         return at
+
+    def write(self) -> None:
+        """Write what was taken so far."""
+        with self._writing:
+            while self._unwritten:
+                at, body = self._unwritten[0]  # it stays there if this fails
+                head = _HEAD.pack(len(body), _check(body))
+                if len(body) < _LONG or not self._write_past_cache(at, head, body):
+                    _write(self._opened(), at, head, body)
+                self._written += len(body)
+                self._unwritten.popleft()
 
     def _write_past_cache(self, at: int, head: bytes, body: Payload) -> bool:
         """From memory that begins where a block does, and in whole blocks. False: it cannot be."""
@@ -78,7 +96,11 @@ class Vectors:
 
     @cached_property
     def _staging(self) -> memoryview:
-        return memoryview(mmap.mmap(-1, _AT_ONCE))
+        """Of the memory that this process has at hand: a mapping of its own would be fetched page
+        by page."""
+        room = np.empty(_AT_ONCE + _BLOCK, np.uint8)
+        start = -room.ctypes.data % _BLOCK
+        return room[start : start + _AT_ONCE].data
 
     @property
     def end(self) -> int:
@@ -88,6 +110,7 @@ class Vectors:
 
     def read(self, at: int) -> bytes | None:
         """The record that is there; None if it is not, or not whole."""
+        self.write()
         try:
             file = self._opened()
         except FileNotFoundError:
@@ -112,12 +135,15 @@ class Vectors:
             self._opened()
         if self._file is not None and self._unsynced:
             self._unsynced = False
+            self.write()
             os.fsync(self._file)
             if self._unnamed:
                 sync_folder(self.path.parent)
                 self._unnamed = False
 
     def close(self) -> None:
+        """What was not written is lost."""
+        self._unwritten.clear()
         if self._file is not None:
             os.close(self._file)
         if self._past_cache is not None:
