@@ -215,7 +215,7 @@ def tampered(file: Path, change: Callable[[dict[str, Any]], object]) -> bytes:
             lambda w: w["body"]["sums"][0]["messages"][0].update(sha256="ab" * 32),
             "no other message",
         ),
-        (lambda w: w["body"]["sums"][0]["messages"][1].pop("sha256"), "no other message"),
+        (lambda w: w["body"]["sums"][0]["messages"][1].pop("sha256"), "without its digest"),
         (lambda w: w["body"]["sums"][0]["messages"][0].update(note=""), "exactly the fields"),
         (lambda w: w["body"]["sums"][0]["messages"][0].update(kind="mask"), "capital letters"),
         (lambda w: w["body"]["totals"].update(bytes_sent=175), "do not add up"),

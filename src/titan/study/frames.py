@@ -9,16 +9,19 @@ frame's digest (`shown_digests`).
 #         x̃_i and its own masks could test guesses of x_i against a digest of i's other masks.
 # Rule 2: a number on a link stands for one frame, whoever asks and however often it comes.
 # Rule 3: a kind that is not listed as public is treated like a mask: size alone, erased at the end.
+# Rule 4: others wait for a message, and nobody for its digest until the run is over: that of a long
+#         one comes later. Till then its row has a check under the run's key, as a mask's has.
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from titan.errors import DamagedError, InputError, MessageError, RecoveryError
+from titan.errors import DamagedError, MessageError, RecoveryError
 from titan.protocol.messages import Kind, Payload
 from titan.study.database import Database, explained
 from titan.study.run_key import RunKey
@@ -50,6 +53,7 @@ CREATE TABLE acknowledged (peer TEXT PRIMARY KEY, up_to INTEGER NOT NULL)
 """
 _FRAME = "peer, sequence, kind, body, sum, round"
 _LONG = 1 << 13  # bytes; what is longer is among the vectors, and its row says where
+_MOST_UNDIGESTED = 1 << 25  # bytes of messages that are kept until their digests are made
 _TAG = {"incoming": "tag", "sent": "NULL"}
 Where = str | int | None
 
@@ -86,11 +90,12 @@ class Message:
     kind: str
     size: int
     sha256: str | None = None
+    """None also where it is still to be made."""
 
     def __post_init__(self) -> None:
         if not _KIND.fullmatch(self.kind):
             raise ValueError("a kind is one word in capital letters")
-        if (self.sha256 is not None) != (self.kind in RECOVERY):
+        if self.sha256 is not None and self.kind not in RECOVERY:
             raise ValueError("recovery messages have a digest, and no other message has")
 
 
@@ -121,6 +126,8 @@ class FrameLog(Database):
     """Of what is secret, and of checks that a replay sends the same bytes; None once erased."""
     _acknowledged: dict[str, int]
     """Not yet on disk."""
+    _undigested: deque[Frame]
+    """Long ones that were sent, without their digests yet."""
     _whose: tuple[str, int, str] | None = None
     """Which run of whom this is, once it has begun."""
 
@@ -293,28 +300,47 @@ class FrameLog(Database):
         one batch with the incoming frames it follows from.
         """
         with self.batch():
-            key, shown = self._key, digest(frame)
+            key, later = self._key, self._digest_comes_later(frame)
             if key is None and frame.secret:
                 raise RecoveryError("the run is over and its masks are erased; none can be sent")
+            shown = None if later else digest(frame)
             place = b"" if shown else self._place(_place_of(frame, "sent"))
             check = None if shown or key is None else key.tag(frame.body, place)
-            now = (frame.kind, frame.sum, frame.round, len(frame.body), shown)
+            facts = (frame.kind, frame.sum, frame.round, len(frame.body))
             done = self._connection.execute(
                 "INSERT INTO sent (kind, sum, round, size, sha256, local_check, peer, sequence)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (peer, sequence) DO NOTHING",
-                (*now, check, frame.peer, frame.sequence),
+                (*facts, shown, check, frame.peer, frame.sequence),
             )
-            if done.rowcount:
-                return
-            known = self._one(
-                "SELECT kind, sum, round, size, sha256, local_check FROM sent "
-                "WHERE peer = ? AND sequence = ?",
-                frame.peer, frame.sequence,
+            if not done.rowcount:
+                *known, sha256, tag = self._one(
+                    "SELECT kind, sum, round, size, sha256, local_check FROM sent "
+                    "WHERE peer = ? AND sequence = ?",
+                    frame.peer, frame.sequence,
+                )  # fmt: skip
+                checked = key is not None and key.has_tag(tag, frame.body, place)
+                if tuple(known) != facts or not (sha256 == shown if check is None else checked):
+                    (software,) = self._one("SELECT software FROM journal")
+                    raise SaidBeforeError(frame, software)
+            if later:
+                self._undigested.append(frame)
+                self._digest_all_but(_MOST_UNDIGESTED)
+
+    def _digest_comes_later(self, frame: Frame) -> bool:
+        """Where it takes a while, and a check of this journal can stand for it meanwhile."""
+        short = len(frame.body) <= _LONG or bool(frame.of_vectors)
+        return frame.kind in RECOVERY and self._key is not None and not short
+
+    def _digest_all_but(self, most: int) -> None:
+        """In a batch: make the digests of the oldest messages, until no more bytes wait for it."""
+        waiting = sum(len(frame.body) for frame in self._undigested)
+        while waiting > most:
+            frame = self._undigested.popleft()
+            waiting -= len(frame.body)
+            self._do(
+                "UPDATE sent SET sha256 = ? WHERE peer = ? AND sequence = ?",
+                digest(frame), frame.peer, frame.sequence,
             )  # fmt: skip
-            same = check is None or (key is not None and key.has_tag(known[5], frame.body, place))
-            if known[:5] != now or not same:
-                (software,) = self._one("SELECT software FROM journal")
-                raise SaidBeforeError(frame, software)
 
     def acknowledged(self, peer: str, sequence: int) -> None:
         """`peer` has written down all frames up to this number. Stored with the next batch."""
@@ -332,6 +358,9 @@ class FrameLog(Database):
     def messages(self) -> list[Message]:
         """What may be told about everything sent and received so far, in a fixed order."""
         (own,) = self._one("SELECT party FROM journal")
+        if self._undigested:
+            with self.batch():
+                self._digest_all_but(0)
         told = [
             Message(own, *facts)
             for facts in self._all("SELECT peer, sum, round, kind, size, sha256 FROM sent")
@@ -352,23 +381,6 @@ class FrameLog(Database):
             return None
         frame = Frame(peer, sequence, kind, b"")
         return digest(replace(frame, body=self._content(body, frame) or b""))
-
-    def _keep(self, frame: Frame) -> None:
-        if frame.secret:
-            raise InputError(
-                f"{frame.peer} has not acknowledged a mask yet", hint="wait for it, then erase"
-            )
-        self.sending(frame)
-        self._do(
-            "UPDATE sent SET body = ? WHERE peer = ? AND sequence = ?",
-            frame.body, frame.peer, frame.sequence,
-        )  # fmt: skip
-
-    def served(self) -> Iterator[Frame]:
-        """The own frames kept by `erase_secrets` that are still not acknowledged, in order."""
-        for frame in self._frames("sent"):
-            if frame.sequence > self.acknowledged_by(frame.peer):
-                yield frame
 
 
 def _place_of(frame: Frame, table: str = "incoming") -> tuple[Where, ...]:

@@ -30,7 +30,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -64,6 +65,7 @@ class Journal(FrameLog):
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._acknowledged: dict[str, int] = {}  # not yet on disk
+        self._undigested = deque()
         super().__init__(path, exclusive=True)
         try:
             self._finish_erasing()
@@ -311,6 +313,23 @@ class Journal(FrameLog):
         self._key = None
         self._scrub()
 
+    def _keep(self, frame: Frame) -> None:
+        if frame.secret:
+            raise InputError(
+                f"{frame.peer} has not acknowledged a mask yet", hint="wait for it, then erase"
+            )
+        self.sending(frame)
+        self._do(
+            "UPDATE sent SET body = ? WHERE peer = ? AND sequence = ?",
+            frame.body, frame.peer, frame.sequence,
+        )  # fmt: skip
+
+    def served(self) -> Iterator[Frame]:
+        """The own frames kept by `erase_secrets` that are still not acknowledged, in order."""
+        for frame in self._frames("sent"):
+            if frame.sequence > self.acknowledged_by(frame.peer):
+                yield frame
+
     def give_up(self, how: str) -> None:
         """Forget the secrets of a run that will not go on; it never will, and says so."""
         with self.batch():
@@ -324,6 +343,7 @@ class Journal(FrameLog):
         self._scrub()
 
     def _delete_secrets(self) -> None:
+        self._digest_all_but(0)  # the key of what stood for these digests goes
         self._do("UPDATE journal SET data = NULL, erased = 1")
         self._do("DELETE FROM sums")
         self._do("UPDATE sent SET local_check = NULL")

@@ -242,7 +242,7 @@ def _stopped(value: object) -> Stopped | None:
 
 
 def _message(value: object, number: int | None) -> Message:
-    """A message of sum `number`; Message itself refuses a digest of a mask."""
+    """A message of sum `number`."""
     digest = {"sha256"} & mapping(value).keys()
     found = keys(value, {"from", "to", "round", "kind", "size"} | digest)
     return Message(
@@ -295,6 +295,8 @@ def _check(transcript: Transcript) -> None:
         raise ValueError("its network has no such diameter")
     if not t.sums:
         raise ValueError("it has no sum")
+    if any(m.sha256 is None for m in t.messages if m.kind in RECOVERY):
+        raise ValueError("it has a recovery message without its digest")
     if (t.pooled is None) != (t.stopped is not None) or (t.stopped and t.result):
         raise ValueError("it has an answer and none")
     if t.stopped and not t.nonces.keys() >= set(t.stopped.named):
