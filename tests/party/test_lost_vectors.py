@@ -114,7 +114,7 @@ def gave_up(north: Process) -> bool:
     assert north.session is not None
     assert north.session.stopped is north.durable.put_back
     state = north.journal.state
-    return state is not None and "than before a power cut" in str(state.put_back)
+    return state is not None and "than before it was cut short" in str(state.put_back)
 
 
 def test_if_others_come_nothing_more_is_said(parties: Parties) -> None:
@@ -177,7 +177,7 @@ def test_who_ended_before_it_had_said_again_what_others_have_gives_up(parties: P
     north.durable.stop("east", PeerError("somebody cannot go on"))
     assert asyncio.run(concerns())
     assert north.durable.put_back is not None
-    assert "had said more in run 1 before a power cut" in str(north.durable.put_back)
+    assert "had said more in run 1 before it was cut short" in str(north.durable.put_back)
 
 
 # -- what the disk has ------------------------------------------------------------------------

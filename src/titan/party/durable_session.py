@@ -1,8 +1,9 @@
 """A session, its journal and its links together; still without a socket.
 
-What arrives is written down before it is acknowledged or anything leaves that follows from it. A
-process that dies at any moment is made again from its journal: the session replays what had
-arrived, and makes the same messages with the same numbers.
+That something arrived is written down before anything leaves that follows from it, and the whole of
+it before it is acknowledged. A process that dies at any moment is made again from its journal: the
+session replays what had arrived, what is missing of it comes again, and it makes the same messages
+with the same numbers.
 
 A wait for the disk serves many messages. It comes before messages are acknowledged, and before
 anything leaves of which the session says so.
@@ -184,8 +185,8 @@ class DurableSession:
     def _together(self) -> Iterator[None]:
         """In one transaction. Where it fails nothing of it is due, and there will be no other.
 
-        After a power cut the session may be behind what it has said. If then something else comes
-        than came before, or an end, it would contradict itself: it cannot go on.
+        After a kill or a power cut the session may be behind what it has said. If then something
+        else comes than came before, or an end, it would contradict itself: it cannot go on.
         """
         if self._failed is not None:
             raise self._failed
@@ -200,7 +201,7 @@ class DurableSession:
             run = self.session.run
             self.give_up(
                 f"{run.name} cannot go on with run {run.number}: it would say something else than "
-                "before a power cut"
+                "before it was cut short"
             )
         except BaseException as error:
             self._nothing_is_due()

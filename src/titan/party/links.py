@@ -44,13 +44,13 @@ class Outgoing:
 
     def resume(self, first: int) -> None:
         """All below `first` had arrived before a restart, also those that are yet to be made again:
-        after a power cut, what they followed from may be missing."""
+        what they followed from may be missing."""
         self.acknowledged(min(first, self.next))
         self.first = max(first, self.first)
         self.given = self.next
 
     def add(self, frame: Frame) -> None:
-        """The next one; or, after a power cut, one that has arrived and was made again."""
+        """The next one; or one that has arrived, and was made again after a restart."""
         if frame.sequence >= self.first:
             self.waiting.append(frame)
 

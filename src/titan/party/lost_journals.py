@@ -60,7 +60,7 @@ class LostJournals:
     refusals: dict[str, Refusal] = field(default_factory=dict)
     """What neighbours are told that began this run before."""
     ahead: set[str] = field(default_factory=set)
-    """Who expects more than this party knows to have sent; after a power cut it soon will."""
+    """Who expects more than this party knows to have sent; after a restart it soon will."""
     _fitted: set[LinkStatus] = field(default_factory=set)
     """Where the other end had this party's word, since this process began, for no more than it
     has."""
@@ -86,7 +86,9 @@ class LostJournals:
                 self._fitted.add(link)
             elif link not in self._fitted and self._ended(peer):
                 run = durable.session.run
-                self.give_up(f"{run.name} had said more in run {run.number} before a power cut")
+                self.give_up(
+                    f"{run.name} had said more in run {run.number} before it was cut short"
+                )
         elif self.here is None and hello.expects <= durable.incoming[peer].expected:
             self._fitted.add(link)
         elif self.here is None and link in self._fitted:
@@ -96,7 +98,7 @@ class LostJournals:
         return self.here is not None or peer in durable.lost
 
     def _ended(self, peer: str) -> bool:
-        """The run stopped here: who has heard more before a power cut than was made again would
+        """The run stopped here: who has heard more before a restart than was made again would
         wait in vain for a last message, whose number it knows as another's."""
         session = self.durable.session
         over = isinstance(session, FinishedRun)

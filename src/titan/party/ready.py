@@ -19,9 +19,10 @@ class Wait(IntEnum):
     """What the disk must have before messages leave."""
 
     FOR_NOTHING = 0
-    """After a power cut, what they follow from comes again, and they are made as they were."""
+    """After a restart, what is lost of what they follow from comes again, and they are made as they
+    were."""
     FOR_NOTES = 1
-    """The journal's rows, which tell what these messages are. After a power cut this party says the
+    """The journal's rows, which tell what these messages are. After a restart this party says the
     same; or nothing more, if other vectors come again than came before and were lost."""
     FOR_ALL = 2
     """Everything received so far."""
