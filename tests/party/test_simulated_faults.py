@@ -42,6 +42,7 @@ def _setting(recovery: RecoveryName, masks: MaskMode, seed: int) -> Setting:
 def _vectors_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nearly all of what is received lies beside the journal, and masks travel in pieces."""
     monkeypatch.setattr(frames, "_LONG", 60)
+    monkeypatch.setattr(frames, "_SLOW", 60)
     monkeypatch.setattr(plan, "MOST_PIECE_BYTES", 16)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from titan.study.database import Database
 from titan.study.frames import Frame, SaidBeforeError
 from titan.study.journal import Journal
 
-LONG = 20_000
+LONG = 70_000
 
 
 @pytest.fixture
@@ -105,6 +106,16 @@ def test_other_bytes_are_refused_before_it_is_there_and_after(path: Path) -> Non
                 journal.sending(other)
             journal.sending(frame)
             told(journal)
+
+
+def test_it_is_the_same_message_whether_or_not_its_vectors_digests_are_known(path: Path) -> None:
+    for made, again in ((bytes(32), b""), (b"", bytes(32))):
+        frame = total(int(not made), made)
+        with Journal.open(path) as journal:
+            beginning(journal)
+            journal.sending(frame)
+            journal.sending(replace(frame, of_vectors=again))
+            assert told(journal)[-1] == of(frame)
 
 
 def test_when_the_key_goes_it_is_there(path: Path) -> None:

@@ -53,6 +53,7 @@ CREATE TABLE acknowledged (peer TEXT PRIMARY KEY, up_to INTEGER NOT NULL)
 """
 _FRAME = "peer, sequence, kind, body, sum, round"
 _LONG = 1 << 13  # bytes; what is longer is among the vectors, and its row says where
+_SLOW = 1 << 16  # bytes; of what is longer, a digest takes a while
 _MOST_UNDIGESTED = 1 << 25  # bytes of messages that are kept until their digests are made
 _TAG = {"incoming": "tag", "sent": "NULL"}
 Where = str | int | None
@@ -89,8 +90,7 @@ class Message:
     round: int
     kind: str
     size: int
-    sha256: str | None = None
-    """None also where it is still to be made."""
+    sha256: str | None = None  # also where it is still to be made
 
     def __post_init__(self) -> None:
         if not _KIND.fullmatch(self.kind):
@@ -124,10 +124,8 @@ class FrameLog(Database):
 
     _key: RunKey | None
     """Of what is secret, and of checks that a replay sends the same bytes; None once erased."""
-    _acknowledged: dict[str, int]
-    """Not yet on disk."""
-    _undigested: deque[Frame]
-    """Long ones that were sent, without their digests yet."""
+    _acknowledged: dict[str, int]  # not yet on disk
+    _undigested: deque[Frame]  # long ones that were sent, without their digests yet
     _whose: tuple[str, int, str] | None = None
     """Which run of whom this is, once it has begun."""
 
@@ -304,32 +302,40 @@ class FrameLog(Database):
             if key is None and frame.secret:
                 raise RecoveryError("the run is over and its masks are erased; none can be sent")
             shown = None if later else digest(frame)
-            place = b"" if shown else self._place(_place_of(frame, "sent"))
-            check = None if shown or key is None else key.tag(frame.body, place)
+            check = None if shown or key is None else key.tag(frame.body, self._sent_place(frame))
             facts = (frame.kind, frame.sum, frame.round, len(frame.body))
             done = self._connection.execute(
                 "INSERT INTO sent (kind, sum, round, size, sha256, local_check, peer, sequence)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (peer, sequence) DO NOTHING",
                 (*facts, shown, check, frame.peer, frame.sequence),
             )
-            if not done.rowcount:
-                *known, sha256, tag = self._one(
-                    "SELECT kind, sum, round, size, sha256, local_check FROM sent "
-                    "WHERE peer = ? AND sequence = ?",
-                    frame.peer, frame.sequence,
-                )  # fmt: skip
-                checked = key is not None and key.has_tag(tag, frame.body, place)
-                if tuple(known) != facts or not (sha256 == shown if check is None else checked):
-                    (software,) = self._one("SELECT software FROM journal")
-                    raise SaidBeforeError(frame, software)
+            if not done.rowcount and not self._was_sent(frame, facts):
+                (software,) = self._one("SELECT software FROM journal")
+                raise SaidBeforeError(frame, software)
             if later:
                 self._undigested.append(frame)
                 self._digest_all_but(_MOST_UNDIGESTED)
 
+    def _was_sent(self, frame: Frame, facts: tuple[Where, ...]) -> bool:
+        """Whether what its number stands for is this frame."""
+        *known, sha256, tag = self._one(
+            "SELECT kind, sum, round, size, sha256, local_check FROM sent "
+            "WHERE peer = ? AND sequence = ?",
+            frame.peer, frame.sequence,
+        )  # fmt: skip
+        if tuple(known) != facts:
+            return False
+        if tag is None or self._key is None:
+            return bool(sha256 == digest(frame))
+        return self._key.has_tag(tag, frame.body, self._sent_place(frame))
+
+    def _sent_place(self, frame: Frame) -> bytes:
+        return self._place(_place_of(frame, "sent"))
+
     def _digest_comes_later(self, frame: Frame) -> bool:
         """Where it takes a while, and a check of this journal can stand for it meanwhile."""
-        short = len(frame.body) <= _LONG or bool(frame.of_vectors)
-        return frame.kind in RECOVERY and self._key is not None and not short
+        slow = len(frame.body) > _SLOW and not frame.of_vectors
+        return slow and frame.kind in RECOVERY and self._key is not None
 
     def _digest_all_but(self, most: int) -> None:
         """In a batch: make the digests of the oldest messages, until no more bytes wait for it."""
