@@ -227,6 +227,14 @@ def test_a_number_has_one_form(values: list[int], places: int, more: int) -> Non
     assert len(set(shown)) == len(set(values))
 
 
+def test_numbers_at_the_end_of_64_bits_in_one_column_after_another() -> None:
+    top, digests = 2**63 - 1, CellDigests(bytes(32))
+    for values in ([top - 1, top], [top - 2, top], [-top - 1, -top]):
+        column = Column.of_integers(values, 0, 0)
+        shown = list(map(tuple, digests.numbers("x", column).tolist()))
+        assert shown == of_numbers(column)
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
 def test_a_float_is_the_number_it_is(values: list[float]) -> None:
     column = Column(np.array(values, np.float64))

@@ -137,9 +137,9 @@ class KeepingTransport:
     """Keeps what it is given as it is, as that of Python 3.12 and later does while it is due."""
 
     def __init__(self) -> None:
-        self.kept: list[memoryview] = []
+        self.kept: list[bytes | memoryview] = []
 
-    def write(self, data: memoryview) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         self.kept.append(data)
 
     def get_write_buffer_size(self) -> int:
@@ -162,6 +162,21 @@ def test_what_the_system_does_not_take_at_once_is_not_written_over() -> None:
             assert len(keeping.kept) > len(chunks)
             real.write(b"".join(keeping.kept))
             assert [await east.read() for _ in chunks] == chunks
+
+    run(story())
+
+
+def test_few_bytes_that_are_kept_are_a_copy() -> None:
+    """Who does not read costs as much memory as there are bytes for it."""
+
+    async def story() -> None:
+        async with two_ends() as (north, _):
+            keeping: Any = KeepingTransport()
+            real, north._connection._transport = north._connection._transport, keeping
+            await north.write(b"a few")
+            north._connection._transport = real
+            (kept,) = keeping.kept
+            assert isinstance(kept, bytes)
 
     run(story())
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,6 +143,63 @@ def test_who_brings_too_much_waits_for_the_disk(
             with pytest.raises(FileError, match="no space left on device"):
                 journal.record_incoming(long_frame("south", 1))
         assert list(journal.incoming()) == [], "the row was taken back"
+
+
+def test_after_a_failed_flush_no_place_is_told_twice(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event loop may bring more before it hears that a wait for the disk has failed."""
+    with Journal.open(path) as journal:
+        beginning(journal)
+        journal.record_incoming(long_frame("south", 0))
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pwritev", _full)
+            with pytest.raises(FileError, match="no space left on device"):
+                journal.sync()
+        with pytest.raises(FileError, match="no space left on device"):
+            journal.record_incoming(long_frame("south", 1))
+    with Journal.open(path) as journal:
+        assert list(journal.incoming()) == []
+
+
+def test_nothing_but_zeros_fills_the_last_block_of_a_record(path: Path) -> None:
+    """Memory that was used before may be full of rows."""
+    file, size = Vectors(path), vectors._AT_ONCE - 5000
+    at = file.append(bytes(size))
+    file._staging[:] = b"\xab" * len(file._staging)
+    file.sync()
+    file.close()
+    assert not any(path.read_bytes()[at + vectors._HEAD.size :])
+
+
+def test_records_are_taken_while_the_disk_is_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is opened by whoever is first, once."""
+    places, opened = list[int](), os.open
+    file = Vectors(path)
+    file.append(os.urandom(LONG))
+    file.sync()
+    file.close()
+    file = Vectors(path)
+
+    def slowly(*arguments: Any) -> int:
+        if threading.current_thread() is waiting and other.ident is None:
+            other.start()
+            other.join(0.1)  # it would be through by now, if it could
+        return opened(*arguments)
+
+    other = threading.Thread(target=lambda: places.append(file.append(b"x" * LONG)))
+    monkeypatch.setattr(os, "open", slowly)
+    waiting = threading.Thread(target=file.sync)
+    waiting.start()
+    waiting.join()
+    other.join()
+    places.append(file.append(b"y" * LONG))
+    file.sync()
+    assert len(set(places)) == 2
+    assert [file.read(at) for at in places] == [b"x" * LONG, b"y" * LONG]
+    file.close()
 
 
 def test_a_killed_process_loses_what_it_has_not_waited_for(path: Path) -> None:

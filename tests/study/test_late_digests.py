@@ -118,6 +118,16 @@ def test_it_is_the_same_message_whether_or_not_its_vectors_digests_are_known(pat
             assert told(journal)[-1] == of(frame)
 
 
+def test_when_a_run_ends_without_an_answer_it_is_there(path: Path) -> None:
+    """Nothing is made again to make it of."""
+    frame = total(0)
+    with Journal.open(path) as journal:
+        beginning(journal)
+        journal.sending(frame)
+        journal.finish(b"why there is no answer", b"")
+        assert noted(journal) == [of(frame)]
+
+
 def test_when_the_key_goes_it_is_there(path: Path) -> None:
     """The check that stood for it goes with the key."""
     frame = total(0)

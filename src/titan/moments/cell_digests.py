@@ -156,7 +156,9 @@ class CellDigests:
         return known
 
     def _between(self, unit: tuple[int, int], numbers: range) -> Digests:
-        each = np.arange(numbers.stop - numbers.start) + numbers.start
+        each = np.arange(numbers.stop - numbers.start)
+        if len(each):  # else it may start where int64 ends
+            each += numbers.start
         return self._one_by_one(Column(each, *unit))
 
     def _one_by_one(self, column: Column) -> Digests:

@@ -32,6 +32,7 @@ _END, _ALIVE = 0, 0xFFFF_FFFF
 _AT_ONCE = AT_ONCE
 _MOST_UNREAD = 1 << 20
 _MOST_UNSENT = 1 << 21  # twice what is ever written before it is waited for
+_SHORT = 1 << 16
 _IN_TURN = 64  # chunks that are read before others have their turn
 ALIVE_SECONDS = 15.0  # after which who has nothing else to say says that it is there
 GONE_SECONDS = 25.0  # after which who was not heard is gone
@@ -213,10 +214,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def _flush(self) -> None:
         while due := self._tls.due():
-            if not self._transport.is_closing():
-                self._transport.write(due)
-                if self.unsent:
-                    self._expected.keep_leaving()
+            if self._transport.is_closing():
+                continue
+            short = len(due) < _SHORT  # a copy of it: memory that is kept is half a megabyte
+            self._transport.write(bytes(due) if short else due)
+            if self.unsent and not short:
+                self._expected.keep_leaving()
 
     def _answer(self) -> None:
         """TLS itself answers who asks for new keys; who asks and does not listen is let go."""

@@ -149,7 +149,7 @@ class FrameLog(Database):
 
     def _close_log(self, why: str) -> None:
         super()._close_log(why)
-        self._vectors.close()
+        self._vectors.close(why)
 
     def _commit(self) -> None:
         for item in self._acknowledged.items():
@@ -325,9 +325,9 @@ class FrameLog(Database):
         )  # fmt: skip
         if tuple(known) != facts:
             return False
-        if tag is None or self._key is None:
-            return bool(sha256 == digest(frame))
-        return self._key.has_tag(tag, frame.body, self._sent_place(frame))
+        if self._key is not None and tag is not None:
+            return self._key.has_tag(tag, frame.body, self._sent_place(frame))
+        return bool(sha256 == digest(frame)) and not (frame.secret and self._key)
 
     def _sent_place(self, frame: Frame) -> bytes:
         return self._place(_place_of(frame, "sent"))

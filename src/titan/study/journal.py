@@ -286,6 +286,7 @@ class Journal(FrameLog):
     def finish(self, result: bytes, transcript: bytes) -> RunState:
         """Keep what was learned and the signed transcript; the first ones stay."""
         with self.batch():
+            self._digest_all_but(0)  # nothing is made again to make them of
             self._do(
                 "UPDATE journal SET result = ?, transcript = ? WHERE result IS NULL",
                 result, transcript,

@@ -12,8 +12,9 @@ and the row goes, with all rows after it. None of them was acknowledged, so they
 """
 
 # Rule 1: a record has one place, told when it is taken; it is never moved or overwritten.
-# Rule 2: nothing secret is in here but sealed.
+# Rule 2: nothing secret is in here but sealed; what fills a record's last block is zeros.
 # Rule 3: records are written in their order, in any thread, and one thread at a time.
+# Rule 4: what is closed stays closed: places told since would be told twice.
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from collections import deque
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 
 import numpy as np
 
@@ -51,7 +52,8 @@ class Vectors:
         self._unsynced = self._unnamed = False  # at the disk: records, and the file's name
         self._unwritten: deque[tuple[int, Payload]] = deque()
         self._taken = self._written = 0  # bytes
-        self._writing = Lock()
+        self._why_closed = ""
+        self._writing = RLock()
 
     def append(self, body: Payload) -> int:
         """Take a record; where it will be."""
@@ -85,8 +87,10 @@ class Vectors:
             some = rest[: _AT_ONCE - filled]
             self._staging[filled : filled + len(some)] = some
             rest, filled = rest[len(some) :], filled + len(some)
+            whole = _whole_blocks(filled)
+            self._staging[filled:whole] = bytes(whole - filled)
             try:
-                _write(self._past_cache, at, self._staging[: _whole_blocks(filled)])
+                _write(self._past_cache, at, self._staging[:whole])
             except OSError as error:  # this file system wants it otherwise
                 if error.errno != errno.EINVAL:
                     raise
@@ -110,7 +114,11 @@ class Vectors:
 
     def read(self, at: int) -> bytes | None:
         """The record that is there; None if it is not, or not whole."""
-        self.write()
+        with self._writing:
+            self.write()
+            return self._read(at)
+
+    def _read(self, at: int) -> bytes | None:
         try:
             file = self._opened()
         except FileNotFoundError:
@@ -141,24 +149,35 @@ class Vectors:
                 sync_folder(self.path.parent)
                 self._unnamed = False
 
-    def close(self) -> None:
+    def close(self, why: str = "it is closed") -> None:
         """What was not written is lost."""
-        self._unwritten.clear()
-        if self._file is not None:
-            os.close(self._file)
-        if self._past_cache is not None:
-            os.close(self._past_cache)
-        self._file = self._past_cache = None
+        with self._writing:
+            self._why_closed = self._why_closed or why
+            self._unwritten.clear()
+            if self._file is not None:
+                os.close(self._file)
+            if self._past_cache is not None:
+                os.close(self._past_cache)
+            self._file = self._past_cache = None
 
     def _opened(self, flag: int = 0) -> int:
-        if self._file is None:
-            self._file = os.open(self.path, os.O_RDWR | flag, 0o600)
-            self._unsynced = self._unnamed = True  # an earlier process may not have waited
-            self._end = os.fstat(self._file).st_size
-            with suppress(OSError):
-                if _PAST_CACHE:
-                    self._past_cache = os.open(self.path, os.O_RDWR | _PAST_CACHE)
-        return self._file
+        file = self._file  # which another thread may close
+        if file is None:
+            with self._writing:
+                file = self._file if self._file is not None else self._open(flag)
+        return file
+
+    def _open(self, flag: int) -> int:
+        if self._why_closed:
+            raise OSError(errno.EBADF, self._why_closed)
+        file = os.open(self.path, os.O_RDWR | flag, 0o600)
+        self._unsynced = self._unnamed = True  # an earlier process may not have waited
+        self._end = os.fstat(file).st_size
+        with suppress(OSError):
+            if _PAST_CACHE:
+                self._past_cache = os.open(self.path, os.O_RDWR | _PAST_CACHE)
+        self._file = file  # last: whoever sees it asks no further
+        return file
 
 
 def _whole_blocks(size: int) -> int:
