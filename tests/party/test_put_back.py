@@ -193,7 +193,9 @@ def test_a_damaged_journal_ends_alike_too(tmp_path: Path) -> None:
     all_without(found, g)
 
 
-@pytest.mark.parametrize("place", [0, 2000], ids=["its head", "a page"])
+@pytest.mark.parametrize(
+    "place", [0, 2000, 3 * 4096, 7 * 4096], ids=["head", "first", "fourth", "eighth"]
+)
 def test_a_journal_that_cannot_be_read_at_all_ends_alike_too(tmp_path: Path, place: int) -> None:
     """As a lost one: nobody waits for what will not come, and no key of it is left."""
     g = Gathering(tmp_path, names=NAMES)

@@ -346,11 +346,8 @@ def test_a_record_opens_in_its_own_place_only(tmp_path: Path) -> None:
     with Journal.open(tmp_path / "k") as journal:
         beginning(journal)
         journal._do("UPDATE journal SET run = 2")
-    with (
-        Journal.open(tmp_path / "k") as journal,
-        pytest.raises(FileError, match="is damaged"),
-    ):
-        _ = journal.state
+    with pytest.raises(FileError, match="is damaged"):
+        Journal.open(tmp_path / "k")
 
 
 def test_two_records_of_the_same_content_have_nothing_in_common() -> None:

@@ -13,8 +13,9 @@ import pytest
 from tests.study.runs import beginning
 from titan.study import frames
 from titan.study.database import Database
-from titan.study.frames import Frame, SaidBeforeError
+from titan.study.frames import Frame
 from titan.study.journal import Journal
+from titan.study.run_state import SaidBeforeError
 
 LONG = 70_000
 

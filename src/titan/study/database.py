@@ -16,11 +16,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from titan.errors import BusyError, DamagedError, FileError, FullError
+from titan.errors import BusyError, DamagedError, FileError, FullError, TitanError
 from titan.files import MORE_ROOM, attempt, sync_folder
 
 SQLITE = b"SQLite format 3\x00"  # how every such file begins
 _SECONDS_TO_WAIT = 30  # for a writer's turn
+# What SQLite says of the machine, of others and of rights, by its primary codes: PERM, BUSY,
+# LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, FULL, CANTOPEN, PROTOCOL, AUTH. All else is the file's.
+_NOT_THE_FILE = frozenset({3, 5, 6, 7, 8, 9, 10, 13, 14, 15, 23})
 _FULL = ("disk is full", "no space left", "quota exceeded")  # as SQLite and the system say it
 _PAGE_BYTES = 1 << 12  # a message changes five of them
 _LOG_PAGES = 1 << 12  # 16 MiB: what is committed is moved out of the log when nobody waits for it
@@ -83,7 +86,8 @@ class Database:
                 self._do(statement)
             self._do(f"PRAGMA application_id = {self.identity}")
         elif found != self.identity:
-            refuse(self.path, self.what, "it is something else, or of another version")
+            reason = "it is something else, or of another version"
+            refuse(self.path, self.what, reason, DamagedError)
 
     def sync(self) -> None:
         """Wait until everything committed is on the disk; where that failed once, it fails.
@@ -258,24 +262,46 @@ def _open_log(place: Path, what: str) -> int:
 
 @contextmanager
 def explained(place: Path, what: str) -> Iterator[None]:
-    """SQLite's troubles as errors of ours. Its messages name tables at most, never contents."""
+    """SQLite's troubles as errors of ours, and what a damaged file makes Python stumble over.
+
+    SQLite's messages name tables at most; those of Python's own part of it show contents.
+    """
     try:
         yield
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error):
+    except OSError as error:
+        refuse(place, what, (error.strerror or "the disk fails").lower())
+    except UnicodeDecodeError:
+        damaged(place, what)
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None and "decode" in str(error):
+            damaged(place, what)
+        if code is None:
+            refuse(place, what, str(error))
+        code &= 0xFF  # without what SQLite adds to it
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise BusyError(
                 f'another process is using the {what} "{place}"',
                 hint="wait until it ends, or stop it; whatever it has written stays",
             ) from None
-        refuse(place, what, str(error))
-    except OSError as error:
-        refuse(place, what, (error.strerror or "the disk fails").lower())
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
         if code == sqlite3.SQLITE_NOTADB:
             _refuse_kind(place, what)
-        kind = DamagedError if code == sqlite3.SQLITE_CORRUPT else FileError
-        refuse(place, what, str(error), kind)
+        refuse(place, what, str(error), FileError if code in _NOT_THE_FILE else DamagedError)
+
+
+@contextmanager
+def as_written(place: Path, what: str) -> Iterator[None]:
+    """What is read may be of another kind than what was written, where a disk has changed it."""
+    try:
+        yield
+    except TitanError:
+        raise
+    except (TypeError, ValueError):
+        damaged(place, what)
+
+
+def damaged(place: Path, what: str) -> NoReturn:
+    refuse(place, what, "it is damaged", DamagedError)
 
 
 def refuse(place: Path, what: str, reason: str, kind: type[FileError] = FileError) -> NoReturn:

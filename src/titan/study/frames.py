@@ -20,11 +20,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from titan.errors import DamagedError, MessageError, RecoveryError
 from titan.protocol.messages import Kind, Payload
-from titan.study.database import Database, explained
+from titan.study.database import Database, as_written, explained
 from titan.study.run_key import RunKey
+from titan.study.run_state import SaidBeforeError
 from titan.study.shown_digests import shown_digest
 from titan.study.vectors import Vectors
 
@@ -104,19 +106,6 @@ def digest(frame: Frame) -> str | None:
     if frame.kind not in RECOVERY:
         return None
     return shown_digest(frame.kind, frame.body, frame.of_vectors)
-
-
-class SaidBeforeError(RecoveryError):
-    """A number stands for another message already, which this party has said or may have."""
-
-    def __init__(self, frame: Frame, software: str) -> None:
-        self.software = software
-        """The version that said it."""
-        super().__init__(
-            f"message {frame.sequence} for {frame.peer} is not what it was before the restart; "
-            "nothing is sent",
-            hint=f"resume with the version of titan that began the run, {software}",
-        )
 
 
 class FrameLog(Database):
@@ -208,7 +197,8 @@ class FrameLog(Database):
         return None if self._key is None else self._key.seal(content, self._place(place))
 
     def _opened(self, sealed: bytes, *place: Where) -> bytes:
-        content = None if self._key is None else self._key.open(sealed, self._place(place))
+        key = self._key if isinstance(sealed, bytes) else None
+        content = None if key is None else key.open(sealed, self._place(place))
         if content is None:
             raise self._damaged(place)
         return content
@@ -280,14 +270,22 @@ class FrameLog(Database):
             "ORDER BY place LIMIT 1"
         )
         while row := self._one(query, place, kind):
-            place, tag, body = row[0], row[1], row[5]
-            frame = Frame(row[2], row[3], row[4], b"", *row[6:])
-            frame = replace(frame, body=self._content(body, frame) or b"")
-            if not frame.secret and table == "incoming" and self._key is not None:
-                where = _place_of(frame)
-                if not self._key.has_tag(tag, frame.body, self._place(where)):
-                    raise self._damaged(where)
+            if row[0] <= place:  # an index that is damaged leads nowhere
+                raise self._damaged((table,))
+            place = row[0]
+            with as_written(self.path, self.what):
+                frame = self._frame_in(table, *row[1:])
             yield frame
+
+    def _frame_in(self, table: str, tag: bytes | None, *row: Any) -> Frame:
+        peer, sequence, kind, body, *sum_and_round = row
+        frame = Frame(peer, sequence, kind, b"", *sum_and_round)
+        frame = replace(frame, body=self._content(body, frame) or b"")
+        if not frame.secret and table == "incoming" and self._key is not None:
+            where = _place_of(frame)
+            if not self._key.has_tag(tag, frame.body, self._place(where)):
+                raise self._damaged(where)
+        return frame
 
     # -- sent ---------------------------------------------------------------------------------
 
@@ -311,7 +309,7 @@ class FrameLog(Database):
             )
             if not done.rowcount and not self._was_sent(frame, facts):
                 (software,) = self._one("SELECT software FROM journal")
-                raise SaidBeforeError(frame, software)
+                raise SaidBeforeError(frame.sequence, frame.peer, software)
             if later:
                 self._undigested.append(frame)
                 self._digest_all_but(_MOST_UNDIGESTED)
@@ -367,11 +365,11 @@ class FrameLog(Database):
         if self._undigested:
             with self.batch():
                 self._digest_all_but(0)
-        told = [
-            Message(own, *facts)
-            for facts in self._all("SELECT peer, sum, round, kind, size, sha256 FROM sent")
-        ]
-        with self._lock, explained(self.path, self.what):
+        with self._lock, explained(self.path, self.what), as_written(self.path, self.what):
+            told = [
+                Message(own, *facts)
+                for facts in self._all("SELECT peer, sum, round, kind, size, sha256 FROM sent")
+            ]
             told += [  # one by one: together the frames may not fit into memory
                 Message(peer, own, sum_, round_, kind, size, self._digest(kind, body, peer, number))
                 for peer, number, sum_, round_, kind, size, body in self._connection.execute(
@@ -380,7 +378,7 @@ class FrameLog(Database):
                     (WORK,),
                 )
             ]
-        return sorted(told, key=_order)
+            return sorted(told, key=_order)
 
     def _digest(self, kind: str, body: bytes | int | None, peer: str, sequence: int) -> str | None:
         if kind not in RECOVERY:

@@ -35,10 +35,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
+import titan
 from titan.errors import DataError, FileError, InputError, MessageError, PeerError, RecoveryError
 from titan.protocol.masking import SEED_BYTES
 from titan.study import run_key
-from titan.study.database import explained
+from titan.study.database import Database, as_written, damaged, explained
 from titan.study.frames import TABLES, UNBOUND, Frame, FrameLog
 from titan.study.run_state import RunState, cannot_go_on, journal_put_back, lost_journal
 
@@ -76,8 +77,25 @@ class Journal(FrameLog):
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Journal:
-        """Open for this process alone; FileError if another one has it, or it is no journal."""
-        return cls(path)
+        """Open for this process alone; FileError if another one has it, or it is no journal.
+
+        DamagedError where it is no longer what was written down, as far as that can be seen.
+        """
+        with as_written(Path(path), cls.what):
+            journal = cls(path)
+        try:
+            journal._check()
+        except BaseException:
+            Database.close(journal)
+            raise
+        return journal
+
+    def _check(self) -> None:
+        """Whether it hangs together, and tells of a run what can be told of one."""
+        found = self._all("PRAGMA integrity_check(1)")
+        if found != [("ok",)]:
+            damaged(self.path, self.what)
+        _ = self.state
 
     def _lay_out(self) -> None:
         self._refuse_other_version()
@@ -94,11 +112,13 @@ class Journal(FrameLog):
     def _refuse_other_version(self) -> None:
         (found,) = self._one("PRAGMA application_id")
         if found >> 16 != self.identity >> 16 or found == self.identity:
-            return
+            return  # another file, or this version's
         try:
             (software,) = self._connection.execute("SELECT software FROM journal").fetchone()
         except (sqlite3.Error, TypeError):
             software = None
+        if software == titan.__version__:
+            damaged(self.path, self.what)
         raise FileError(
             f'the journal "{self.path}" was begun by titan {software or "of another version"}: its '
             f"format is {found & 0xFFFF}, where {self.identity & 0xFFFF} was expected",
@@ -210,7 +230,7 @@ class Journal(FrameLog):
     @property
     def state(self) -> RunState | None:
         """The run as stored; None before `begin`."""
-        with self._lock:
+        with self._lock, as_written(self.path, self.what):
             row = self._one(
                 "SELECT study, run, party, nonce, agreed, result, transcript, erased, software, "
                 "put_back FROM journal"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from titan.errors import InputError, PeerError
+from titan.errors import InputError, PeerError, RecoveryError
 
 
 def lost_journal(peer: str, run: int) -> PeerError:
@@ -78,3 +78,15 @@ class RunState:
                 f"the run was begun with {len(self.keys)} sums, not {sums}",
                 hint=f"resume it with the version of titan that began it, {self.software}",
             )
+
+
+class SaidBeforeError(RecoveryError):
+    """A number stands for another message already, which this party has said or may have."""
+
+    def __init__(self, number: int, peer: str, software: str) -> None:
+        self.software = software
+        """The version that said it."""
+        super().__init__(
+            f"message {number} for {peer} is not what it was before the restart; nothing is sent",
+            hint=f"resume with the version of titan that began the run, {software}",
+        )

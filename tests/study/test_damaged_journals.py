@@ -1,0 +1,118 @@
+"""Whatever a disk has done to a journal: it is as it was, or known as damaged, in our words."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.study.runs import beginning, fixed, mask_frame, total_frame
+from titan.errors import DamagedError, MessageError, RecoveryError
+from titan.study.audit import JOURNAL
+from titan.study.frames import Frame
+from titan.study.journal import Journal
+from titan.study.kept_runs import DAMAGED, give_up, kept_runs, open_journal
+from titan.study.kept_runs import KeptRun as Kept
+
+PAGE = 4096
+FLIPS = 400
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a run that is half over."""
+    folder = tmp_path_factory.mktemp("whole")
+    with Journal.open(folder / JOURNAL) as journal:
+        beginning(journal)
+        for at, name in enumerate(("east", "south")):
+            journal.set_nonce(name, fixed(name))
+            journal.record_incoming(Frame(name, 0, "NONCE", b"n" * 100))
+            for number in range(1, 9):
+                journal.record_incoming(mask_frame(name, 2 * number, 900))
+                journal.record_incoming(total_frame(name, 2 * number + 1, 900))
+                journal.sending(total_frame(name, number, 900 + at))
+        journal.acknowledged("east", 3)
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def damaged(folder: Path, whole: dict[str, bytes], content: bytes) -> Path:
+    folder.mkdir()
+    for name, kept in whole.items():
+        (folder / name).write_bytes(content if name == JOURNAL else kept)
+        (folder / name).chmod(0o600)
+    return folder
+
+
+def look(folder: Path) -> str:
+    """At everything, as `join` and `runs` do; how it ended."""
+    (found,) = kept_runs(folder)
+    assert isinstance(found, Kept)
+    told: list[str] = []
+    with open_journal(folder, told.append) as journal:
+        if told:
+            assert (folder / DAMAGED).exists()
+            return "set aside"
+        try:
+            journal.check_whole()
+            for _ in journal.incoming():
+                pass
+            journal.messages()
+            journal.sending(total_frame("east", 1, 900))
+        except (DamagedError, RecoveryError, MessageError) as error:
+            return "found out" if error.message.isprintable() else error.message
+    assert give_up(found, NOW, told.append)
+    assert not (folder / f"{JOURNAL}.secret").exists()
+    return "as it was"
+
+
+def flips(size: int) -> list[Callable[[bytes], bytes]]:
+    rng = random.Random(13)
+
+    def flip(bit: int) -> Callable[[bytes], bytes]:
+        def change(content: bytes) -> bytes:
+            changed = bytearray(content)
+            changed[bit // 8] ^= 1 << bit % 8
+            return bytes(changed)
+
+        return change
+
+    return [flip(rng.randrange(8 * size)) for _ in range(FLIPS)]
+
+
+def pages(size: int) -> list[Callable[[bytes], bytes]]:
+    def replaced(at: int, by: bytes) -> Callable[[bytes], bytes]:
+        return lambda content: content[:at] + by + content[at + len(by) :]
+
+    rubbish = random.Random(7).randbytes(PAGE)
+    starts = range(0, size, PAGE)
+    return [replaced(at, by) for at in starts for by in (bytes(PAGE), rubbish, rubbish[:50])]
+
+
+@pytest.mark.parametrize("kind", [flips, pages])
+def test_it_is_as_it_was_or_known_as_damaged(
+    tmp_path: Path,
+    whole: dict[str, bytes],
+    kind: Callable[[int], list[Callable[[bytes], bytes]]],
+) -> None:
+    content = whole[JOURNAL]
+    ends = [
+        look(damaged(tmp_path / str(number), whole, change(content)))
+        for number, change in enumerate(kind(len(content)))
+    ]
+    assert {"set aside"} <= set(ends) <= {"set aside", "found out", "as it was"}
+
+
+def test_one_that_is_damaged_does_not_keep_others_from_being_cleaned(
+    tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    content = whole[JOURNAL]
+    for number, change in enumerate(pages(len(content))):
+        damaged(tmp_path / f"{number:03}", whole, change(content))
+    damaged(tmp_path / "whole", whole, content)
+    for found in kept_runs(tmp_path):
+        assert give_up(found, NOW, lambda _: None)
+    assert not any(found.secrets for found in kept_runs(tmp_path))
