@@ -273,9 +273,8 @@ class Connections:
         for link in missing:
             link.trouble = link.trouble or _TURNED_AWAY
         names = " or ".join(sorted({link.peer for link in missing}))
-        text = f"{_TURNED_AWAY}: from {address}"
-        whom = names or "nobody who is awaited"
-        self.events.tell_once(whom, text, "stranger", address=address)
+        awaited = f"; {names} is awaited" if names else ""
+        self.events.tell_once(address, _TURNED_AWAY + awaited, "stranger", address=address)
 
     def _note_crowd(self, address: str) -> None:
         text = "has many connections open that say nothing: some are ended"

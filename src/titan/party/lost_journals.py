@@ -82,9 +82,10 @@ class LostJournals:
             self.ahead.add(peer)
             if hello.expects <= durable.outgoing[peer].next:
                 self.ahead.remove(peer)
-            if hello.expects <= durable.outgoing[peer].given:
+            ended, last = self._ended(peer), durable.outgoing[peer].next - 1
+            if hello.expects <= durable.outgoing[peer].given or (ended and hello.expects <= last):
                 self._fitted.add(link)
-            elif link not in self._fitted and self._ended(peer):
+            elif link not in self._fitted and ended:
                 run = durable.session.run
                 self.give_up(
                     f"{run.name} had said more in run {run.number} before it was cut short"

@@ -310,7 +310,7 @@ def refuse(place: Path, what: str, reason: str, kind: type[FileError] = FileErro
             f'the {what} "{place}" cannot be written: {reason}',
             hint=MORE_ROOM,
         ) from None
-    hint = "restore it from a backup; a ledger that is lost is protection that is lost"
+    hint = "restore it from a backup: without it, nothing is compared with earlier answers"
     if "full" in reason:
         hint = "make room on the disk, then give the same command again"
     elif what == "journal":
