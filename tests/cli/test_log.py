@@ -99,8 +99,19 @@ def test_options_from_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "nothing came for 0.2 seconds" in json.loads(done.stderr.splitlines()[-1])["message"]
     assert list((tmp_path / "elsewhere").glob("*-north"))
     assert "for 0.1 seconds" in titan("join", "--wait", 0.1, cwd=tmp_path).stderr
-    monkeypatch.setenv("TITAN_JOIN_WAIT", "long")
-    assert titan("join", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(("name", "value"), [("WAIT", "long"), ("WAIT", "-1"), ("LISTEN", "bad")])
+def test_what_is_wrong_in_a_variable_is_said_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """Nobody typed --wait: who reads the error has to find where it is from."""
+    g = Gathering(tmp_path)
+    g.save()
+    monkeypatch.setenv(f"TITAN_JOIN_{name}", value)
+    done = titan(*g.words("north"), cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"TITAN_JOIN_{name}" in done.stderr
 
 
 def test_variables_are_named_as_their_options_are() -> None:

@@ -87,7 +87,7 @@ def test_a_run_that_is_given_up_says_so_to_all(g: Gathering) -> None:
     assert set(states(g).values()) == {
         ("given up", False),
         ("no answer", False),
-        ("finished", False),
+        ("answered", False),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.study.runs import beginning, mask_frame
-from titan.errors import FileError, MessageError
+from titan.errors import DamagedError, FileError, MessageError
 from titan.study import vectors
 from titan.study.database import Database
 from titan.study.frames import Frame
@@ -280,3 +281,72 @@ def test_a_system_that_writes_a_little_at_a_time(
         frame = long_frame("south", 0)
         journal.record_incoming(frame)
         assert list(journal.incoming()) == [frame]
+
+
+def test_closing_waits_for_who_is_writing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the rest would be written to whatever has the number of the file by then."""
+    at_disk, go_on, steps = threading.Event(), threading.Event(), list[str]()
+    write, file = vectors._write, Vectors(path)
+
+    def slowly(*arguments: Any) -> None:
+        at_disk.set()
+        assert go_on.wait(60)
+        write(*arguments)
+        steps.append("written")
+
+    def close() -> None:
+        file.close()
+        steps.append("closed")
+
+    monkeypatch.setattr(vectors, "_write", slowly)
+    place = file.append(b"x" * LONG)
+    writing = threading.Thread(target=file.write)
+    closing = threading.Thread(target=close)
+    writing.start()
+    assert at_disk.wait(60)
+    closing.start()
+    closing.join(0.1)  # it would be through by now, if it could
+    go_on.set()
+    for each in (writing, closing):
+        each.join()
+    assert steps == ["written", "closed"]
+    assert Vectors(path).read(place) == b"x" * LONG
+
+
+def test_a_disk_that_cannot_be_read_is_an_error_of_ours(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Journal.open(path) as journal:
+        beginning(journal)
+        journal.record_incoming(long_frame("east", 0))
+
+    def fail(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pread", fail)
+        with pytest.raises(FileError, match=r'journal "[^"]*" cannot be used: input/output error'):
+            Journal.open(path)
+    with Journal.open(path) as journal:
+        assert len(list(journal.incoming())) == 1, "it goes on where the disk does"
+
+
+def test_an_index_that_leads_round_in_a_circle_ends(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that was damaged since the journal was opened may do."""
+    with Journal.open(path) as journal:
+        beginning(journal)
+        for number in range(3):
+            journal.record_incoming(long_frame("east", number))
+        ask, found = journal._one, list[Any]()
+
+        def round_and_round(statement: str, *values: object) -> Any:
+            if "ORDER BY place LIMIT 1" not in statement:
+                return ask(statement, *values)
+            found.append(ask(statement, *values) if len(found) < 2 else found[0])
+            return found[-1]
+
+        monkeypatch.setattr(journal, "_one", round_and_round)
+        with pytest.raises(DamagedError):
+            list(itertools.islice(journal.incoming(), 9))

@@ -16,7 +16,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from titan.cli.typed_words import wrong_words
+from titan.cli.typed_words import variable_of, wrong_types, wrong_words
 
 _FIRST = "Options"
 _OUTPUT = "Output"
@@ -30,6 +30,10 @@ _FROM_VARIABLE = "Options may come from variables, as {variable} for {option}."
 
 class Command(TyperCommand):
     """A command whose options stand in groups; errors about what was typed are wrong usage."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with wrong_types(ctx):
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         with wrong_words(ctx):
@@ -138,10 +142,9 @@ def _said(parameter: Any, ctx: Any) -> str:
 
 def _variable(parameters: Sequence[Any], ctx: Any) -> str:
     """That options may come from variables, with one for an example."""
-    prefix = getattr(ctx, "auto_envvar_prefix", None)
     for option in parameters:
-        if prefix and option.param_type_name == "option" and option.name != "help":
-            variable = option.envvar or f"{prefix}_{option.name.upper()}"
+        variable = variable_of(option, ctx)
+        if variable and option.param_type_name == "option" and option.name != "help":
             return _FROM_VARIABLE.format(variable=variable, option=option.opts[-1])
     return ""
 

@@ -30,7 +30,7 @@ Place = Annotated[Path, Argument(metavar="RUNS", help="A folder of runs, or one 
 def list_(place: Place = Path("runs"), json: options.Json = False) -> None:
     """List runs: folder, run and party, how far each is, its age, and whether secrets remain.
 
-    finished: there is an answer. no answer: it ended without one. resumable: the same titan join
+    answered: there is an answer. no answer: it ended without one. resumable: the same titan join
     continues it. given up: it cannot continue. running: another process is running it.
 
     \b

@@ -35,8 +35,34 @@ def wrong_words(ctx: Any) -> Iterator[None]:
         parameter = _typed_for(error.choice, ctx)
         if parameter is None or error.exit_status not in (1, UsageError.exit_status):
             raise
-        message = _naming(parameter, error)
+        message = _naming(parameter, error, ctx)
         raise UsageError(message, hint=error.hint, choice=error.choice) from error
+
+
+@contextmanager
+def wrong_types(ctx: Any) -> Iterator[None]:
+    """What is no number where one was expected, say: the error names the variable it is from."""
+    try:
+        yield
+    except Exception as error:
+        parameter = getattr(error, "param", None)
+        variable = "" if parameter is None else _variable_with(parameter, ctx)
+        if variable and getattr(error, "param_hint", "") is None:
+            error.param_hint = f"{_name(parameter)} (variable {variable})"  # type: ignore[attr-defined]
+        raise
+
+
+def variable_of(parameter: Any, ctx: Any) -> str:
+    """Where else its value may come from; empty if from nowhere."""
+    prefix = getattr(ctx, "auto_envvar_prefix", None)
+    return parameter.envvar or (f"{prefix}_{parameter.name.upper()}" if prefix else "")
+
+
+def _variable_with(parameter: Any, ctx: Any) -> str:
+    """Where its value did come from, if that was a variable."""
+    source = ctx.get_parameter_source(parameter.name)
+    from_variable = source is not None and source.name == "ENVIRONMENT"
+    return variable_of(parameter, ctx) if from_variable else ""
 
 
 def _typed_for(choice: str, ctx: Any) -> Any:
@@ -49,14 +75,20 @@ def _typed_for(choice: str, ctx: Any) -> Any:
     return None
 
 
-def _naming(parameter: Any, error: InputError) -> str:
+def _naming(parameter: Any, error: InputError, ctx: Any) -> str:
     """The message, with the option before it where neither message nor hint names it.
 
     Its value is not repeated: a proxy or a database may be given with a password.
     """
+    if variable := _variable_with(parameter, ctx):
+        return f"{variable}: {error.message}"
     if parameter.param_type_name != "option":
         return error.message
     said = f"{typed(error.message)} {typed_hint(error.hint)}"
     if any(option in said for option in parameter.opts if option.startswith("--")):
         return error.message
-    return f"{max(parameter.opts, key=len)}: {error.message}"
+    return f"{_name(parameter)}: {error.message}"
+
+
+def _name(parameter: Any) -> str:
+    return str(max(parameter.opts, key=len))

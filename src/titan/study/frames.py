@@ -115,6 +115,7 @@ class FrameLog(Database):
     """Of what is secret, and of checks that a replay sends the same bytes; None once erased."""
     _acknowledged: dict[str, int]  # not yet on disk
     _undigested: deque[Frame]  # long ones that were sent, without their digests yet
+    _undigested_bytes: int
     _whose: tuple[str, int, str] | None = None
     """Which run of whom this is, once it has begun."""
 
@@ -312,6 +313,7 @@ class FrameLog(Database):
                 raise SaidBeforeError(frame.sequence, frame.peer, software)
             if later:
                 self._undigested.append(frame)
+                self._undigested_bytes += len(frame.body)
                 self._digest_all_but(_MOST_UNDIGESTED)
 
     def _was_sent(self, frame: Frame, facts: tuple[Where, ...]) -> bool:
@@ -337,10 +339,9 @@ class FrameLog(Database):
 
     def _digest_all_but(self, most: int) -> None:
         """In a batch: make the digests of the oldest messages, until no more bytes wait for it."""
-        waiting = sum(len(frame.body) for frame in self._undigested)
-        while waiting > most:
+        while self._undigested_bytes > most:
             frame = self._undigested.popleft()
-            waiting -= len(frame.body)
+            self._undigested_bytes -= len(frame.body)
             self._do(
                 "UPDATE sent SET sha256 = ? WHERE peer = ? AND sequence = ?",
                 digest(frame), frame.peer, frame.sequence,

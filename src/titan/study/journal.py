@@ -66,7 +66,7 @@ class Journal(FrameLog):
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._acknowledged: dict[str, int] = {}  # not yet on disk
-        self._undigested = deque()
+        self._undigested, self._undigested_bytes = deque(), 0
         super().__init__(path, exclusive=True)
         try:
             self._finish_erasing()
@@ -81,7 +81,7 @@ class Journal(FrameLog):
 
         DamagedError where it is no longer what was written down, as far as that can be seen.
         """
-        with as_written(Path(path), cls.what):
+        with as_written(Path(path), cls.what), explained(Path(path), cls.what):
             journal = cls(path)
         try:
             journal._check()

@@ -20,7 +20,7 @@ from titan.study.audit import JOURNAL, STATUS
 from titan.study.journal import Journal, RunState
 
 DAMAGED = "journal.damaged"
-State = Literal["running", "finished", "no answer", "resumable", "given up", "empty", "unreadable"]
+State = Literal["running", "answered", "no answer", "resumable", "given up", "empty", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _said_by_its_process(folder: Path) -> dict[str, Any]:
 
 def _state(found: RunState) -> State:
     if found.finished:
-        return "finished" if found.agreed else "no answer"
+        return "answered" if found.agreed else "no answer"
     return "given up" if found.erased else "resumable"
 
 
