@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from titan.party.taking_part import Party
 
 OTHERS_HAVE_IT = "the others have the answer of this run: ask one of them for result.json"
+OTHERS_MAY_HAVE_IT = (
+    "whether the others have the answer of this run nobody has said: ask one of them for "
+    "result.json; if none has it, agree on run {next}"
+)
 _NOT_AGAIN = (
     "these columns are not asked again on these rows, nor on the other parties': agree on other "
     "columns, or all use other rows"
@@ -121,8 +125,9 @@ class RunToAnswer:
             else:
                 self._count_veto()  # before anything else: who dies now has seen it
                 await stay(engine, durable, min(self._wait, _STOPPED), stopped=True)
-                if durable.put_back is not None and engine.lost.verdict:
-                    durable.put_back.hint = OTHERS_HAVE_IT
+                if durable.put_back is not None and engine.lost.verdict is not False:
+                    may_have = OTHERS_MAY_HAVE_IT.format(next=self._run.number + 1)
+                    durable.put_back.hint = OTHERS_HAVE_IT if engine.lost.verdict else may_have
         if results is None:  # why not is raised when this party has left in good order
             stopped = session.stopped or self._disbelieved
             assert stopped is not None  # noqa: S101
