@@ -279,7 +279,9 @@ class Trial:
             wanted["clock"] = scenario.clocks[name]
             self.tally.faults["clock"] += 1
         if name in scenario.insiders:
-            wanted["rubbish"] = [seed, str(self._notes), *scenario.insiders[name]]
+            chance, most = scenario.insiders[name]
+            # Less in every life: one that had more to say than a life is long would never be heard.
+            wanted["rubbish"] = [seed, str(self._notes), chance, most >> life]
         if name == scenario.liar:
             wanted["lie"] = [scenario.seed, str(self._notes)]
         return wanted
