@@ -238,7 +238,7 @@ def test_whatever_fails_the_log_does_not_stay_open(
     monkeypatch.setattr(database, "_open_log", opened)
     monkeypatch.setattr(os, "close", closed)
     monkeypatch.setattr(Journal, "_scrub", fail)
-    with pytest.raises(sqlite3.OperationalError):
+    with pytest.raises(FileError, match="disk full"):
         Journal.open(tmp_path / "j")
     journal = Journal.open(tmp_path / "k")
     assert len(logs) == 1
