@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -13,13 +14,15 @@ import pytest
 from tests.party.loopback import NAMES as THREE
 from tests.party.loopback import Gathering, Patience, run, until
 from tests.party.tables import NAMES, Table, Whole
-from titan.errors import DataError, MessageError, PeerError, RecoveryError, TitanError
+from titan.errors import DataError, FullError, MessageError, PeerError, RecoveryError, TitanError
 from titan.network import Network
 from titan.party import arrival_queue, messages, run_to_answer
+from titan.party.conversation import Conversation
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
 from titan.party.messages import AGREED, Enclosed, Told
 from titan.party.session import Session
+from titan.party.wire import Role
 from titan.protocol import Envelope, Plan, RecoveryName
 from titan.protocol.messages import Kind
 from titan.study.frames import Frame
@@ -188,10 +191,82 @@ def test_who_is_told_to_go_before_its_last_is_confirmed_finds_the_others_still_t
     with patience.patched():
         found = run(trial())
     assert all("36 rows in all, and 3 parties need at least 40" in str(each) for each in found)
+    assert all(are_erased(g).values())
+
+
+def are_erased(g: Gathering) -> dict[str, bool]:
+    erased = {}
     for name in THREE:
         with Journal.open(g.run_folder(name) / "journal.db") as journal:
             assert journal.state is not None
-            assert journal.state.erased, name
+            erased[name] = journal.state.erased
+    return erased
+
+
+def _leads_east(closing: Conversation) -> bool:
+    return closing.durable.session.run.name == "north" and closing.link.role is Role.SENDER
+
+
+def test_who_is_killed_after_it_let_the_others_go_needs_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are told that nothing more comes, and leave. A restart finds that they confirmed it."""
+    g, close = Gathering(tmp_path, changes=TRUSTED), Conversation._close
+    folder, ledger, left = g.run_folder("north"), "north.ledger", tmp_path / "what a kill leaves"
+
+    async def killed(closing: Conversation) -> None:
+        await close(closing)
+        if _leads_east(closing):
+            shutil.copytree(folder, left / folder.name)
+            shutil.copy(tmp_path / ledger, left)
+
+    with monkeypatch.context() as first:
+        first.setattr(Conversation, "_close", killed)
+        run(g.errors())
+    shutil.rmtree(folder)
+    (left / folder.name).rename(folder)
+    (left / ledger).replace(tmp_path / ledger)
+    monkeypatch.setattr(run_to_answer, "_STOPPED", 0.5)
+    with pytest.raises(DataError, match="36 rows in all"):
+        run(g.join("north"))
+    assert all(are_erased(g).values())
+    assert not any("kept" in line for line in g.told["north"])
+
+
+def test_who_cannot_note_a_confirmation_does_not_let_the_others_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its disk is full, say: they stay until it has come back, and confirm once more."""
+    g = Gathering(tmp_path, changes=TRUSTED)
+    full = FullError("the disk is full")
+
+    async def trial() -> list[Any]:
+        others = [g.joining(name) for name in ("east", "south")]
+        with monkeypatch.context() as first:
+            first.setattr(Conversation, "_close", _failing_at(_leads_east, full))
+            with pytest.raises(FullError, match="the disk is full"):
+                await g.join("north")
+        return await asyncio.gather(*others, g.joining("north"), return_exceptions=True)
+
+    found = run(trial())
+    assert all("36 rows in all, and 3 parties need at least 40" in str(each) for each in found)
+    assert all(are_erased(g).values())
+
+
+def _failing_at(where: Callable[[Conversation], bool], error: TitanError) -> Any:
+    """`_close`, from which on the journal fails."""
+    close = Conversation._close
+
+    async def failing(closing: Conversation) -> None:
+        def fail(*_: object) -> None:
+            raise error
+
+        if where(closing):
+            for write in ("_keep_acknowledged", "finish"):
+                setattr(closing.durable.journal, write, fail)
+        await close(closing)
+
+    return failing
 
 
 def test_who_keeps_masks_says_for_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,12 +276,7 @@ def test_who_keeps_masks_says_for_whom(tmp_path: Path, monkeypatch: pytest.Monke
     run(g.errors())
     assert "not confirmed by east: the masks that were sent there are kept" in g.told["north"][-1]
     assert not any("kept" in line for name in ("east", "south") for line in g.told[name])
-    erased = {}
-    for name in THREE:
-        with Journal.open(g.run_folder(name) / "journal.db") as journal:
-            assert journal.state is not None
-            erased[name] = journal.state.erased
-    assert erased == {"north": False, "east": True, "south": True}
+    assert are_erased(g) == {"north": False, "east": True, "south": True}
 
 
 def test_nobody_is_kept_for_ever_by_news(monkeypatch: pytest.MonkeyPatch) -> None:

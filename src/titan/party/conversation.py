@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from titan.errors import MessageError
+from titan.errors import FileError, MessageError
 from titan.party import wire
 from titan.party.arrival_queue import ArrivalQueue
 from titan.party.attendance import Attendance
@@ -91,11 +91,18 @@ class Conversation:
         return self._send_acks(), self._take_pieces()
 
     async def _close(self) -> None:
-        """Who leaves without a confirmation of its last breaks off, so that the other end stays."""
-        if self.link.role is Role.SENDER and self.durable.is_unsure(self._peer):
-            self.stream.break_off()
-        else:
-            await self.stream.finish()
+        """Who has no confirmation of its last, or none that outlives a restart, breaks off, so that
+        the other end stays."""
+        if self.link.role is Role.SENDER:
+            if self.durable.is_unsure(self._peer):
+                self.stream.break_off()
+                return
+            try:
+                self.durable.keep_confirmations()
+            except FileError:
+                self.stream.break_off()
+                raise
+        await self.stream.finish()
 
     def _note_closing(self) -> None:
         """A sender closes when its last message is confirmed, perhaps before a restart."""

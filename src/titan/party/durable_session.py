@@ -284,6 +284,15 @@ class DurableSession:
         """Nothing more will be sent to `peer`, and it has confirmed everything."""
         return peer in self._ended and not self.outgoing[peer]
 
+    def keep_confirmations(self) -> None:
+        """Of a run without an answer: have on the disk what others have confirmed.
+
+        Who is told that nothing more comes may leave, so nobody would confirm it again after a
+        restart. An answer itself says that all have their masks.
+        """
+        if self.session.stopped is not None:
+            self.journal.keep_acknowledged()
+
     def is_unsure(self, peer: str) -> bool:
         """Nothing more will be sent to `peer`, and it has not confirmed everything."""
         return peer in self._ended and bool(self.outgoing[peer])

@@ -126,9 +126,7 @@ class FrameLog(Database):
     def close(self) -> None:
         with self._lock:
             try:
-                if self._acknowledged:
-                    with self.batch():
-                        pass  # takes them along
+                self._keep_acknowledged()
                 with suppress(OSError):  # what is not written comes again
                     self._vectors.write()
             finally:
@@ -351,6 +349,16 @@ class FrameLog(Database):
         """`peer` has written down all frames up to this number. Stored with the next batch."""
         with self._lock:
             self._acknowledged[peer] = max(sequence, self.acknowledged_by(peer))
+
+    def keep_acknowledged(self) -> None:
+        """Have on the disk what was acknowledged so far."""
+        self._keep_acknowledged()
+        self.sync()
+
+    def _keep_acknowledged(self) -> None:
+        if self._acknowledged:
+            with self.batch():
+                pass  # takes them along
 
     def acknowledged_by(self, peer: str) -> int:
         """The last frame that `peer` has acknowledged, with all before it; -1 if none."""
