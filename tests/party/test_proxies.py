@@ -143,19 +143,28 @@ async def trouble(url: str) -> str:
     ("answer", "words"),
     [
         (b"403 Forbidden", "refuses to connect (HTTP 403): it must allow CONNECT to it"),
-        (b"407 Who are you", "refuses to connect (HTTP 407): it wants a user and a password"),
+        (b"407 Who", "refuses to connect (HTTP 407): it does not accept this user and password"),
         (b"200 OK", "cannot reach it (HTTP 502)"),
         (b"302 Found\r\nLocation: /", "refuses to connect (HTTP 302): it must allow CONNECT to it"),
         (b"100 Go on\r\n\r\nHTTP/1.1 503 Full", "cannot reach it (HTTP 503)"),
-        (b"203 Hm", "does not answer"),
-        (b"\n" * (1 << 15), "does not answer"),
-        (b"100 Go on\r\n\r\nHTTP/1.1 " * 999, "does not answer"),
+        (b"203 Hm", "does not answer as an HTTP proxy does"),
+        (b"\n" * (1 << 15), "does not answer as an HTTP proxy does"),
+        (b"100 Go on\r\n\r\nHTTP/1.1 " * 999, "does not answer as an HTTP proxy does"),
     ],
 )
 def test_a_proxy_that_does_not_connect(answer: bytes, words: str) -> None:
     async def story() -> None:
         async with connecting_proxy(answer) as (url, _):
             assert await trouble(url) == f"the proxy {url.rpartition('@')[2]} {words}"
+
+    run(story())
+
+
+def test_a_proxy_that_wants_to_know_who_asks() -> None:
+    async def story() -> None:
+        async with connecting_proxy(b"407 Who") as (url, _):
+            place = url.rpartition("@")[2].removeprefix("http://")
+            assert (await trouble(f"http://{place}")).endswith("it wants a user and password")
 
     run(story())
 

@@ -176,7 +176,7 @@ def test_a_known_name_with_a_new_key_is_flagged(tmp_path: Path) -> None:
     shown = " ".join(" ".join([first, *rest]).split())
     assert in_groups(identity("east").card.fingerprint) in shown, "the one it had"
     assert "east, east.example.org:7443 (ANOTHER KEY than before)" in shown
-    assert "west, west.example.org:7443 (the key is the one you know)" in shown
+    assert "west, west.example.org:7443 (the same key as in an earlier study)" in shown
     assert "north, north.example.org:7443 (this is you)" in shown
 
 

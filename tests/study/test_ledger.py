@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.study.digests import QUESTION, digests, own_rows
 from titan.errors import DamagedError, FileError, InputError, ReleaseError
-from titan.study.differencing import Conflict, LedgerQuestion
+from titan.study.differencing import Conflict, LedgerQuestion, refusal_of
 from titan.study.digest_order import Alike, Stretch
 from titan.study.ledger import Ledger
 from titan.study.row_classes import Class, Span, compare, exposed_parties, exposed_rows
@@ -51,6 +51,15 @@ def entry(
     }
     own = but.pop("own", None) or own_rows(rows, ledger.row_key, columns)
     return LedgerQuestion(**(values | but), own=own)
+
+
+def test_of_many_runs_of_one_study_the_first_are_named(ledger: Ledger) -> None:
+    """Twenty-five times the same sentence would hide what to do."""
+    found = [Conflict("ab" * 32, "Heart", run, "rows") for run in range(1, 26)]
+    said = refusal_of(entry(ledger), found).message
+    assert said.count("only a few of this party's rows") == 3
+    assert said.endswith("run 3); and so for 22 more")
+    assert refusal_of(entry(ledger), found[:3]).message.endswith("run 3)")
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_rows_that_cannot_be_used_are_counted_by_columns_too(ledger: Ledger) -> 
     with pytest.raises(ReleaseError, match="stopped by a veto 3 times") as refused:
         ledger.record_refusal("ab" * 32, 10, {"q1": ("in other words", ["x1", "age"])})
     assert "correct the rows" in refused.value.hint
-    assert "their ledgers have counted these vetoes as well" in refused.value.hint
+    assert "count these vetoes as well" in refused.value.hint
     assert "the same command takes part" not in refused.value.hint, "theirs would refuse it"
     assert ledger.refused("ab" * 32, 9)
     assert not ledger.refused("ab" * 32, 10)

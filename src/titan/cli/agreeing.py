@@ -100,7 +100,7 @@ def _met(name: str, identity: Identity, known: Known, changed: Mapping[str, str]
         return " (this is you)"
     if name in changed:
         return " (ANOTHER KEY than before)"
-    return " (the key is the one you know)" if name in known else " (not met before)"
+    return " (the same key as in an earlier study)" if name in known else " (not met before)"
 
 
 def _show_what(study: Study, report: Report, identity: Identity) -> None:

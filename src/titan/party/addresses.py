@@ -120,8 +120,8 @@ def _listening_at(number: str, port: int) -> socket.socket:
 
 _TAKEN = "another program listens there"
 _REASONS = {
-    errno.EADDRINUSE: (_TAKEN, "is this party running already?"),
-    errno.EACCES: ("this user may not use that port", "take one above 1023"),
+    errno.EADDRINUSE: (_TAKEN, "is this party running already? "),
+    errno.EACCES: ("this user may not use that port", "take one above 1023: "),
     errno.EMFILE: (NONE_LEFT, ""),
     errno.ENFILE: ("this machine has no file descriptor left", ""),
 }
@@ -130,7 +130,7 @@ _REASONS = {
 def cannot_listen(address: str, error: OSError) -> PeerError:
     """Why, and what helps."""
     why, what = _REASONS.get(error.errno or 0, ((error.strerror or "").lower(), ""))
-    hint = f"{what} --listen names another place".strip()
+    hint = f"{what}--listen names another place"
     found = PeerError(f"cannot listen at {address}: {why}", hint=hint)
     if why == _TAKEN:  # by a run that is ending, perhaps
         found.exit_status = BusyError.exit_status

@@ -38,9 +38,14 @@ def explained(
 
 
 def _refused_by(proxy: Proxy | None, status: str) -> str:
+    if not status:
+        return f"the proxy {proxy} does not answer as an HTTP proxy does"
     if status.startswith("5"):
         return f"the proxy {proxy} cannot reach it (HTTP {status})"
-    why = "it wants a user and a password" if status == "407" else "it must allow CONNECT to it"
+    why = "it must allow CONNECT to it"
+    if status == "407":
+        given = proxy is not None and proxy.names_user
+        why = f"it {'does not accept this' if given else 'wants a'} user and password"
     return f"the proxy {proxy} refuses to connect (HTTP {status}): {why}"
 
 

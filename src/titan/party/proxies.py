@@ -32,9 +32,9 @@ _LIKE = "such as http://proxy.example.org:3128, or http://user:password@proxy.ex
 
 
 class ProxyRefusedError(OSError):
-    """It answered, and does not pass the connection on."""
+    """It answered, and does not pass the connection on; without a status, it did not say that."""
 
-    def __init__(self, status: str) -> None:
+    def __init__(self, status: str = "") -> None:
         super().__init__()
         self.status = status
 
@@ -74,15 +74,20 @@ class Proxy:
                 more = await loop.sock_recv(made, _MOST_ANSWER)
                 heard += more
                 if not more or len(heard) > _MOST_ANSWER:
-                    raise ConnectionRefusedError
+                    raise ProxyRefusedError
             if answer[1][:1] != b"2":
                 raise ProxyRefusedError(answer[1].decode())
             if answer.end() < len(heard):  # a listener never speaks first: this is not TLS
-                raise ConnectionRefusedError
+                raise ProxyRefusedError
         except BaseException:
             made.close()
             raise
         return made
+
+    @property
+    def names_user(self) -> bool:
+        """Whether its URL has a user and perhaps a password."""
+        return urlsplit(self.url).username is not None
 
     def _request(self, address: str) -> bytes:
         parts, lines = urlsplit(self.url), [f"CONNECT {address} HTTP/1.1", f"Host: {address}"]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 OTHERS_HAVE_IT = "the others have the answer of this run: ask one of them for result.json"
 OTHERS_MAY_HAVE_IT = (
-    "whether the others have the answer of this run nobody has said: ask one of them for "
+    "nobody has said whether the others have the answer of this run: ask one of them for "
     "result.json; if none has it, agree on run {next}"
 )
 _NOT_AGAIN = (

@@ -367,6 +367,16 @@ def _same(studies: Sequence[Parties]) -> list[frozenset[str]]:
     return [frozenset(names[whose(f"name {n}")] for n in parties) for parties in studies]
 
 
+_MOST_SAID = 3
+
+
+def _several(found: Sequence[Conflict]) -> str:
+    """The first of them; of many runs of one study it would be the same again and again."""
+    shown = [*map(str, found[:_MOST_SAID])]
+    more = len(found) - len(shown)
+    return "; ".join(shown) + (f"; and so for {more} more" if more else "")
+
+
 def refusal_of(entry: LedgerQuestion, found: Sequence[Conflict]) -> ReleaseError:
     """In words, for the party whose ledger found it."""
     if all((each.study, each.run) == (entry.study, entry.run) for each in found):
@@ -378,7 +388,7 @@ def refusal_of(entry: LedgerQuestion, found: Sequence[Conflict]) -> ReleaseError
             rule="differencing",
         )
     return ReleaseError(
-        "the answer could be subtracted from an earlier one: " + "; ".join(map(str, found)),
+        "the answer could be subtracted from an earlier one: " + _several(found),
         hint=_SAME_INTERVALS
         * any(each.reason == "intervals" for each in found)
         + "use the same rows and parties as then; of an earlier run that ended without an "

@@ -94,12 +94,13 @@ class Card:
         if now < self.not_before:
             raise InputError(
                 f'the certificate of "{self.name}" is not valid before {self.not_before:%Y-%m-%d}',
-                hint="compare the clocks of the two machines",
+                hint=f"today is {now:%Y-%m-%d} here: compare the clocks of the two machines",
             )
         if now > self.not_after:
             raise InputError(
                 f'the certificate of "{self.name}" expired on {self.not_after:%Y-%m-%d}',
-                hint="that party makes new keys, and a new study is made with its new card",
+                hint=f"if today is not {now:%Y-%m-%d}, set this machine's clock; else that party "
+                "makes new keys, and a new study is made with its new card",
             )
 
     def content(self) -> list[str]:

@@ -56,7 +56,8 @@ def checked(passphrase: bytes | str) -> bytes:
     if not LEAST_PASSPHRASE <= len(found) <= _MOST_PASSPHRASE:
         raise InputError(
             f"the passphrase is {'too short' if len(found) < LEAST_PASSPHRASE else 'too long'}",
-            hint=f"{LEAST_PASSPHRASE} characters at least; several words are better",
+            hint=f"{LEAST_PASSPHRASE} characters at least, {_MOST_PASSPHRASE} at most; several "
+            "words are better",
         )
     return found
 
@@ -106,10 +107,14 @@ def _loaded(path: Path, data: bytes) -> object:
     try:
         return serialization.load_pem_private_key(data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        found = "but a card" if b"BEGIN CERTIFICATE" in data else "in PEM form"
+        public = b"BEGIN CERTIFICATE" in data
+        found = "but a card or a study" if public else "in PEM form"
+        damaged = b"BEGIN PRIVATE KEY" in data
         raise FileError(
             f"{path}: not a private key {found}",
-            hint="the private key is the file, ending in .key, that titan keys new made",
+            hint="it begins like one: restore it from a backup"
+            if damaged
+            else "the private key is the file, ending in .key, that titan keys new made",
         ) from None
 
 

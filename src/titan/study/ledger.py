@@ -64,8 +64,9 @@ from titan.study.vetoes import Vetoes, of_refusals
 _KEPT = 2
 """What `vetoed` is where this party refused before any sum of its columns left it."""
 _MEND = (
-    "correct the rows, and agree with the others on a question of other columns: their ledgers "
-    "have counted these vetoes as well, and do not take this one on the rows that they used"
+    "correct the rows, and agree with the others on a question of other columns: the ledgers of "
+    "those who took part in these runs count these vetoes as well, and do not take this question "
+    "on the rows that they used"
 )
 
 
