@@ -19,6 +19,7 @@ import pytest
 
 from tests.party.loopback import Gathering, Patience, answers_agree, run, until
 from tests.party.test_come_back import KilledError, norths
+from titan import load
 from titan.errors import PeerError, WaitError
 from titan.party import run_to_answer, wire
 from titan.party.connection import StreamEndedError
@@ -29,7 +30,9 @@ from titan.party.run_to_answer import Outcome
 from titan.party.session import Session
 from titan.party.status_file import read as read_status
 from titan.party.wire import Lost
-from titan.study.audit import JOURNAL
+from titan.results import decode
+from titan.results.result_file import NAME as RESULT
+from titan.study.audit import JOURNAL, TRANSCRIPT
 from titan.study.journal import Journal
 
 NAMES = ("north", "east", "south", "west")
@@ -229,6 +232,39 @@ def test_a_ledger_knows_a_run_that_is_over(tmp_path: Path) -> None:
     assert told.value.exit_status == 1
     assert "ask one of them for result.json; if none has it, agree on run 2" in told.value.hint
     assert not g.shown
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in (RESULT, TRANSCRIPT, "evidence.json")}
+
+
+@pytest.mark.parametrize("how", ["lost", "its answer altered", "its transcript altered"])
+def test_the_answer_outlives_its_journal(tmp_path: Path, how: str) -> None:
+    """What was signed for is not replaced by what a lost or damaged journal knows."""
+    g = Gathering(tmp_path)
+    with short_grace():
+        run(g.all())
+    folder = g.run_folder("north")
+    kept, path = files_of(folder), folder / JOURNAL
+    if how == "lost":
+        path.unlink()
+    else:
+        column = "result" if how == "its answer altered" else "transcript"
+        with Journal.open(path) as journal:
+            (content,) = journal._one(f"SELECT {column} FROM journal")  # noqa: S608 - a constant
+            altered = bytes(content).replace(b"0", b"1", 1)
+            journal._do(f"UPDATE journal SET {column} = ?", altered)  # noqa: S608 - the same
+    g.shown.clear()
+    with pytest.raises(PeerError, match="run 1 is over at north") as told, short_grace():
+        run(g.join("north", wait=0.2))
+    assert told.value.exit_status == 1
+    assert f'the answer of this run is in "{folder}"' in told.value.hint
+    assert not g.shown
+    run(g.join("north", wait=0.2))  # with the journal that was made in its place
+    (again,) = g.shown["north"].entries
+    assert "run 1 is over at north" in str(again.outcome)
+    assert files_of(folder) == kept
+    assert load(folder).to_dict() == decode(kept[RESULT]).to_dict()
 
 
 def test_a_neighbour_cannot_say_of_this_party_that_it_is_lost(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_a_journal_names_the_version_that_began_its_run(path: Path) -> None:
             beginning(journal, keys=[fixed("one")])
         assert "0.7.1" in refused.value.hint
         journal._do(f"PRAGMA application_id = {Journal.identity + 5}")
-    with pytest.raises(FileError, match=r"was begun by titan 0.7.1: its format is 7, where 2"):
+    with pytest.raises(FileError, match=r"was begun by titan 0.7.1: its format is 8, where 3"):
         Journal.open(path)
 
 

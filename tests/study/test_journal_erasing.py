@@ -282,8 +282,9 @@ def test_the_key_is_overwritten_in_place_before_its_name_goes(
     assert blocks.read_bytes() == bytes(run_key.FILE_BYTES)
 
 
+@pytest.mark.parametrize("before", [b"", b"of a process that died before its journal was laid out"])
 def test_a_key_is_on_the_disk_before_anything_is_sealed_under_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes
 ) -> None:
     synced: list[int] = []
     seal = run_key.RunKey.seal
@@ -295,7 +296,8 @@ def test_a_key_is_on_the_disk_before_anything_is_sealed_under_it(
 
     monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
     monkeypatch.setattr(run_key.RunKey, "seal", sealing)
-    (tmp_path / "j.secret").write_bytes(b"of a process that died before its journal was laid out")
+    if before:
+        (tmp_path / "j.secret").write_bytes(before)
     with Journal.open(tmp_path / "j") as journal:
         beginning(journal)
 

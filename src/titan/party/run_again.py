@@ -48,7 +48,7 @@ async def _tell_given_up(party: Party, journal: Journal, state: RunState) -> NoR
     """This party does not go on with the run; those who wait for it are told so."""
     durable = _durable(party, journal, state)
     assert durable.put_back is not None  # noqa: S101 - it was given up
-    party.watch.tell(Notice(durable.put_back.message, "error", "put back"))
+    party.watch.tell(Notice(durable.put_back.message, "error", "over"))
     async with party.engine(durable) as engine:
         await stay(engine, durable, party.choices.wait)
     raise durable.put_back

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from titan.party.taking_part import Party
 
 OTHERS_HAVE_IT = "the others have the answer of this run: ask one of them for result.json"
+IT_IS_HERE = 'the answer of this run is in "{folder}": titan show prints it'
 OTHERS_MAY_HAVE_IT = (
     "nobody has said whether the others have the answer of this run: ask one of them for "
     "result.json; if none has it, agree on run {next}"
@@ -125,9 +126,8 @@ class RunToAnswer:
             else:
                 self._count_veto()  # before anything else: who dies now has seen it
                 await stay(engine, durable, min(self._wait, _STOPPED), stopped=True)
-                if durable.put_back is not None and engine.lost.verdict is not False:
-                    may_have = OTHERS_MAY_HAVE_IT.format(next=self._run.number + 1)
-                    durable.put_back.hint = OTHERS_HAVE_IT if engine.lost.verdict else may_have
+                if durable.put_back is not None:
+                    durable.put_back.hint = self._who_has_it(engine.lost.verdict)
         if results is None:  # why not is raised when this party has left in good order
             stopped = session.stopped or self._disbelieved
             assert stopped is not None  # noqa: S101
@@ -135,6 +135,17 @@ class RunToAnswer:
             raise self._at_home(stopped)
         await showing
         return replace(outcome, unconfirmed=late, bytes_written=engine.bytes_written)
+
+    def _who_has_it(self, verdict: bool | None) -> str:
+        """What helps a party that cannot go on; `verdict` is what others said of an answer."""
+        if self.party.kept_answer is not None:
+            return IT_IS_HERE.format(folder=self.party.folder)
+        if verdict:
+            return OTHERS_HAVE_IT
+        following = self._run.number + 1
+        if verdict is None:
+            return OTHERS_MAY_HAVE_IT.format(next=following)
+        return f"agree with the others on run {following}"
 
     def _outcome(self, results: Results, bytes_written: int) -> Outcome:
         return Outcome(
@@ -176,7 +187,8 @@ class RunToAnswer:
     def _end_without_answer(self, error: TitanError) -> None:
         """No restart would get any further. What others may still need is served as it is."""
         refused = self._at_home(error)
-        self._write_evidence(refused if isinstance(refused, ReleaseError) else None)
+        if self.party.kept_answer is None:
+            self._write_evidence(refused if isinstance(refused, ReleaseError) else None)
         kept = self._encoded(dict.fromkeys(self._names, error))
         signed = self._transcript({}, kept, error) if isinstance(error, CheckError) else b""
         self.party.write_files(self.journal.finish(kept, signed))

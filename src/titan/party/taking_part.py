@@ -333,9 +333,18 @@ class Party:
         parts = self.study, self.identity, durable, self.listen, self.watch
         return Engine(*parts, self.proxies)
 
+    @property
+    def kept_answer(self) -> bytes | None:
+        """What the folder has as the answer of this run, signed by this party."""
+        from titan.party.kept_answer import kept_answer
+
+        return kept_answer(self.folder, self.study, self.choices.run, self.identity.name)
+
     def write_files(self, state: RunState) -> None:
         """What was learned and what was signed, as the journal has them, and what was asked."""
         asked = self.study.to_toml().encode()
+        if self.kept_answer not in (None, state.result):
+            return  # of a journal that was lost since: a new one does not take its answer's place
         kept = ((RESULT, state.result), (TRANSCRIPT, state.transcript), (STUDY, asked))
         for name, content in kept:
             path = self.folder / name

@@ -50,7 +50,7 @@ CREATE TABLE journal (
     one INTEGER PRIMARY KEY CHECK (one = 1), software TEXT, key_name BLOB NOT NULL,
     erased INTEGER NOT NULL,
     study TEXT, run INTEGER, party TEXT, nonce BLOB, data BLOB,
-    agreed TEXT, result BLOB, transcript BLOB, put_back TEXT);
+    agreed TEXT, result BLOB, transcript BLOB, written TEXT, put_back TEXT);
 CREATE TABLE parties (place INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, nonce BLOB);
 CREATE TABLE sums (place INTEGER PRIMARY KEY, key BLOB NOT NULL);
 {TABLES.strip()}
@@ -61,7 +61,7 @@ class Journal(FrameLog):
     """One party's journal of one run; `Journal.open` opens or creates the file."""
 
     what = "journal"
-    identity = 0x54_4A_00_02  # "TJ", version 2
+    identity = 0x54_4A_00_03  # "TJ", version 3
     schema = _SCHEMA
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -95,7 +95,12 @@ class Journal(FrameLog):
         found = self._all("PRAGMA integrity_check(1)")
         if found != [("ok",)]:
             damaged(self.path, self.what)
-        _ = self.state
+        state = self.state
+        if state is not None and state.result is not None:
+            (written,) = self._one("SELECT written FROM journal")
+            with as_written(self.path, self.what):
+                if written != _written(state.result, state.transcript or b""):
+                    damaged(self.path, self.what)
 
     def _lay_out(self) -> None:
         self._refuse_other_version()
@@ -308,8 +313,8 @@ class Journal(FrameLog):
         with self.batch():
             self._digest_all_but(0)  # nothing is made again to make them of
             self._do(
-                "UPDATE journal SET result = ?, transcript = ? WHERE result IS NULL",
-                result, transcript,
+                "UPDATE journal SET result = ?, transcript = ?, written = ? WHERE result IS NULL",
+                result, transcript, _written(result, transcript),
             )  # fmt: skip
             return self._begun
 
@@ -396,3 +401,9 @@ class Journal(FrameLog):
         busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             raise sqlite3.OperationalError("the log could not be emptied")
+
+
+def _written(result: bytes, transcript: bytes) -> str:
+    """By which it is known that both are still what was written down."""
+    parts = (len(part).to_bytes(8, "little") + part for part in (result, transcript))
+    return hashlib.sha256(b"".join(parts)).hexdigest()
