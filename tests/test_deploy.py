@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_commands import titan
+from tests.party.loopback import Gathering
 from titan import errors
 from titan.errors import ReleaseError, TitanError, WaitError
 
@@ -78,18 +81,62 @@ def test_it_is_started_again_where_that_helps() -> None:
     assert found["StartLimitIntervalSec"] == ["0"]
 
 
-def test_its_command_is_one_of_ours(tmp_path: Path) -> None:
-    """Every option exists: with files that do not, it is the study that is missed."""
+def started(
+    credentials: Path, state: Path, data: Path, etc: Path = Path("/etc/titan")
+) -> list[str]:
+    """The words of the unit's command, as systemd would fill them in."""
     [line] = settings(UNIT.read_text())["ExecStart"]
     program, *words = shlex.split(line)
-    values = {"${PARTY}": "north", "${DATA}": "rows.csv", "${RUN}": "1", "%i": "care"}
-    values |= {"%d": str(tmp_path), "%S/titan": str(tmp_path), "$OPTIONS": "--wait=1"}
-    for name, value in values.items():
+    assert program == PROGRAM
+    values = {"${PARTY}": "north", "${DATA}": str(data), "${RUN}": "1", "%i": "care"}
+    values |= {"%d": str(credentials), "%S/titan": str(state), "$OPTIONS": "--wait=1"}
+    for name, value in {**values, "/etc/titan": str(etc)}.items():
         assert any(name in word for word in words)
         words = [word.replace(name, value) for word in words]
-    done = titan(*words, cwd=tmp_path)
-    assert program == PROGRAM
+    return words
+
+
+def test_its_command_is_one_of_ours(tmp_path: Path) -> None:
+    """Every option exists: with files that do not, it is the study that is missed."""
+    done = titan(*started(tmp_path, tmp_path, tmp_path / "rows.csv"), cwd=tmp_path)
     assert (done.returncode, "care.toml cannot be read" in done.stderr) == (1, True)
+
+
+def run_with_closed(folder: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
+    """The program, where nobody can write to this folder: in truth, so not on every machine."""
+    command = [sys.executable, "-m", "titan", *words]
+    if os.geteuid() == 0:  # a mode does not stop root
+        quoted = shlex.quote(str(folder))
+        mounted = f"mount --bind {quoted} {quoted} && mount -o remount,ro,bind {quoted} || exit 99"
+        command = ["unshare", "--mount", "sh", "-c", f'{mounted}; exec "$@"', "sh", *command]
+    folder.chmod(0o500)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    finally:
+        folder.chmod(0o700)
+    if os.geteuid() == 0 and (done.returncode == 99 or done.stderr.startswith("unshare:")):
+        pytest.skip("nothing can be mounted here")
+    return done
+
+
+def test_it_runs_with_a_key_in_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """LoadCredential= hands it over so: the others are waited for, and a lost ledger is missed."""
+    g = Gathering(tmp_path)
+    g.save()
+    credentials, state = tmp_path / "credentials", tmp_path / "state"
+    credentials.mkdir()
+    state.mkdir()
+    (tmp_path / "north.key").rename(credentials / "key")
+    (tmp_path / "study.toml").rename(tmp_path / "care.toml")
+    words = started(credentials, state, tmp_path / "north.csv", etc=tmp_path)
+    done = run_with_closed(credentials, words)
+    assert done.returncode == WaitError.exit_status, done.stderr
+    (state / "north.ledger").unlink()
+    done = run_with_closed(credentials, words)
+    assert (done.returncode, "has taken part in runs" in done.stderr) == (1, True), done.stderr
+    assert [each.name for each in credentials.iterdir()] == ["key"]
 
 
 def test_the_example_names_what_the_unit_asks_for() -> None:

@@ -119,6 +119,9 @@ class UsageError(InputError):
 class FileError(InputError):
     """A file that is missing, unreadable or malformed."""
 
+    errno: int | None = None
+    """What the system said, where it was the system."""
+
 
 class BusyError(FileError):
     """Another process is using the file; later it will not."""

@@ -23,7 +23,9 @@ def attempt(what: str, path: object, hint: str = "") -> Iterator[None]:
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         kind = FullError if error.errno in _FULL else FileError
-        raise kind(f"{path} cannot be {what}: {reason}", hint=hint or advice(error)) from None
+        found = kind(f"{path} cannot be {what}: {reason}", hint=hint or advice(error))
+        found.errno = error.errno
+        raise found from None
 
 
 def advice(error: OSError) -> str:

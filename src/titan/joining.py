@@ -79,7 +79,8 @@ def join(
         key=secret,
         part=used,
     )
-    if not new_ledger and (error := ledger_gone(secret, party.ledger)) is not None:
+    mine = secret, party.ledger, party.identity.card.fingerprint
+    if not new_ledger and (error := ledger_gone(*mine)) is not None:
         raise error
     outcome = party.take_part(lambda _: None)
     if outcome.refused is not None:  # as when it happened

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -11,10 +15,28 @@ import pytest
 import typer
 
 import titan
+from tests.cli.test_commands import titan as command
 from tests.party.loopback import Gathering
+from titan import files
 from titan.cli.agreeing import miss_ledger
-from titan.errors import FileError, WaitError
+from titan.errors import FileError, FullError, WaitError
 from titan.study.key_use import ledger_gone, note_use
+
+PRINT = "3f2a9c0d1e4b5a69" * 4
+
+
+@contextmanager
+def closed(folder: Path, number: int = errno.EROFS) -> Iterator[None]:
+    """Nobody can write to this folder, not even root."""
+    write = files.write_all
+
+    def refused(path: Path, *words: Any, **more: Any) -> int:
+        if path.parent == folder:
+            raise OSError(number, os.strerror(number))
+        return write(path, *words, **more)
+
+    with patch.object(files, "write_all", refused):
+        yield
 
 
 @pytest.fixture
@@ -23,16 +45,16 @@ def key(tmp_path: Path) -> Path:
 
 
 def test_a_new_key_has_no_ledger_yet(key: Path) -> None:
-    assert ledger_gone(key, key.with_suffix(".ledger")) is None
+    assert ledger_gone(key, key.with_suffix(".ledger"), PRINT) is None
 
 
 def test_a_used_key_misses_its_ledger(key: Path) -> None:
     ledger = key.with_suffix(".ledger")
     ledger.write_bytes(b"")
-    note_use(key, ledger)
-    assert ledger_gone(key, ledger) is None
+    note_use(key, ledger, PRINT)
+    assert ledger_gone(key, ledger, PRINT) is None
     ledger.unlink()
-    error = ledger_gone(key, ledger)
+    error = ledger_gone(key, ledger, PRINT)
     assert isinstance(error, FileError)
     assert "has taken part in runs" in error.message
     assert "--new-ledger" in error.hint
@@ -42,11 +64,76 @@ def test_a_used_key_misses_its_ledger(key: Path) -> None:
 def test_a_ledger_that_lies_elsewhere_is_named(key: Path, tmp_path: Path) -> None:
     other = tmp_path / "safe.ledger"
     other.write_bytes(b"")
-    note_use(key, other)
-    error = ledger_gone(key, key.with_suffix(".ledger"))
+    note_use(key, other, PRINT)
+    error = ledger_gone(key, key.with_suffix(".ledger"), PRINT)
     assert error is not None
     assert error.hint == f"name it: --ledger {other}"
-    assert ledger_gone(key, other) is None
+    assert ledger_gone(key, other, PRINT) is None
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
+def test_beside_a_key_that_nothing_can_be_written_to_the_ledgers_folder_is_noted(
+    key: Path, tmp_path: Path, number: int
+) -> None:
+    """As systemd and containers hand keys over; another key's ledger there is not meant."""
+    state = tmp_path / "state"
+    state.mkdir()
+    ledger = state / "north.ledger"
+    ledger.write_bytes(b"")
+    with closed(tmp_path, number):
+        note_use(key, ledger, PRINT)
+        note_use(key, ledger, PRINT)
+    assert not key.with_suffix(".used").exists()
+    (note,) = (each for each in state.iterdir() if each != ledger)
+    assert note.name == "key-3f2a9c0d1e4b5a69.used"
+    assert note.stat().st_mode & 0o777 == 0o600
+    assert ledger_gone(key, ledger, PRINT) is None
+    ledger.rename(state / "moved.ledger")
+    error = ledger_gone(key, ledger, PRINT)
+    assert error is not None
+    assert f"with the ledger {ledger}" in error.message
+    assert ledger_gone(key, ledger, "0" * 64) is None
+
+
+def test_both_notes_are_kept_up(key: Path, tmp_path: Path) -> None:
+    """A note in the ledger's folder does not grow old where the key's can be written again."""
+    state = tmp_path / "state"
+    state.mkdir()
+    with closed(tmp_path):
+        note_use(key, state / "a.ledger", PRINT)
+    note_use(key, state / "b.ledger", PRINT)
+    for note in (key.with_suffix(".used"), *state.iterdir()):
+        assert note.read_text() == f"{state / 'b.ledger'}\n"
+    error = ledger_gone(key, state / "c.ledger", PRINT)
+    assert error is not None
+    assert "b.ledger" in error.message
+
+
+def test_a_full_disk_is_still_said(key: Path) -> None:
+    with closed(key.parent, errno.ENOSPC), pytest.raises(FullError):
+        note_use(key, key.with_suffix(".ledger"), PRINT)
+
+
+def test_a_run_with_a_key_in_a_closed_folder(tmp_path: Path) -> None:
+    """`join` comes as far as waiting for the others, and misses the ledger when that is gone."""
+    g = Gathering(tmp_path)
+    g.save()
+    cred, state = tmp_path / "cred", tmp_path / "state"
+    cred.mkdir()
+    state.mkdir()
+    key = (tmp_path / "north.key").rename(cred / "key")
+    ledger = state / "north.ledger"
+    where = ("--key", key, "--ledger", ledger, "--runs", state / "runs", "--wait", 0.1)
+    words = (*g.words("north"), *where)
+    with closed(cred):
+        for _ in range(2):
+            done = command(*words, cwd=tmp_path)
+            assert (done.returncode, "be written" in done.stderr) == (75, False), done.stderr
+        ledger.unlink()
+        done = command(*words, cwd=tmp_path)
+        assert (done.returncode, "has taken part in runs" in done.stderr) == (1, True)
+        assert command(*words, "--new-ledger", cwd=tmp_path).returncode == 75
+    assert [each.name for each in cred.iterdir()] == ["key"]
 
 
 def test_a_run_notes_the_use_and_the_next_one_misses_the_ledger(tmp_path: Path) -> None:
@@ -72,14 +159,14 @@ def test_a_run_notes_the_use_and_the_next_one_misses_the_ledger(tmp_path: Path) 
 
 def test_it_is_asked_about_on_a_terminal_only(key: Path) -> None:
     ledger = key.with_suffix(".ledger")
-    note_use(key, ledger)
+    note_use(key, ledger, PRINT)
     with pytest.raises(FileError):
-        miss_ledger(key, ledger, ask=True)
+        miss_ledger(key, ledger, PRINT, ask=True)
     with patch.object(sys, "stdin") as terminal:
         terminal.isatty.return_value = True
         with pytest.raises(FileError):
-            miss_ledger(key, ledger, ask=False)
+            miss_ledger(key, ledger, PRINT, ask=False)
         with patch.object(typer, "confirm", return_value=True):
-            miss_ledger(key, ledger, ask=True)
+            miss_ledger(key, ledger, PRINT, ask=True)
         with patch.object(typer, "confirm", return_value=False), pytest.raises(typer.Exit):
-            miss_ledger(key, ledger, ask=True)
+            miss_ledger(key, ledger, PRINT, ask=True)

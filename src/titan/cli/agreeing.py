@@ -35,11 +35,11 @@ _ANOTHER = (
 )
 
 
-def miss_ledger(key: Path, ledger: Path, *, ask: bool) -> None:
+def miss_ledger(key: Path, ledger: Path, fingerprint: str, *, ask: bool) -> None:
     """A key that was used has a ledger. Where it is gone, nothing happens without a yes."""
     from titan.study.key_use import ledger_gone
 
-    error = ledger_gone(key, ledger)
+    error = ledger_gone(key, ledger, fingerprint)
     if error is None:
         return
     if not ask or not sys.stdin.isatty():

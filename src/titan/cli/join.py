@@ -213,7 +213,7 @@ def command(
         meanwhile=partial(import_meanwhile, "titan.party.run_to_answer"),
     )
     if not new_ledger:
-        miss_ledger(key, party.ledger, ask=not yes)
+        miss_ledger(key, party.ledger, identity.card.fingerprint, ask=not yes)
     report = party.checked()
     known = known_keys(party.ledger)
     if yes:

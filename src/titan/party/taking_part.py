@@ -95,7 +95,7 @@ class Party:
     choices: Choices = Choices()
     watch: Watch = field(default_factory=Watch)
     key: Path | None = None
-    """Where its key lies, if in a file: that it was used is noted beside it."""
+    """Where its key lies, if in a file: that it was used is noted beside it or the ledger."""
     part: UsedPart | None = field(default=None, repr=False)
     """What was made of the rows before, where they lie; `rows` are then of its making."""
     prepared: Prepared | None = field(default=None, repr=False)
@@ -277,7 +277,7 @@ class Party:
                         date=datetime.now(UTC).date().isoformat(),
                     )
         if self.key is not None:
-            note_use(self.key, self.ledger)
+            note_use(self.key, self.ledger, self.identity.card.fingerprint)
         if prepared.refusal is not None:  # where the ledger refuses, it is told who stays away
             self._tell("the others will learn only that some party does")
         return task, state, vetoes

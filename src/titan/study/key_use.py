@@ -1,36 +1,45 @@
 """That a key has been used with a ledger: noted beside the key, so that it is missed when gone.
 
 A new ledger knows nothing of earlier studies: a difference of two answers could expose rows.
+
+A service and a container hand the key over in a folder that nobody can write to. Then the note is
+in the ledger's folder, under the key's fingerprint. There it misses a ledger, but not its folder.
 """
+
+# Rule: a note in the ledger's folder, where there is one, is kept up and counts first: the one
+#       beside the key may be of another machine, in a folder that cannot be written.
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from titan import files
 from titan.errors import FileError
 
 OPTION = "--new-ledger"
+_CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
-def _note(key: Path) -> Path:
-    return key.with_suffix(".used")
+def note_use(key: Path, ledger: Path, fingerprint: str) -> None:
+    """From now on this ledger belongs to the key, which has this fingerprint."""
+    beside, elsewhere = _beside_key(key), _beside_ledger(ledger, fingerprint)
+    content = f"{ledger.resolve()}\n".encode()
+    if elsewhere.exists():
+        _keep(elsewhere, content)
+    try:
+        _keep(beside, content)
+    except FileError as error:
+        if error.errno not in _CLOSED:
+            raise
+        _keep(elsewhere, content)
 
 
-def note_use(key: Path, ledger: Path) -> None:
-    """From now on this ledger belongs to the key."""
-    note, content = _note(key), f"{ledger.resolve()}\n".encode()
-    if not note.exists() or note.read_bytes() != content:
-        files.write(note, content, mode=0o600, force=True)
-
-
-def ledger_gone(key: Path, ledger: Path) -> FileError | None:
+def ledger_gone(key: Path, ledger: Path, fingerprint: str) -> FileError | None:
     """What to say where the key has been used and there is no ledger in its place."""
-    note = _note(key)
-    if ledger.exists() or not note.exists():
+    before = None if ledger.exists() else _noted(key, ledger, fingerprint)
+    if before is None:
         return None
-    with files.attempt("read", note):
-        before = Path(note.read_text("utf-8", "replace").strip())
     if before.is_file():
         hint = f"name it: --ledger {before}"
     else:
@@ -40,3 +49,27 @@ def ledger_gone(key: Path, ledger: Path) -> FileError | None:
         "earlier studies could not be compared with this one",
         hint=hint,
     )
+
+
+def _beside_key(key: Path) -> Path:
+    return key.with_suffix(".used")
+
+
+def _beside_ledger(ledger: Path, fingerprint: str) -> Path:
+    return ledger.with_name(f"key-{fingerprint[:16]}.used")
+
+
+def _keep(note: Path, content: bytes) -> None:
+    with files.attempt("read", note):
+        if note.exists() and note.read_bytes() == content:
+            return
+    files.write(note, content, mode=0o600, force=True)
+
+
+def _noted(key: Path, ledger: Path, fingerprint: str) -> Path | None:
+    """The ledger that the key was used with."""
+    for note in (_beside_ledger(ledger, fingerprint), _beside_key(key)):
+        if note.exists():
+            with files.attempt("read", note):
+                return Path(note.read_text("utf-8", "replace").strip())
+    return None

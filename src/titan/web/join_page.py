@@ -112,7 +112,7 @@ def _prepared(place: Place, study: Study, fields: dict[str, str]) -> Asked:
         choices=Choices(int(run)),
         key=key,
     )
-    if (gone := ledger_gone(key, party.ledger)) is not None:
+    if (gone := ledger_gone(key, party.ledger, identity.card.fingerprint)) is not None:
         raise gone
     report = party.checked()
     party, own = party.look()
