@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from json import loads
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -18,9 +19,10 @@ import titan
 from tests.cli.test_commands import titan as command
 from tests.party.loopback import Gathering
 from titan import files
-from titan.cli.agreeing import miss_ledger
+from titan.cli.agreeing import miss_ledger, warn_of_another
 from titan.errors import FileError, FullError, WaitError
-from titan.study.key_use import ledger_gone, note_use
+from titan.study.key_use import ledger_gone, note_use, used_with_another
+from titan.study.ledger import Ledger
 
 PRINT = "3f2a9c0d1e4b5a69" * 4
 
@@ -155,6 +157,60 @@ def test_a_run_notes_the_use_and_the_next_one_misses_the_ledger(tmp_path: Path) 
         join(new_ledger=True)
     with pytest.raises(WaitError):
         join()
+
+
+def test_another_ledger_that_is_still_there_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Moving a ledger is no mistake; to take that of another party is one, and nobody would see."""
+    g = Gathering(tmp_path)
+    g.save()
+    words = g.words("north", "--wait", 0.1)
+    other = tmp_path / "south.ledger"
+    warning = f"another ledger, {tmp_path / 'north.ledger'}, which knows what was asked before"
+    done = command(*words, cwd=tmp_path)
+    assert (done.returncode, "another ledger" in done.stderr) == (75, False), done.stderr
+    key, fingerprint = tmp_path / "north.key", g.identities["north"].card.fingerprint
+    assert command(
+        *words, "--ledger", other, "--new-ledger", "--run", 9, cwd=tmp_path
+    ).stderr.count(warning), "it begins, though the other one is there"
+    note_use(key, tmp_path / "north.ledger", fingerprint)
+    done = command(*words, "--ledger", other, "--run", 2, "--log-format", "json", cwd=tmp_path)
+    (line,) = (each for each in map(loads, done.stderr.splitlines()) if warning in each["message"])
+    assert (done.returncode, line["level"], line["event"]) == (75, "warning", "key")
+    assert used_with_another(key, other, fingerprint) == "", "it is the key's from now on"
+    assert used_with_another(key, tmp_path / "north.ledger", fingerprint)
+    warn_of_another(key, tmp_path / "north.ledger", fingerprint, ask=True)
+    assert "another ledger" in capsys.readouterr().out
+
+
+def test_a_ledger_that_was_moved_is_the_same(key: Path, tmp_path: Path) -> None:
+    ledger, moved = key.with_suffix(".ledger"), tmp_path / "moved.ledger"
+    assert used_with_another(key, ledger, PRINT) == "", "the key is new"
+    ledger.write_bytes(b"")
+    note_use(key, ledger, PRINT)
+    assert used_with_another(key, ledger, PRINT) == ""
+    moved.symlink_to(ledger)
+    assert used_with_another(key, moved, PRINT) == ""
+    moved.unlink()
+    ledger.rename(moved)
+    assert used_with_another(key, moved, PRINT) == ""
+
+
+def test_somebody_who_is_asked_sees_it_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    g = Gathering(tmp_path)
+    g.save()
+    for name in ("mine", "other"):
+        with Ledger.open(tmp_path / f"{name}.ledger"):
+            pass
+    fingerprint = g.identities["north"].card.fingerprint
+    note_use(tmp_path / "north.key", tmp_path / "mine.ledger", fingerprint)
+    words = [word for word in g.words("north") if word != "--yes"]
+    done = command(*words, "--ledger", tmp_path / "other.ledger", cwd=tmp_path)
+    assert "no terminal to ask on" in done.stderr
+    assert "another ledger" in " ".join(done.stdout.splitlines()[:2])
 
 
 def test_it_is_asked_about_on_a_terminal_only(key: Path) -> None:

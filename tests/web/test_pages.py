@@ -14,6 +14,7 @@ import pytest
 import titan
 from tests.party.ports import free_port
 from tests.web.serving import Answer, Served, rows_of
+from titan.study.ledger import Ledger
 
 NAMES = ("north", "east", "south")
 QUESTIONS = "regression: y ~ age + sex; name=main\ndescribe: age, sex"
@@ -142,6 +143,21 @@ def test_rows_that_would_end_the_run_are_told_before(served: dict[str, Served], 
     finally:
         for name in ("wrong.csv", "text.csv"):
             (north.folder / name).unlink()
+
+
+def test_another_ledger_is_warned_of_before_it_asks(served: dict[str, Served], short: str) -> None:
+    folder = served["north"].folder
+    with Ledger.open(folder / "north.ledger"), Ledger.open(folder / "other.ledger"):
+        pass
+    note = folder / "north.used"
+    before = note.read_text() if note.exists() else f"{folder / 'north.ledger'}\n"
+    try:
+        note.write_text(f"{folder / 'other.ledger'}\n")
+        found = _looked(served["north"], short, "rows.csv")
+        assert "This key was used with another ledger" in found.words
+    finally:
+        note.write_text(before)
+    assert "another ledger" not in _looked(served["north"], short, "rows.csv").words
 
 
 def test_who_does_not_want_to_says_so(served: dict[str, Served], short: str) -> None:

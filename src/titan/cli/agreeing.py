@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from titan.cli.checked_rows import refuse_mistakes, show_own_rows
+from titan.cli.log import tell
 from titan.cli.output import show_alarm, show_lowered, show_pairs, show_wrapped
 from titan.errors import InputError
 from titan.listing import in_groups
@@ -33,6 +34,19 @@ _ANOTHER = (
     "{name} HAS ANOTHER KEY than in your last study together: {before}. Someone may have replaced "
     "its card with their own: call {name} before you go on."
 )
+
+
+def warn_of_another(key: Path, ledger: Path, fingerprint: str, *, ask: bool) -> None:
+    """The ledger is not the one that the key was used with before, and that one is there."""
+    from titan.party.notices import Notice
+    from titan.study.key_use import used_with_another
+
+    if not (said := used_with_another(key, ledger, fingerprint)):
+        return
+    if ask:
+        show_alarm(f"{said}. If it was not moved on purpose, say no.")
+    else:
+        tell(Notice(f"warning: {said}", "warning", "key"))
 
 
 def miss_ledger(key: Path, ledger: Path, fingerprint: str, *, ask: bool) -> None:

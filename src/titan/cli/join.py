@@ -16,7 +16,7 @@ import typer
 from typer import Argument, Option
 
 from titan.cli import log, options, passphrases
-from titan.cli.agreeing import agrees, miss_ledger
+from titan.cli.agreeing import agrees, miss_ledger, warn_of_another
 from titan.cli.importing import collecting_nothing, import_meanwhile
 from titan.cli.log import tell
 from titan.cli.output import (
@@ -212,15 +212,18 @@ def command(
         part=used,
         meanwhile=partial(import_meanwhile, "titan.party.run_to_answer"),
     )
+    mine = key, party.ledger, card.fingerprint
     if not new_ledger:
-        miss_ledger(key, party.ledger, identity.card.fingerprint, ask=not yes)
+        miss_ledger(*mine, ask=not yes)
     report = party.checked()
     known = known_keys(party.ledger)
     if yes:
+        warn_of_another(*mine, ask=False)
         for name in new_keys(found, known):
             text = f"warning: {name} has another key than in earlier studies"
             tell(Notice(text, "warning", "key"))
     elif not party.over:  # what has left has left, and the answer is this party's
+        warn_of_another(*mine, ask=True)
         tell("looking at the rows; nothing is sent")
         try:
             party, own = party.look()

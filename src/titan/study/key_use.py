@@ -51,6 +51,25 @@ def ledger_gone(key: Path, ledger: Path, fingerprint: str) -> FileError | None:
     )
 
 
+def used_with_another(key: Path, ledger: Path, fingerprint: str) -> str:
+    """What to warn of where another ledger, which is still there, knows what the key was used for.
+
+    A ledger may be moved or begun anew: that is no reason to refuse. Empty if all is well.
+    """
+    try:
+        before = _noted(key, ledger, fingerprint)
+        if before is None or not before.is_file():
+            return ""
+        if ledger.exists() and before.samefile(ledger):
+            return ""
+    except (FileError, OSError):
+        return ""  # only a note
+    return (
+        f"this key was used with another ledger, {before}, which knows what was asked before: "
+        f"{ledger} may not, and then earlier studies are not compared with this one"
+    )
+
+
 def _beside_key(key: Path) -> Path:
     return key.with_suffix(".used")
 

@@ -20,7 +20,7 @@ from titan.party.taking_part import Choices, Party, run_folder
 from titan.protocol.masking import fresh_key
 from titan.report.page import table
 from titan.study import Identity, Report, Study
-from titan.study.key_use import ledger_gone
+from titan.study.key_use import ledger_gone, used_with_another
 from titan.study.known_keys import known_keys, new_keys
 from titan.web import check_page, layout
 from titan.web.forms import sent, wanted
@@ -122,6 +122,10 @@ def _prepared(place: Place, study: Study, fields: dict[str, str]) -> Asked:
 def _shown(asked: Asked, token: str) -> Iterator[Html]:
     study, party = asked.party.study, asked.party
     known = known_keys(party.ledger)
+    if party.key is not None and (
+        said := used_with_another(party.key, party.ledger, party.identity.card.fingerprint)
+    ):
+        yield tag("div", f"{said[0].upper()}{said[1:]}.", kind="alarm", role="alert")
     changed = new_keys(study, known)
     for name, before in changed.items():
         said = f"{name} has another key than in your last study together: {in_groups(before)}."
