@@ -7,6 +7,8 @@ import asyncio
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -139,8 +141,61 @@ def test_exit_status_for_supervisors(tmp_path: Path) -> None:
     assert [each["exit_status"] for each in told] == [None, 1, 75]
     assert set(told[0]) == {
         "folder", "study", "run", "party", "state", "since", "phase", "waiting", "here", "sum",
-        "sums", "started", "progressed", "exit_status", "pid", "host", "version",
+        "sums", "started", "progressed", "exit_status", "pid", "host", "version", "problem",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["garbage", "", '{"format": 2, "state": "running"}', "[" * 60_000])
+def test_what_cannot_be_read_of_one_run_does_not_hide_the_others(tmp_path: Path, text: str) -> None:
+    begun(tmp_path, "a")
+    begun(tmp_path, "b")
+    (tmp_path / "b" / STATUS).write_text(text)
+    done = titan("status", tmp_path, "--json")
+    one, other = json.loads(done.stdout)["runs"]
+    assert (done.returncode, one["state"], one["problem"]) == (1, "running", None)
+    assert other.keys() == one.keys()
+    known = {key: value for key, value in other.items() if value is not None}
+    assert known.pop("problem").startswith(f"{tmp_path / 'b' / STATUS} is not a status that this")
+    assert known == {"folder": str(tmp_path / "b"), "state": "unreadable"}
+    done = titan("status", tmp_path)
+    assert (done.returncode, "running" in done.stdout, "unreadable" in done.stdout) == (
+        1,
+        True,
+        True,
+    )
+    assert "is not a status that this version" in done.stderr
+    assert titan("status", tmp_path / "b").returncode == 1
+    begun(tmp_path, "c").__exit__(None, KeyboardInterrupt(), None)
+    assert titan("status", tmp_path).returncode == 75, "there is something to start again"
+
+
+def test_a_run_that_lost_its_status_is_shown_until_it_is_given_up(tmp_path: Path) -> None:
+    g = Gathering(tmp_path)
+    with pytest.raises(PeerError):
+        run(g.join("north", wait=0.2))
+    begun(tmp_path, "z")
+    folder = g.run_folder("north")
+    (folder / STATUS).unlink()
+    for place in (tmp_path, folder):
+        done = titan("status", place)
+        assert (done.returncode, "unreadable" in done.stdout) == (1, True)
+        assert f"{folder / STATUS} is missing" in done.stderr
+    assert titan("runs", "clean", folder, "--yes").returncode == 0
+    done = titan("status", tmp_path, "--json")
+    assert (done.returncode, len(json.loads(done.stdout)["runs"])) == (0, 1)
+    assert "all were given up" in titan("status", folder).stderr
+
+
+def test_a_reader_that_goes_away_does_not_change_the_status(tmp_path: Path) -> None:
+    begun(tmp_path).__exit__(None, KeyboardInterrupt(), None)
+    gone, pipe = os.pipe()
+    os.close(gone)
+    command = [sys.executable, "-m", "titan", "status", str(tmp_path)]
+    try:
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(pipe)
+    assert (done.returncode, done.stderr) == (75, "")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"format": 1, "pid": 1}'])

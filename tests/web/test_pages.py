@@ -4,6 +4,7 @@ take no name that they did not offer."""
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from html import unescape
@@ -211,6 +212,20 @@ def test_a_private_key_is_not_taken_for_a_card(served: dict[str, Served], short:
         assert found.status == 400
         assert "this is a private key" in found.words
         assert secret.splitlines()[1] not in found.text
+
+
+def test_a_run_whose_status_cannot_be_read_hides_no_other(served: dict[str, Served]) -> None:
+    folder = served["north"].folder / "runs" / "0123456789ab-run1-north"
+    folder.mkdir(parents=True)
+    try:
+        for name in ("journal.db", "status.json"):
+            (folder / name).write_text("garbage")
+        assert "nobody can say" in served["north"].get("/runs").words
+        page = served["north"].get(f"/run/{folder.name}")
+        assert (page.status, "nobody can say" in page.words) == (200, True)
+        assert any(link.endswith("/join/0123456789ab") for link in page.links)
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_names_of_files_are_text(served: dict[str, Served]) -> None:

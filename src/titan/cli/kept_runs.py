@@ -31,7 +31,8 @@ def list_(place: Place = Path("runs"), json: options.Json = False) -> None:
     """List runs: folder, run and party, how far each is, its age, and whether secrets remain.
 
     answered: there is an answer. no answer: it ended without one. resumable: the same titan join
-    continues it. given up: it cannot continue. running: another process is running it.
+    continues it. given up: it cannot continue. running: another process is running it. empty: it
+    had not begun when it was left. unreadable: its journal is damaged, or of another version.
 
     \b
     Example:

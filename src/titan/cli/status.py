@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,15 +11,18 @@ import typer
 from typer import Argument
 
 from titan.cli import options
-from titan.cli.output import give, show_rows
+from titan.cli.log import tell
+from titan.cli.output import cell, give, show_rows
+from titan.cli.terminal import outlive_terminal
 from titan.errors import FileError, WaitError
 from titan.listing import listing
+from titan.party.notices import Notice
 
 if TYPE_CHECKING:
     from titan.party.status_file import Status
 
 _AGAIN = ("stopped", "gone")
-_WITHOUT = ("refused", "failed")
+_WITHOUT = ("refused", "failed", "unreadable")
 
 
 def command(
@@ -30,31 +34,41 @@ def command(
     """Show the state of the runs that are kept here.
 
     A run is running, serving (it has its answer and stays for others), answered, refused by a rule,
-    failed, stopped, or gone (its process died). If it is stopped or gone, the same titan join
-    continues it.
+    failed, stopped, gone (its process died), or unreadable (its status.json is missing or cannot be
+    read). If it is stopped or gone, the same titan join continues it. Runs that were given up are
+    not shown: titan runs list has them.
 
     \b
     Exit status:
       0   every run is going on or has its answer
-      1   a run ended without an answer, or there is no run here
-      75  some run is stopped or gone: the same titan join goes on
+      1   a run ended without an answer or is unreadable, or none is here
+      75  some run is stopped or gone, whatever others are: titan join goes on
 
     \b
     Example:
       titan status
       titan status /var/lib/titan/runs --json
     """
-    from titan.party.status_file import read
+    from titan.party.status_file import look
 
     if not runs.is_dir():
         raise FileError(f"there is no folder {runs}", hint="name the one with titan join's runs")
-    one = read(runs)
+    one = look(runs)
     folders = sorted(each for each in runs.iterdir() if each.is_dir())
-    found = [one] if one else [status for each in folders if (status := read(each))]
+    found = [one] if one else [status for each in folders if (status := look(each))]
     if not found:
-        raise FileError(f"no run was begun in {runs}", hint="name the folder that titan join has")
+        raise FileError(
+            f"no run was begun in {runs}, or all were given up",
+            hint="name the folder that titan join has",
+        )
     answer = {"runs": [status.as_dict() for status in found]}
-    give(answer, lambda: show_rows(_rows(found)), json=json)
+    try:
+        give(answer, lambda: show_rows(_rows(found)), json=json)
+        sys.stdout.flush()
+        for problem in filter(None, (status.problem for status in found)):
+            tell(Notice(f"warning: {problem}", "warning"))
+    except BrokenPipeError:  # the reader went away; the exit status is for somebody else
+        outlive_terminal()
     if leave := _exit_status({status.state for status in found}):
         raise typer.Exit(leave)
 
@@ -72,10 +86,10 @@ def _rows(found: Sequence[Status]) -> list[tuple[str, ...]]:
         rows.append(
             (
                 status.folder.name,
-                str(told["party"]),
-                str(told["run"]),
+                cell(told["party"]),
+                cell(told["run"]),
                 status.state,
-                str(told["since"])[:19] + "Z",
+                "-" if status.problem else str(told["since"])[:19] + "Z",
                 _progress(status.state, told),
             )
         )

@@ -9,7 +9,10 @@ For `titan status`, from another terminal or a supervisor. States that a party w
     failed     … without one
     stopped    it ended, and the same command goes on
 
-and one that only who reads it can find: `gone`, running or serving in a process that is no more.
+and two that only who reads it can find:
+
+    gone        running or serving, in a process that is no more
+    unreadable  the file is missing or is no status of this version, and nobody can know
 """
 
 # Rule 1: nothing of it is secret, and no error's words are in it but those that all may hear.
@@ -31,7 +34,7 @@ import titan
 from titan.errors import FileError, ReleaseError
 from titan.party.run_events import Watch
 from titan.party.throttle import Throttle
-from titan.study.audit import STATUS
+from titan.study.audit import JOURNAL, STATUS
 
 if TYPE_CHECKING:
     from titan.party.run import RunProgress
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _ALIVE = ("running", "serving")
+_STATES = (*_ALIVE, "answered", "refused", "failed", "stopped")
+_UNREADABLE = "unreadable"
 _MOST = 1 << 16  # bytes
 _BURST, _SECONDS = 5, 1.0  # writes at once, and then for each further one
 
@@ -120,6 +125,8 @@ class Status:
 
     folder: Path
     told: dict[str, Any]
+    problem: str = ""
+    """Why it is unreadable; of `told` only the state is known then."""
 
     @property
     def state(self) -> str:
@@ -138,7 +145,28 @@ class Status:
         """For JSON."""
         hidden = ("format", "process")
         told = {key: value for key, value in self.told.items() if key not in hidden}
-        return {"folder": str(self.folder), **told, "state": self.state}
+        found = {"folder": str(self.folder), **told, "state": self.state}
+        return found | {"problem": self.problem or None}
+
+
+def look(folder: Path) -> Status | None:
+    """As `read`, for who shows many runs: what cannot be read of one does not hide the others.
+
+    A run that has no file, but secrets, was begun and is not over. What is over, or was given up,
+    has none.
+    """
+    try:
+        found = read(folder)
+        if found is not None or not _has_secrets(folder):
+            return found
+        problem = f"{folder / STATUS} is missing, and the run's secrets are still there"
+    except FileError as error:
+        problem = error.message
+    return Status(folder, dict.fromkeys(_TOLD) | {"state": _UNREADABLE}, problem)
+
+
+def _has_secrets(folder: Path) -> bool:
+    return all((folder / f"{JOURNAL}{end}").is_file() for end in ("", ".secret"))
 
 
 def read(folder: Path) -> Status | None:
@@ -153,11 +181,8 @@ def read(folder: Path) -> Status | None:
         raise FileError(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
     try:
         told = json.loads(data)
-        if told["format"] != FORMAT or not {*_KEYS} <= told.keys():
-            raise ValueError("another format")
-        if not isinstance(told["pid"], int) or told["pid"] < 1:
-            raise ValueError("not a process")
-    except (ValueError, TypeError, KeyError, AttributeError):
+        _check(told)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise FileError(
             f"{path} is not a status that this version of titan wrote",
             hint="the next titan join of this run writes it again",
@@ -165,7 +190,21 @@ def read(folder: Path) -> Status | None:
     return Status(folder, told)
 
 
-_KEYS = ("party", "run", "study", "state", "since", "phase", "waiting", "host", "process")
+_TOLD = (
+    *("study", "run", "party", "state", "since", "phase", "waiting", "here", "sum", "sums"),
+    *("started", "progressed", "exit_status", "pid", "host", "version"),
+)
+
+
+def _check(told: dict[str, Any]) -> None:
+    if told["format"] != FORMAT or not {*_TOLD, "process"} <= told.keys():
+        raise ValueError("another format")
+    if told["state"] not in _STATES:
+        raise ValueError("not a state")
+    if not isinstance(told["pid"], int) or not 1 <= told["pid"] < 2**31:
+        raise ValueError("not a process")
+    if not all(isinstance(name, str) for key in ("waiting", "here") for name in told[key]):
+        raise ValueError("not names")
 
 
 def process_start(pid: int) -> str:

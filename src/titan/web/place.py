@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from titan.errors import FileError, InputError, TitanError
-from titan.party.status_file import Status, read
+from titan.party.status_file import Status, look
 from titan.results.result_file import NAME as RESULT
 from titan.study import Card, Study
 from titan.study.audit import JOURNAL
@@ -77,7 +77,7 @@ class Place:
         return self.runs_folder / name
 
     def status(self, name: str) -> Status | None:
-        return read(self.runs_folder / name)
+        return look(self.runs_folder / name)
 
     def is_over(self, name: str) -> bool:
         return _over(self.runs_folder / name)

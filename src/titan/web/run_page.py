@@ -30,6 +30,7 @@ _STATES = {
     "failed": "over, without an answer",
     "stopped": "stopped; join again to continue",
     "gone": "its program ended; join again to continue",
+    "unreadable": "nobody can say, because its status.json is missing or cannot be read",
 }
 _LEAVE = "You can leave this page: the run goes on as long as titan web runs."
 
@@ -40,7 +41,7 @@ def every(place: Place, request: Request) -> Response:
     for name in dict.fromkeys((*alive, *place.runs())):  # one that has just begun has no folder yet
         status = place.status(name)
         begun = "running" if name in alive else ""
-        state = begun if status is None else status.state
+        state = begun if status is None or (begun and status.problem) else status.state
         rows.append((layout.link(name, f"/run/{name}"), _STATES.get(state, state)))
     content = grid("", ("run", "state"), rows) if rows else tag("p", "There is no run here yet.")
     return layout.page("Results", content, here=HERE)
@@ -121,7 +122,8 @@ def _unfinished(place: Place, name: str, run: Running | None) -> Iterator[Html]:
     status = place.status(name)
     if status is not None:
         yield tag("p", f"This run: {_STATES.get(status.state, status.state)}.")
-        yield tag("p", layout.link("Join again", f"/join/{str(status.told['study'])[:12]}"))
+        short = str(status.told["study"] or name)[:12]  # with which the folder's name begins
+        yield tag("p", layout.link("Join again", f"/join/{short}"))
 
 
 def _over(folder: Path, run: Running | None) -> list[str]:
