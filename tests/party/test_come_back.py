@@ -14,7 +14,7 @@ import pytest
 
 import titan
 from tests.party.loopback import NAMES, WAIT, Gathering, answers_agree, rows, run
-from titan.errors import DataError, PeerError, TitanError
+from titan.errors import DataError, FileError, PeerError, TitanError, WaitError
 from titan.moments import open_source
 from titan.party import addresses, run_to_answer
 from titan.party.connecting import Connections
@@ -28,6 +28,8 @@ from titan.study import Link
 from titan.study.audit import JOURNAL, TRANSCRIPT
 from titan.study.journal import Journal
 from titan.study.ledger import Ledger
+
+OTHER_ROWS = "other rows than before, or another ledger: nothing had been sent, so these count now"
 
 
 class KilledError(Exception):
@@ -226,7 +228,7 @@ def test_a_crash_between_journal_and_ledger_leaves_neither_in_the_way(tmp_path: 
         with pytest.raises(PeerError, match="nothing came"):
             run(g.join("north", wait=0.1))
         (tmp_path / "north.ledger").write_bytes(before)
-    assert "other rows than before: nothing had been sent, so these count now" in g.told["north"]
+    assert OTHER_ROWS in g.told["north"]
 
 
 def test_a_run_begun_twice_keeps_its_rows(tmp_path: Path) -> None:
@@ -352,3 +354,21 @@ def test_an_interrupt_is_not_lost_though_news_comes_with_it() -> None:
         assert waiting.cancelled()
 
     run(trial())
+
+
+def test_what_is_said_of_rows_is_true_where_something_else_is_gone(tmp_path: Path) -> None:
+    """The rows are the same: without its key the run cannot go on, with another ledger it can."""
+    g = Gathering(tmp_path)
+    with pytest.raises(WaitError):
+        run(g.join("north", wait=0.2))
+    key = g.run_folder("north") / "journal.db.secret"
+    aside = key.rename(tmp_path / "aside")
+    with pytest.raises(FileError, match="the key of its secrets") as lost:
+        run(g.join("north", wait=0.2))
+    assert "put the file back" in lost.value.hint
+    assert not any("rows" in line for line in g.told["north"])
+    aside.rename(key)
+    (tmp_path / "north.ledger").unlink()
+    with pytest.raises(WaitError):
+        run(g.join("north", wait=0.2))
+    assert OTHER_ROWS in g.told["north"], "their digests are keyed by the ledger"

@@ -244,7 +244,10 @@ class Party:
         data_digest, unsent = journal.keyed_digest(digests), journal.nothing_left()
         with Ledger.open(self.ledger, key) as ledger, ledger.batch(), journal.batch():
             if unsent and journal.replace_data(data_digest):
-                self._tell("other rows than before: nothing had been sent, so these count now")
+                self._tell(  # digests of rows are keyed by the ledger
+                    "other rows than before, or another ledger: nothing had been sent, so these "
+                    "count now"
+                )
             state = journal.begin(
                 study=study.digest,
                 run=run,

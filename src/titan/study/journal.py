@@ -219,6 +219,7 @@ class Journal(FrameLog):
         with self.batch():
             if not self.nothing_left():
                 raise InputError("what was made of the data may have left: they stay")
+            self._refuse_without_key(self._begun)  # then nobody knows whether they are others
             (stored,) = self._one("SELECT data FROM journal")
             self._do("UPDATE journal SET data = ?", data_digest)
             return not hmac.compare_digest(stored, data_digest)
