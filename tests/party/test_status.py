@@ -4,6 +4,7 @@ whether its process still lives. Nothing secret is in them."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import stat
@@ -203,6 +204,23 @@ def test_a_file_that_is_something_else(tmp_path: Path, text: str) -> None:
     (tmp_path / STATUS).write_text(text)
     with pytest.raises(FileError, match="not a status"):
         read(tmp_path)
+
+
+def test_a_full_disk_leaves_the_last_status_and_no_pieces(tmp_path: Path) -> None:
+    """As for a minute in which others are waited for; then there is room again."""
+    full = OSError(errno.ENOSPC, "no space left on device")
+    with begun(tmp_path) as status:
+        before = (tmp_path / "a" / STATUS).read_text()
+        for broken in (
+            patch.object(json, "dump", side_effect=full),
+            patch.object(Path, "replace", side_effect=full),
+        ):
+            with broken:
+                status._set("serving")
+            assert [each.name for each in (tmp_path / "a").iterdir()] == [STATUS]
+            assert (tmp_path / "a" / STATUS).read_text() == before
+        status._set("serving")
+        assert state(tmp_path / "a") == "serving"
 
 
 def test_progress_is_written_now_and_then_and_never_fails(tmp_path: Path) -> None:

@@ -110,10 +110,13 @@ class StatusFile:
     def _write(self) -> None:
         fresh = self._path.with_name(f".{STATUS}.{os.getpid()}")
         with suppress(OSError):
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(self._told, file)
-            fresh.replace(self._path)
+            try:
+                handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    json.dump(self._told, file)
+                fresh.replace(self._path)
+            finally:
+                fresh.unlink(missing_ok=True)  # what a full disk did not take
 
 
 # -- reading ----------------------------------------------------------------------------------
