@@ -18,10 +18,10 @@ import titan_lab
 ROOT = Path(titan.__file__).parent
 LAB = Path(titan_lab.__file__).parent
 ORDER = [
-    "errors", "decimals", "files", "listing", "markup", "canonical", "ring", "network", "protocol",
-    "engines", "privacy", "results", "moments", "leastsquares", "generalised", "release", "inputs",
-    "joint", "matrices", "study", "report", "fitting", "generalising", "hazards", "party",
-    "joining", "reporting", "web", "cli", "__main__",
+    "errors", "decimals", "replacing", "files", "listing", "markup", "canonical", "ring", "network",
+    "protocol", "engines", "privacy", "results", "moments", "leastsquares", "generalised",
+    "release", "inputs", "joint", "matrices", "study", "report", "fitting", "generalising",
+    "hazards", "party", "joining", "reporting", "web", "cli", "__main__",
 ]  # fmt: skip
 LAB_ORDER = ["attacks", "datasets", "privacy", "pictures", "compare", "experiments", "cli"]
 ORDERS = pytest.mark.parametrize(

@@ -93,6 +93,7 @@ def change(
       titan keys passphrase north.key
     """
     from titan import files
+    from titan.replacing import KEY
     from titan.study import key_file
 
     if remove and new_passphrase_file is not None:
@@ -101,7 +102,7 @@ def change(
         )
     secret = key_file.read(key, passphrases.opening(key, passphrase_file))
     word = None if remove else passphrases.chosen(new_passphrase_file, "--new-passphrase-file")
-    files.write(key, key_file.encode(secret, word), mode=0o600, force=True)
+    files.write(key, key_file.encode(secret, word), mode=0o600, force=True, own=KEY)
     says = "no passphrase" if remove else "this passphrase"
     answer = {"key": str(key), "encrypted": not remove}
     give(answer, lambda: print(f"{key} has {says} now; it is the same key."), json=json)

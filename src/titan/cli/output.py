@@ -81,15 +81,21 @@ def check_save(save: Path | None, inputs: Sequence[Path], force: bool) -> None:
         ask_before_replacing([save], force)
 
 
-def refuse_inputs(target: Path, files: Sequence[Path]) -> None:
+def refuse_inputs(target: Path, inputs: Sequence[Path]) -> None:
     """What was read must not be written over."""
-    if target.resolve() in {file.resolve() for file in files}:
+    if target.resolve() in {file.resolve() for file in inputs}:
         raise UsageError(f"{target} is one of the inputs", hint="give the result another name")
 
 
 def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:
-    """Whether what is there may be replaced: --force says so, or somebody at the terminal."""
-    there = [file for file in targets if file.exists()]
+    """Whether what is there may be replaced: --force says so, or somebody at the terminal.
+
+    Nobody can say so of a device, a private key or a ledger.
+    """
+    for file in targets:
+        _refuse_directory(file)
+        files.check_replaceable(file, error=UsageError)
+    there = [file for file in targets if os.path.lexists(file)]
     if force or not there:
         return force
     if not at_terminal():
@@ -219,15 +225,21 @@ def refuse_failures(results: Results) -> None:
 
 def check_writable(path: Path) -> None:
     """Refuse a place that cannot be written before hours are spent on what goes there."""
-    if path.is_dir():
-        raise FileError(f"{path} cannot be written: it is a directory", hint="name a file")
-    if not path.parent.is_dir():
+    _refuse_directory(path)
+    files.check_replaceable(path, error=UsageError)
+    folder = files.linked(path).parent
+    if not folder.is_dir():
         raise FileError(
-            f"{path} cannot be written: there is no directory {path.parent}",
+            f"{path} cannot be written: there is no directory {folder}",
             hint="make the directory first, or name another place",
         )
-    if not os.access(path.parent, os.W_OK):
+    if not os.access(folder, os.W_OK):
         raise FileError(f"{path} cannot be written: permission denied")
+
+
+def _refuse_directory(path: Path) -> None:
+    if path.is_dir():
+        raise FileError(f"{path} cannot be written: it is a directory", hint="name a file")
 
 
 # -- progress ---------------------------------------------------------------------------------

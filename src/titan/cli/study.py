@@ -113,6 +113,8 @@ def new(
     from titan.study.gathering import gather
     from titan.study.reachability import only_dialling
 
+    read = [*card, *([like] if like else []), Path(network)]
+    refuse_inputs(out, [file for file in read if file.is_file()])
     questions = asked.questions()
     if not questions:
         raise UsageError(

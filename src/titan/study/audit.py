@@ -13,9 +13,9 @@ from titan.files import attempt
 from titan.listing import WIDE
 from titan.protocol.messages import HEADER_BYTES, Kind
 from titan.release.policy import counted
+from titan.replacing import SQLITE
 from titan.results.result_file import NAME as RESULT
 from titan.study.certificates import SIGNATURE_BYTES
-from titan.study.database import SQLITE
 from titan.study.frames import MASK, Message
 from titan.study.journal import Journal
 from titan.study.verified import verify

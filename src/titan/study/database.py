@@ -18,8 +18,8 @@ from typing import Any, NoReturn, Self
 
 from titan.errors import BusyError, DamagedError, FileError, FullError, TitanError
 from titan.files import MORE_ROOM, attempt, sync_folder
+from titan.replacing import SQLITE
 
-SQLITE = b"SQLite format 3\x00"  # how every such file begins
 _SECONDS_TO_WAIT = 30  # for a writer's turn
 # What SQLite says of the machine, of others and of rights, by its primary codes: PERM, BUSY,
 # LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, FULL, CANTOPEN, PROTOCOL, AUTH. All else is the file's.

@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from titan import files
 from titan.errors import FileError, InputError, about
 from titan.network.names import party_name
+from titan.replacing import KEY
 from titan.study import certificates, fields, key_file
 
 DAYS = 730
@@ -264,13 +265,14 @@ class Identity:
         What is there is replaced with `force` only.
         """
         key, card = (Path(directory) / f"{self.name}.{end}" for end in ("key", "card"))
-        for path in (key, card):
+        for path, own in ((key, KEY), (card, "")):
+            files.check_replaceable(path, own=own)  # both before either is written
             if path.exists() and not force:
                 raise FileError(
                     f"{path} exists already",
                     hint="force=True replaces it; studies that know the old key will not know you",
                 )
-        files.write(key, key_file.encode(self._key, passphrase), mode=0o600, force=force)
+        files.write(key, key_file.encode(self._key, passphrase), mode=0o600, force=force, own=KEY)
         self.card.save(card, force=force)
         return key, card
 
