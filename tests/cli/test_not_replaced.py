@@ -5,6 +5,7 @@ What is refused stays as it is, also where a symbolic link leads to it.
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import stat
@@ -15,8 +16,12 @@ from typing import Any
 import pytest
 
 from tests.cli.test_commands import Done, titan
+from tests.party.loopback import Gathering
 from titan import files
-from titan.errors import FileError
+from titan.cli.checked_rows import named
+from titan.cli.output import refuse_inputs
+from titan.errors import FileError, UsageError
+from titan.party.taking_part import run_folder
 from titan.protocol.masking import fresh_key
 from titan.study.journal import Journal
 from titan.study.ledger import Ledger
@@ -203,3 +208,66 @@ def test_what_cannot_be_looked_at_is_not_replaced(
     assert "name another file" in caught.value.hint
     monkeypatch.undo()
     assert place.read_bytes() == b"mine"
+
+
+OWN = {  # name in the party's folder → what it is called
+    "north.ledger": "this party's ledger",
+    "north.ledger-wal": "this party's ledger",
+    "north.used": "the note of which ledger belongs to the key",
+    "north.key": "one of the inputs",
+    "north.csv": "one of the inputs",
+    "study.toml": "one of the inputs",
+    "word": "one of the inputs",
+    "north.part": "one of the inputs",
+    "rows.duckdb": "one of the inputs",
+    "{run}/journal.db": "in the run's folder",
+    "{run}/result.json": "in the run's folder",
+    "{run}/status.json": "in the run's folder",
+    "{run}": "in the run's folder",
+}
+
+
+@pytest.mark.parametrize("begun", [True, False], ids=["begun", "not begun"])
+def test_no_answer_is_saved_over_what_its_party_keeps(
+    tmp_path: Path, begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor where it will lie; and that is said before the key is even opened."""
+    g = Gathering(tmp_path)
+    g.save()
+    monkeypatch.setattr("titan.party.taking_part.Party.look", lambda _: pytest.fail("it began"))
+    monkeypatch.setattr("titan.party.taking_part.Party.join", lambda *_: pytest.fail("it began"))
+    run = run_folder(Path("runs"), g.study, 1, "north")
+    told = {"study": g.study.digest, "run": 1, "party": "north"}
+    if begun:
+        (tmp_path / run).mkdir(parents=True)
+    for name, what in OWN.items():
+        place = Path(name.format(run=run))
+        if begun and not (tmp_path / place).exists():
+            (tmp_path / place).write_text(json.dumps(told))
+        before = (tmp_path / place).read_bytes() if (tmp_path / place).is_file() else b""
+        options = ["--passphrase-file", "word", "--part", "north.part", "--save", place, "--force"]
+        if name == "rows.duckdb":
+            where = ["--sql", "select 1", "--from", f"duckdb:{name}"]
+            words: list[object] = ["join", "study.toml", "--as", "north", "--key", "north.key"]
+            words += where
+        else:
+            words = g.words("north")
+        done = titan(*words, *options, cwd=tmp_path)
+        assert done.returncode == 2, (name, done.stderr)
+        assert f"{place} is {what}" in done.stderr
+        after = (tmp_path / place).read_bytes() if (tmp_path / place).is_file() else b""
+        assert after == before
+
+
+@pytest.mark.parametrize(
+    "data", ["rows", "rows/*.parquet", "main=rows/*.parquet", "rows/year=1/x.csv"]
+)
+def test_rows_in_a_folder_or_of_a_pattern_are_inputs(tmp_path: Path, data: str) -> None:
+    (tmp_path / "rows" / "year=1").mkdir(parents=True)
+    name = data if data.endswith(".csv") else "rows/a.parquet"
+    (tmp_path / name).write_bytes(b"mine")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        with pytest.raises(UsageError, match="is one of the inputs"):
+            refuse_inputs(Path(name), named([data]))
+        refuse_inputs(Path("rows/answer.json"), named([data]))

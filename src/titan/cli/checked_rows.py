@@ -38,6 +38,12 @@ def files_given(study: Study, data: list[str]) -> Path | dict[str, Path]:
     return {name: Path(file) for name, _, file in pairs}
 
 
+def named(data: list[str] | None) -> list[Path]:
+    """All that such words may name, for who must not write over it."""
+    parts = (part for text in data or () for part in (text, text.partition("=")[2]))
+    return [Path(part) for part in parts if part]
+
+
 def as_dict(own: OwnRows) -> dict[str, Any]:
     """For JSON, in the words of the command line."""
     words = {"problem": typed, "hint": typed_hint}

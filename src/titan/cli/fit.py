@@ -89,7 +89,7 @@ def command(
     """
     where.check(files, "FILE")
     files = files or [where.name]
-    check_save(save, files, force)
+    check_save(save, [*files, *where.read], force)
     special = generalised.given()
     if special and (ridge is not None or cov_type != "nonrobust"):
         raise UsageError("--family has neither --ridge nor --cov-type", hint="--alpha penalises")

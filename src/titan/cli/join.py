@@ -17,12 +17,14 @@ from typer import Argument, Option
 
 from titan.cli import log, options, passphrases
 from titan.cli.agreeing import agrees, miss_ledger, warn_of_another
+from titan.cli.checked_rows import named
 from titan.cli.importing import collecting_nothing, import_meanwhile
 from titan.cli.log import tell
 from titan.cli.output import (
     check_save,
     give,
     refuse_failures,
+    refuse_inputs,
     refuse_run,
     show_results,
 )
@@ -169,6 +171,7 @@ def command(
     outlive_terminal()
     chosen = log.use(log_format)
     with collecting_nothing():
+        from titan.cli.own_places import refuse_own
         from titan.party.core_dumps import no_core_dumps
         from titan.party.proxies import Proxies
         from titan.party.run_events import Watch
@@ -186,10 +189,15 @@ def command(
     with about("listen"):
         listen = None if listen is None else checked_address(listen)
     found = Study.load(study)
-    inputs = [study, key, *(Path(text.rpartition("=")[2]) for text in data or ())]
-    check_save(save, inputs, force or _is_of_run(save, found.digest, run, as_))
     with about("as_"):
         card = found.card(as_)
+    folder = run_folder(runs or study.parent / "runs", found, run, as_)
+    ledger = ledger or key.with_suffix(".ledger")
+    if save is not None:
+        beside = [file for file in (part, passphrase_file) if file is not None]
+        refuse_own(save, folder, key, ledger, card.fingerprint)
+        refuse_inputs(save, [study, key, *named(data), *where.read, *beside])
+        check_save(save, (), force or _is_of_run(save, found.digest, run, as_))
     rows = where.of_party(found, data, csv) if rows_given else None
     addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
     if keep_journal and not all(map(on_loopback, addresses)):
@@ -204,8 +212,8 @@ def command(
         found,
         identity,
         rows if used is None else used.rows(rows),
-        folder=run_folder(runs or study.parent / "runs", found, run, as_),
-        ledger=ledger or key.with_suffix(".ledger"),
+        folder=folder,
+        ledger=ledger,
         choices=Choices(run, wait, listen, keep_journal, allow_differencing, proxy),
         key=key,
         watch=Watch(tell),

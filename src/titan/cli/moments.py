@@ -66,6 +66,7 @@ def command(
     files = files or [where.name]
     model = modelled.model()
     target = _target(files, out, query=where.sql is not None)
+    refuse_inputs(target, where.read)
     check_writable(target)
     ask_before_replacing([target], force)
     with waiting() as wait:

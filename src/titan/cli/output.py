@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import has_magic, iglob
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -29,6 +30,7 @@ _PICTURES = (
     *(".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".gif", ".tif", ".tiff"),
     *(".eps", ".ps", ".svgz"),
 )
+_ROWS = (".csv", ".parquet", ".pq", ".npz")
 
 
 def speak_plainly() -> None:
@@ -83,8 +85,19 @@ def check_save(save: Path | None, inputs: Sequence[Path], force: bool) -> None:
 
 def refuse_inputs(target: Path, inputs: Sequence[Path]) -> None:
     """What was read must not be written over."""
-    if target.resolve() in {file.resolve() for file in inputs}:
+    place = target.resolve()
+    if any(_is_of(place, each) for each in inputs):
         raise UsageError(f"{target} is one of the inputs", hint="give the result another name")
+
+
+def _is_of(place: Path, read: Path) -> bool:
+    """Whether it is what is read: a file, rows in a folder, or one that a pattern matches."""
+    if read.is_dir():
+        rows = place.is_file() and place.suffix.lower() in _ROWS
+        return rows and place.is_relative_to(read.resolve())
+    if read.exists() or not has_magic(str(read)):
+        return place == read.resolve()
+    return place in {Path(each).resolve() for each in iglob(str(read), recursive=True)}  # noqa: PTH207 - absolute too
 
 
 def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:

@@ -79,7 +79,9 @@ def command(
     from titan.study import Study
 
     where.check(data, "--data")
-    refuse_inputs(out, [study, *(Path(text.rpartition("=")[2]) for text in data or ())])
+    refuse_inputs(
+        out, [study, *checked_rows.named(data), *where.read, *([ledger] if ledger else [])]
+    )
     check_writable(out)
     force = ask_before_replacing([out], force)
     found = Study.load(study)

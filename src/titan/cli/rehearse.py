@@ -117,7 +117,7 @@ def command(
       titan rehearse heart.csv --party hospital --ask "describe: age, sex" --ask \\
         "regression: thalach ~ age; cov_type=HC0; name=main" --out kept --json
     """
-    check_save(save, [file], force)
+    check_save(save, [file] if data is None else [file, data], force)
     if keep_journal and out is None:
         raise UsageError("--keep-journal without --out keeps nothing", hint="--out DIR")
     formula = options.formula_of(asked.formula, response, columns, no_intercept)

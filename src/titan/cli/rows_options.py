@@ -74,6 +74,12 @@ class RowsFrom:
 
         return None if self.sql is None else Query(self.sql, str(self.database))
 
+    @property
+    def read(self) -> list[Path]:
+        """The database, where it is a file."""
+        kind, _, file = (self.database or "").partition(":")
+        return [Path(file)] if self.sql and file and kind in ("duckdb", "sqlite") else []
+
     def of(self, files: Any) -> Any:
         """Files, perhaps by name, with who reads them."""
         from titan.moments.csv_format import RowsFile

@@ -21,9 +21,14 @@ OPTION = "--new-ledger"
 _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
+def notes(key: Path, ledger: Path, fingerprint: str) -> tuple[Path, Path]:
+    """Where it may be noted: in the ledger's folder, and beside the key."""
+    return ledger.with_name(f"key-{fingerprint[:16]}.used"), key.with_suffix(".used")
+
+
 def note_use(key: Path, ledger: Path, fingerprint: str) -> None:
     """From now on this ledger belongs to the key, which has this fingerprint."""
-    beside, elsewhere = _beside_key(key), _beside_ledger(ledger, fingerprint)
+    elsewhere, beside = notes(key, ledger, fingerprint)
     content = f"{ledger.resolve()}\n".encode()
     if elsewhere.exists():
         _keep(elsewhere, content)
@@ -70,14 +75,6 @@ def used_with_another(key: Path, ledger: Path, fingerprint: str) -> str:
     )
 
 
-def _beside_key(key: Path) -> Path:
-    return key.with_suffix(".used")
-
-
-def _beside_ledger(ledger: Path, fingerprint: str) -> Path:
-    return ledger.with_name(f"key-{fingerprint[:16]}.used")
-
-
 def _keep(note: Path, content: bytes) -> None:
     with files.attempt("read", note):
         if note.exists() and note.read_bytes() == content:
@@ -87,7 +84,7 @@ def _keep(note: Path, content: bytes) -> None:
 
 def _noted(key: Path, ledger: Path, fingerprint: str) -> Path | None:
     """The ledger that the key was used with."""
-    for note in (_beside_ledger(ledger, fingerprint), _beside_key(key)):
+    for note in notes(key, ledger, fingerprint):
         if note.exists():
             with files.attempt("read", note):
                 return Path(note.read_text("utf-8", "replace").strip())
