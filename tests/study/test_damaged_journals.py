@@ -116,3 +116,47 @@ def test_one_that_is_damaged_does_not_keep_others_from_being_cleaned(
     for found in kept_runs(tmp_path):
         assert give_up(found, NOW, lambda _: None)
     assert not any(found.secrets for found in kept_runs(tmp_path))
+
+
+RESULT, TRANSCRIPT = b"what was learned" * 400, b"what was signed" * 900
+
+
+@pytest.fixture(scope="module")
+def over(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a run that is over."""
+    folder = tmp_path_factory.mktemp("over")
+    with Journal.open(folder / JOURNAL) as journal:
+        beginning(journal)
+        journal.agree("the total")
+        journal.finish(RESULT, TRANSCRIPT)
+        journal.erase_secrets()
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("kind", [flips, pages])
+def test_of_a_run_that_is_over_nothing_else_is_told_than_was_written_down(
+    tmp_path: Path,
+    over: dict[str, bytes],
+    kind: Callable[[int], list[Callable[[bytes], bytes]]],
+) -> None:
+    content, ends = over[JOURNAL], set()
+    for number, change in enumerate(kind(len(content))):
+        folder = damaged(tmp_path / str(number), over, change(content))
+        try:
+            with Journal.open(folder / JOURNAL) as journal:
+                state = journal.state
+        except DamagedError:
+            ends.add("known as damaged")
+        else:
+            assert state is None or not state.finished or state.result == RESULT
+            assert state is None or not state.finished or state.transcript == TRANSCRIPT
+            ends.add("as it was" if state is not None and state.finished else "not over")
+    assert "known as damaged" in ends
+
+
+def test_an_answer_of_another_kind_is_damage(tmp_path: Path, over: dict[str, bytes]) -> None:
+    folder = damaged(tmp_path / "run", over, over[JOURNAL])
+    with Journal.open(folder / JOURNAL) as journal:
+        journal._do("UPDATE journal SET result = 'text'")
+    with pytest.raises(DamagedError):
+        Journal.open(folder / JOURNAL)

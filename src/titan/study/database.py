@@ -122,6 +122,12 @@ class Database:
                 os.close(self._log)
                 self._log, self._why_no_log = None, why
 
+    def _truncate_log(self) -> None:
+        """Move everything out of the log, and cut it off."""
+        busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise sqlite3.OperationalError("the log could not be emptied")
+
     def close(self) -> None:
         with self._lock:
             self._close_log("it is closed")

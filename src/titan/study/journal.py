@@ -41,7 +41,7 @@ from titan.protocol.masking import SEED_BYTES
 from titan.study import run_key
 from titan.study.database import Database, as_written, damaged, explained
 from titan.study.frames import TABLES, UNBOUND, Frame, FrameLog
-from titan.study.run_state import RunState, cannot_go_on, journal_put_back, lost_journal
+from titan.study.run_state import RunState, cannot_go_on, journal_put_back, lost_journal, written
 
 __all__ = ["Journal", "RunState", "cannot_go_on", "journal_put_back", "lost_journal"]
 
@@ -84,7 +84,8 @@ class Journal(FrameLog):
         with as_written(Path(path), cls.what), explained(Path(path), cls.what):
             journal = cls(path)
         try:
-            journal._check()
+            with as_written(journal.path, cls.what):
+                journal._check()
         except BaseException:
             Database.close(journal)
             raise
@@ -92,15 +93,10 @@ class Journal(FrameLog):
 
     def _check(self) -> None:
         """Whether it hangs together, and tells of a run what can be told of one."""
-        found = self._all("PRAGMA integrity_check(1)")
-        if found != [("ok",)]:
+        whole = self._all("PRAGMA integrity_check(1)") == [("ok",)]
+        state, (known,) = self.state, self._one("SELECT written FROM journal")
+        if not whole or (state is not None and state.finished and known != state.written):
             damaged(self.path, self.what)
-        state = self.state
-        if state is not None and state.result is not None:
-            (written,) = self._one("SELECT written FROM journal")
-            with as_written(self.path, self.what):
-                if written != _written(state.result, state.transcript or b""):
-                    damaged(self.path, self.what)
 
     def _lay_out(self) -> None:
         self._refuse_other_version()
@@ -315,7 +311,7 @@ class Journal(FrameLog):
             self._digest_all_but(0)  # nothing is made again to make them of
             self._do(
                 "UPDATE journal SET result = ?, transcript = ?, written = ? WHERE result IS NULL",
-                result, transcript, _written(result, transcript),
+                result, transcript, written(result, transcript),
             )  # fmt: skip
             return self._begun
 
@@ -397,14 +393,3 @@ class Journal(FrameLog):
             self._connection.execute("VACUUM")
             self._truncate_log()
             self._connection.execute("UPDATE journal SET erased = 2")
-
-    def _truncate_log(self) -> None:
-        busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            raise sqlite3.OperationalError("the log could not be emptied")
-
-
-def _written(result: bytes, transcript: bytes) -> str:
-    """By which it is known that both are still what was written down."""
-    parts = (len(part).to_bytes(8, "little") + part for part in (result, transcript))
-    return hashlib.sha256(b"".join(parts)).hexdigest()

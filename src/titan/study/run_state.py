@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -58,6 +59,10 @@ class RunState:
     def finished(self) -> bool:
         return self.result is not None
 
+    @property
+    def written(self) -> str:
+        return written(self.result or b"", self.transcript or b"")
+
     def refuse_another(
         self, study: str, run: int, party: str, parties: tuple[str, ...], sums: int
     ) -> None:
@@ -78,6 +83,12 @@ class RunState:
                 f"the run was begun with {len(self.keys)} sums, not {sums}",
                 hint=f"resume it with the version of titan that began it, {self.software}",
             )
+
+
+def written(result: bytes, transcript: bytes) -> str:
+    """By which it is known that both are still what was written down."""
+    parts = (len(part).to_bytes(8, "little") + part for part in (result, transcript))
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 class SaidBeforeError(RecoveryError):
