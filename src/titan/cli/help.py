@@ -16,7 +16,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from titan.cli.typed_words import variable_of, wrong_types, wrong_words
+from titan.cli.typed_words import leave_reading_to_us, variable_of, wrong_types, wrong_words
 
 _FIRST = "Options"
 _OUTPUT = "Output"
@@ -30,6 +30,11 @@ _FROM_VARIABLE = "Options may come from variables, as {variable} for {option}."
 
 class Command(TyperCommand):
     """A command whose options stand in groups; errors about what was typed are wrong usage."""
+
+    def __init__(self, *words: Any, **choices: Any) -> None:
+        super().__init__(*words, **choices)
+        for parameter in self.params:
+            leave_reading_to_us(parameter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with wrong_types(ctx):

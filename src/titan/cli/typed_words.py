@@ -52,6 +52,18 @@ def wrong_types(ctx: Any) -> Iterator[None]:
         raise
 
 
+def leave_reading_to_us(parameter: Any) -> None:
+    """A file that cannot be read was typed rightly: whoever reads it says so, with status 1.
+
+    typer would call that wrong usage. Where it notes that it looks, depends on its version.
+    """
+    since_0_29 = getattr(getattr(parameter, "type_descriptor", None), "parameter_info", None)
+    found: Any
+    for found in (getattr(parameter, "type", None), since_0_29):
+        if getattr(found, "readable", False):
+            found.readable = False
+
+
 def variable_of(parameter: Any, ctx: Any) -> str:
     """Where else its value may come from; empty if from nowhere."""
     prefix = getattr(ctx, "auto_envvar_prefix", None)

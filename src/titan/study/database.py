@@ -24,6 +24,7 @@ _SECONDS_TO_WAIT = 30  # for a writer's turn
 # What SQLite says of the machine, of others and of rights, by its primary codes: PERM, BUSY,
 # LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, FULL, CANTOPEN, PROTOCOL, AUTH. All else is the file's.
 _NOT_THE_FILE = frozenset({3, 5, 6, 7, 8, 9, 10, 13, 14, 15, 23})
+_RIGHTS = frozenset({3, 8, 14})  # of those, what may come of rights: PERM, READONLY, CANTOPEN
 _FULL = ("disk is full", "no space left", "quota exceeded")  # as SQLite and the system say it
 _PAGE_BYTES = 1 << 12  # a message changes five of them
 _LOG_PAGES = 1 << 12  # 16 MiB: what is committed is moved out of the log when nobody waits for it
@@ -292,7 +293,12 @@ def explained(place: Path, what: str) -> Iterator[None]:
             ) from None
         if code == sqlite3.SQLITE_NOTADB:
             _refuse_kind(place, what)
-        refuse(place, what, str(error), FileError if code in _NOT_THE_FILE else DamagedError)
+        reason = "permission denied" if code in _RIGHTS and _denied(place) else str(error)
+        refuse(place, what, reason, FileError if code in _NOT_THE_FILE else DamagedError)
+
+
+def _denied(place: Path) -> bool:
+    return place.exists() and not os.access(place, os.R_OK | os.W_OK)
 
 
 @contextmanager
@@ -319,6 +325,8 @@ def refuse(place: Path, what: str, reason: str, kind: type[FileError] = FileErro
     hint = "restore it from a backup: without it, nothing is compared with earlier answers"
     if "full" in reason:
         hint = "make room on the disk, then give the same command again"
+    elif reason == "permission denied":
+        hint = "let the user who gives this command read and write it; it is still what it was"
     elif what == "journal":
         hint = "if it is damaged, its run cannot go on: agree with the others on the next one"
     raise kind(f'the {what} "{place}" cannot be used: {reason}', hint=hint) from None
