@@ -28,6 +28,7 @@ from titan.study.verified import Facts, verify
 
 _NOT_AWAITED = frozenset({"AGREED", "ANSWER", "END"})
 _ESTIMATES = frozenset({"condition", "error_bound", "digits"})  # of how good a solution is
+_PARTS_BY_NAME = frozenset({"columns", "groups"})  # of a description, and of curves
 _NEAR = 2.0**-40
 _NOTHING = "nothing"
 _MOST_SHOWN = 20
@@ -183,10 +184,33 @@ def _named(*transcripts: Transcript) -> list[dict[str, str]]:
     return [{"who is named": ", ".join(sorted(each))} for each in (one, other)]
 
 
-def _without_estimates(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {k: _without_estimates(v) for k, v in value.items() if k not in _ESTIMATES}
-    return [*map(_without_estimates, value)] if isinstance(value, list) else value
+def _without_estimates(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Without a result's own fields of these names. Columns, levels and questions may have the same
+    names, and theirs stay: it goes by where a field stands."""
+    if isinstance(several := answer.get("questions"), dict):
+        return {**answer, "questions": {name: _own(each) for name, each in several.items()}}
+    return dict(_own(answer))
+
+
+def _own(result: Any) -> Any:
+    """Of one result: at its top, and of the parts it has."""
+    if not isinstance(result, Mapping):
+        return result
+    kept = _less(result)
+    for key in _PARTS_BY_NAME & kept.keys():
+        if isinstance(parts := kept[key], dict):
+            kept[key] = {name: _less(part) for name, part in parts.items()}
+    if isinstance(path := kept.get("path"), list):
+        kept["path"] = [*map(_less, path)]
+    if "logrank" in kept:
+        kept["logrank"] = _less(kept["logrank"])
+    return kept
+
+
+def _less(part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    return {key: value for key, value in part.items() if key not in _ESTIMATES}
 
 
 def _unlike(
