@@ -15,6 +15,7 @@ from tests.party.loopback import NAMES, Gathering, run
 from tests.study.parties import identity
 from titan import Network
 from titan.errors import FileError
+from titan.party.stops import Stop
 from titan.study.cross_check import CrossCheck, cross_check
 from titan.study.frames import Message
 from titan.study.transcript import Stopped, SumRecord, Transcript
@@ -222,6 +223,13 @@ def test_who_is_named_is_told_alike(kept: Gathering) -> None:
     assert {each.told for each in differ} == {("north", "east")}
 
 
+def told_of_an_end(origin: str, cause: str) -> Stopped:
+    """In the words of a party that is told so."""
+    stop, names = Stop(NAMES.index(origin), NAMES.index(cause)), [*NAMES]
+    why = f"sum 2 could not be checked: {stop.words(names)} before everybody had told what it knew"
+    return Stopped(why, tuple(stop.named(names)))
+
+
 def test_what_a_liar_makes_honest_parties_tell_differently_is_no_difference(
     kept: Gathering,
 ) -> None:
@@ -230,7 +238,7 @@ def test_what_a_liar_makes_honest_parties_tell_differently_is_no_difference(
     told = [falsified(verify(folder / "transcript.json").transcript) for folder in folders(kept)]
     first = replace(told[0].sums[0], check=None)
     told[0] = replace(told[0], sums=(first,), stopped=Stopped("it was", ("east",)))
-    told[2] = replace(told[2], stopped=Stopped("it was", ("north", "east")))
+    told[2] = replace(told[2], stopped=told_of_an_end("north", "east"))
     found = cross_check(Facts(t, "") for t in (told[0], told[2]))
     assert (found.differences, found.messages > 0) == ((), True)
 

@@ -11,7 +11,6 @@ from titan.errors import VetoError
 from titan.listing import in_groups, listing
 from titan.markup import Html, items, tag
 from titan.release.evidence import Check
-from titan.release.policy import counted
 from titan.report.gathered import Gathered, PartyRun
 from titan.report.numbers import number
 from titan.report.tables import grid, pairs
@@ -153,8 +152,7 @@ def _crossed(it: Gathered) -> str:
     assert found is not None  # noqa: S101
     if found.differences:
         return f"They differ: {found.differences[0]}. Do not rely on them."
-    alike = f"both ends agree on {counted(found.messages, 'message')} between them"
-    return f"All {len(found.facts)} transcripts agree, and {alike}."
+    return f"{found.agreed[0].upper()}{found.agreed[1:]}."
 
 
 def _whose(it: Gathered, facts: Facts) -> str:

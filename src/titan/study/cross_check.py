@@ -21,6 +21,7 @@ from titan.canonical import canonical, near
 from titan.errors import FileError
 from titan.listing import listing
 from titan.release.policy import counted
+from titan.study import falsified
 from titan.study.audit import transcript_in
 from titan.study.frames import MASK, Message
 from titan.study.transcript import Transcript
@@ -76,16 +77,28 @@ class CrossCheck:
             f"fingerprint {each.fingerprint}"
             for each in self.facts
         ]
-        alike = f"both ends agree on {counted(self.messages, 'message')} between them"
+        told = [each.transcript for each in self.facts]
+        versions = falsified.versions(told)
         if not self.differences:
             head, *lines = str(self.facts[0]).splitlines()[:-1]
-            ours = [line for line in lines if not line.startswith(("sent:", "received:"))]
-            both = f"all {len(self.facts)} transcripts agree, and {alike}"
-            return "\n".join([head.partition(", as seen by")[0], *ours, *signers, both])
+            left_out = ("sent:", "received:", *(("sums:", "no answer:", "named:") * bool(versions)))
+            ours = [line for line in lines if not line.startswith(left_out)]
+            first = head.partition(", as seen by")[0]
+            return "\n".join([first, *ours, *versions, *signers, self.agreed])
         shown = list(map(str, self.differences[:_MOST_SHOWN]))
         if (more := len(self.differences) - _MOST_SHOWN) > 0:
             shown.append(f"and {counted(more, 'more difference')}")
-        return "\n".join([*signers, alike, *shown])
+        return "\n".join([*signers, *versions, self._alike, *shown])
+
+    @property
+    def agreed(self) -> str:
+        """In words, where there is no difference."""
+        agreed = falsified.agreed([each.transcript for each in self.facts])
+        return f"{agreed}, and {self._alike}"
+
+    @property
+    def _alike(self) -> str:
+        return f"both ends agree on {counted(self.messages, 'message')} between them"
 
 
 def cross_check(transcripts: Iterable[str | PathLike[str] | Facts]) -> CrossCheck:
@@ -109,7 +122,10 @@ def cross_check(transcripts: Iterable[str | PathLike[str] | Facts]) -> CrossChec
         if not found:  # of two runs nothing else need be alike
             found += _unlike(parties, _known_to_all(one), _known_to_all(other))
             found += _unlike(parties, *_results(one, other))
-            found += _unlike(parties, *_named(one, other))
+            found += [
+                Difference(parties, about, each)
+                for about, each in falsified.unlike(one, other).items()
+            ]
             for sender, receiver in ((one, other), (other, one)):
                 said, both = _along_link(sender, receiver)
                 found += said
@@ -172,16 +188,6 @@ def _results(*transcripts: Transcript) -> list[dict[str, str]]:
         {"the result": f"numbers with sha256 {sha256(canonical(t.result)).hexdigest()}"}
         for t in transcripts
     ]
-
-
-def _named(*transcripts: Transcript) -> list[dict[str, str]]:
-    """Of two who name nobody in common. Who found another out, and ended the run because of that,
-    names the other; who was told so names both, since it cannot know which of them is right. And
-    whoever lies may tell different parties different things."""
-    one, other = (set(t.stopped.named) if t.stopped else set[str]() for t in transcripts)
-    if not one or not other or one & other:
-        return [{}, {}]
-    return [{"who is named": ", ".join(sorted(each))} for each in (one, other)]
 
 
 def _without_estimates(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,95 @@
+"""What transcripts of one falsified run tell of why there is no answer, held against each other.
+
+Honest parties need not tell the same here (decision 0013). Who found another out names that one.
+Who was told that a party ended the run because of another names both, since nobody else can know
+which is right. Whoever lies may tell each party something else, or be found out in different sums.
+"""
+
+# Rule 1: what honest parties may tell differently is no difference; but each party's words are
+#         shown as its own, and it is not said that all agree.
+# Rule 2: no honest party blames an honest one, or itself, for what it says it found out.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+from titan.listing import listing
+from titan.release.policy import counted
+from titan.study.transcript import Transcript
+
+_WAS_TOLD = " ended the run"
+"""In the words of whoever did not find it out, but was told of an end: `Stop.words`."""
+
+
+def unlike(one: Transcript, other: Transcript) -> dict[str, tuple[str, str]]:
+    """What two parties cannot both be honest in: about what, and what each tells."""
+    found = {}
+    if _names_differ(one, other):
+        found["who is named"] = _names(one), _names(other)
+    stopped_apart = one.stopped and other.stopped and abs(len(one.sums) - len(other.sums)) > 1
+    if stopped_apart and not (_was_told(one) or _was_told(other)):
+        # Who was told may be further: others may have gone back to a sum that was opened again.
+        found["the number of sums"] = str(len(one.sums)), str(len(other.sums))
+    return found
+
+
+def _names_differ(*both: Transcript) -> bool:
+    one, other = (set(t.stopped.named) if t.stopped else set[str]() for t in both)
+    if not one or not other or one == other:
+        return False
+    return not one & other or any(_denied(*pair) for pair in permutations(both))
+
+
+def _denied(blaming: Transcript, blamed: Transcript) -> bool:
+    """One blames the other, who blames somebody else; or it blames itself beside others."""
+    if _was_told(blaming):
+        return False
+    its, theirs = (t.stopped.named if t.stopped else () for t in (blaming, blamed))
+    return (blamed.party in its and blamed.party not in theirs) or (
+        blaming.party in its and len(its) > 1
+    )
+
+
+def _was_told(t: Transcript) -> bool:
+    return t.stopped is not None and _WAS_TOLD in t.stopped.why
+
+
+def _names(t: Transcript) -> str:
+    return ", ".join(sorted(t.stopped.named)) if t.stopped else ""
+
+
+# -- in words ---------------------------------------------------------------------------------
+
+
+def agreed(told: Sequence[Transcript]) -> str:
+    """In how much all agree, where nothing is told differently that honest parties tell alike."""
+    if len({(_names(t), len(t.sums), t.stopped is None) for t in told}) > 1:
+        return (
+            "the transcripts agree on the run, but not on why it has no answer: each party says "
+            "what it found or was told, and honest parties may differ in that"
+        )
+    if one_version(told):
+        return f"all {len(told)} transcripts agree"
+    return (
+        f"all {len(told)} transcripts agree on the run and on who is named, and each party says in "
+        "its own words why"
+    )
+
+
+def one_version(told: Sequence[Transcript]) -> bool:
+    """Of why there is no answer, who is named for it, and in which sum it was."""
+    return len({(t.stopped, len(t.sums)) for t in told}) <= 1
+
+
+def versions(told: Sequence[Transcript]) -> list[str]:
+    """Each party's own, with its name before every line; empty where all tell the same."""
+    lines = []
+    for t in () if one_version(told) else told:
+        if t.stopped is not None:
+            named = listing(t.stopped.named) or "nobody"
+            lines += [
+                f"{t.party} says: no answer: {t.stopped.why}",
+                f"{t.party} names: {named}; it tells of {counted(len(t.sums), 'sum')}",
+            ]
+    return lines
