@@ -23,12 +23,14 @@ pooled sum are functions of what every party has seen; masks, rows and moments h
 
 # Rule 1: nothing enters a transcript that is computed from a mask, a row, a moment or a key.
 # Rule 2: sizes are bounded before anything is parsed; unknown keys are refused.
+# Rule 3: it ends on somebody's terminal, so all its texts print; but not the certificate's lines,
+#         nor the result's texts, which `released` shows. What an honest party writes is made so.
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -42,6 +44,7 @@ VERSION = 3
 SIGNED = b"titan transcript v3\n"
 MOST_BYTES = 1 << 28
 _MOST_SIGNATURE = 1 << 12
+_MOST_TEXT = 1 << 8
 _MOST_WHY = 1 << 16
 UNRELIABLE = "it was altered, or never was a transcript; do not rely on it"
 
@@ -190,8 +193,14 @@ def from_journal(
         None if stopped else state.agreed,
         dict(result),
         result_sha256,
-        stopped,
+        None if stopped is None else replace(stopped, why=_printable(stopped.why)),
     )
+
+
+def _printable(words: str) -> str:
+    """What this party was told is in an error's words, too."""
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
+    return shown[:_MOST_WHY]
 
 
 # -- reading ----------------------------------------------------------------------------------
@@ -214,6 +223,14 @@ def decode(data: bytes, name: str) -> tuple[Transcript, bytes]:
     return transcript, bytes.fromhex(signature)
 
 
+def _shown(value: object, most: int = _MOST_TEXT) -> str:
+    """Text that a terminal shows and does not obey."""
+    found = text(value, most)
+    if not found.isprintable():
+        raise ValueError("a name or text in it has something that does not print")
+    return found
+
+
 def _sha256(value: object) -> str:
     return hexadecimal(value, exactly=64)
 
@@ -227,7 +244,7 @@ def _sum(number: int, record: object) -> SumRecord:
     found = keys(record, {"recovery", "rounds", "messages", "check"})
     messages = tuple(_message(m, number) for m in listed(found["messages"]))
     check = _or_none(_sha256, found["check"])
-    return SumRecord(text(found["recovery"]), whole(found["rounds"]), messages, check)
+    return SumRecord(_shown(found["recovery"]), whole(found["rounds"]), messages, check)
 
 
 def _or_none(read: Callable[[object], str], value: object) -> str | None:
@@ -238,7 +255,7 @@ def _stopped(value: object) -> Stopped | None:
     if value is None:
         return None
     found = keys(value, {"why", "named"})
-    return Stopped(text(found["why"], _MOST_WHY), tuple(map(text, listed(found["named"]))))
+    return Stopped(_shown(found["why"], _MOST_WHY), tuple(map(_shown, listed(found["named"]))))
 
 
 def _message(value: object, number: int | None) -> Message:
@@ -246,11 +263,11 @@ def _message(value: object, number: int | None) -> Message:
     digest = {"sha256"} & mapping(value).keys()
     found = keys(value, {"from", "to", "round", "kind", "size"} | digest)
     return Message(
-        text(found["from"]),
-        text(found["to"]),
+        _shown(found["from"]),
+        _shown(found["to"]),
         number,
         whole(found["round"]),
-        text(found["kind"]),
+        _shown(found["kind"]),
         whole(found["size"], 1),
         _sha256(found["sha256"]) if digest else None,
     )
@@ -259,10 +276,10 @@ def _message(value: object, number: int | None) -> Message:
 _BODY: dict[str, Callable[[object], Any]] = {
     "study": _sha256,
     "run": lambda value: whole(value, 1),
-    "party": text,
-    "software": text,
+    "party": _shown,
+    "software": _shown,
     "certificate": lambda value: text(value, 1 << 16),
-    "nonces": lambda value: {text(party): _sha256(n) for party, n in mapping(value).items()},
+    "nonces": lambda value: {_shown(party): _sha256(n) for party, n in mapping(value).items()},
     "network": _network,
     "sums": lambda value: tuple(_sum(*each) for each in enumerate(listed(value))),
     "control": lambda value: tuple(_message(m, None) for m in listed(value)),
