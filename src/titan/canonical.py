@@ -20,6 +20,8 @@ from typing import Any
 _MOST_TEXT = 1 << 8
 MOST_NAME = 1 << 16
 MOST_EXPONENT = 1 << 20
+MOST_DEPTH = 32
+"""How deep fields may stand in each other: real files are 8 deep, and what reads them recurses."""
 _INTEGER = "0|-?[1-9a-f][0-9a-f]*"
 _EXACT = re.compile(
     rf"(?P<top>{_INTEGER})(?:p-(?P<power>[1-9][0-9]{{0,5}})|/(?P<under>[0-9a-f]+))?"
@@ -42,7 +44,25 @@ def parsed(data: bytes, most: int) -> dict[str, Any]:
         found = json.loads(data.decode("ascii"))
     except (ValueError, RecursionError):
         raise ValueError("it is not JSON, or is cut short") from None
+    if not _within(found, MOST_DEPTH):
+        raise ValueError(f"its fields stand more than {MOST_DEPTH} deep in each other")
     return mapping(found)
+
+
+def _within(value: object, depth: int) -> bool:
+    """Whether lists and fields stand in each other no deeper; nothing here calls itself."""
+    level = [value]
+    for _ in range(depth):
+        level = [
+            item
+            for each in level
+            if isinstance(each, dict | list)
+            for item in (each.values() if isinstance(each, dict) else each)
+            if isinstance(item, dict | list)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def finite(value: Any) -> Any:

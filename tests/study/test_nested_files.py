@@ -1,0 +1,93 @@
+"""However deep a file nests its fields, it is read or refused in words, and never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.results.test_altered import data, sealed  # noqa: F401 - fixture
+from tests.study.signing import signer
+from tests.study.test_transcript import file, journal, transcript  # noqa: F401 - fixtures
+from titan.canonical import MOST_DEPTH, canonical, parsed
+from titan.errors import FileError
+from titan.results import decode as decode_results
+from titan.study.cross_check import cross_check
+from titan.study.transcript import Transcript
+from titan.study.verified import Facts, verify
+
+DEEP = (MOST_DEPTH + 1, 100, 300, 450, 900)
+AROUND = {
+    "fields": lambda value: {"a": value},
+    "questions": lambda value: {"questions": {"a": value}},
+    "lists": lambda value: {"params": {"x": [value]}},
+}
+
+
+def nested(depth: int, around: Callable[[Any], Any], leaf: Any = 1.5) -> Any:
+    for _ in range(depth):
+        leaf = around(leaf)
+    return leaf
+
+
+@pytest.mark.parametrize("depth", [1, 2, MOST_DEPTH - 1, MOST_DEPTH])
+def test_what_is_not_deeper_is_read(depth: int) -> None:
+    value = nested(depth, AROUND["fields"])
+    text = canonical(value)
+    assert parsed(text, len(text)) == value
+    inside = canonical({"a": nested(depth - 1, lambda value: [value, 0])})
+    assert parsed(inside, len(inside))
+
+
+@pytest.mark.parametrize("depth", [*DEEP, 5_000, 100_000])
+def test_what_is_deeper_is_refused(depth: int) -> None:
+    for opening, closing in ((b'{"a":', b"}"), (b"[", b"]")):
+        text = b'{"a":' + opening * (depth - 1) + b"1" + closing * (depth - 1) + b"}"
+        with pytest.raises(ValueError, match=r"deep in each other|not JSON"):
+            parsed(text, len(text))
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("depth", DEEP)
+def test_a_transcript(
+    transcript: Transcript,  # noqa: F811
+    tmp_path: Path,
+    around: str,
+    depth: int,
+) -> None:
+    """Its party may sign any result."""
+    path = tmp_path / "t.json"
+    try:
+        path.write_bytes(
+            replace(transcript, result=nested(depth, AROUND[around])).signed(signer("north"))
+        )
+    except RecursionError:
+        pytest.skip("this Python does not write it")
+    with pytest.raises(FileError, match=f"more than {MOST_DEPTH} deep in each other"):
+        verify(path)
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_as_deep_as_one_may_be_they_are_shown_and_compared(
+    transcript: Transcript,  # noqa: F811
+    tmp_path: Path,
+    around: str,
+) -> None:
+    path = tmp_path / "t.json"
+    deep = nested(9, AROUND[around], {"x": 1.5})
+    path.write_bytes(replace(transcript, result=deep).signed(signer("north")))
+    facts = verify(path)
+    other = replace(facts.transcript, result=nested(9, AROUND[around], {"x": 2.5}), party="south")
+    assert str(facts)
+    assert str(cross_check((facts, Facts(other, ""))))
+
+
+@pytest.mark.parametrize("depth", DEEP)
+def test_a_file_of_results(data: bytes, depth: int) -> None:  # noqa: F811
+    whole = parsed(data, len(data))
+    whole["results"][0]["result"] = nested(depth, AROUND["fields"])
+    with pytest.raises(FileError, match=f"more than {MOST_DEPTH} deep in each other"):
+        decode_results(sealed(whole))
