@@ -64,6 +64,9 @@ class PrivateSums:
         self._taken: set[tuple[int, Kind, int, int]] = set()  # sum, kind, sender, round
         self._passed: list[Agent | None] = []  # those of the sums that are over and were checked
         self._reopened: list[tuple[Residues, bytes]] = []  # their totals, and what they hung on
+        self.told_later = False
+        """When it went back to a sum, others could have been stopped by a total that they have
+        since."""
         self._given_up = False
         self.settled = False
         """All have agreed on the totals, so none of them is opened any more."""
@@ -141,11 +144,21 @@ class PrivateSums:
         agent = self.passed(number)
         if agent is None:
             raise MessageError(f"what was sent in sum {number + 1} is opened out of its time")
+        if not self._reopened:  # else what is left now was all right here
+            self.told_later = self._others_may_be_stopped
         over = zip(self.totals[number:], self.challenges[number:], strict=True)
         self._reopened = [*over, *self._reopened]
         del self.totals[number:], self.challenges[number:], self._passed[number:]
         self.agent, self._due = agent, False
         self._signatures = self._signatures_of(number)
+
+    @property
+    def _others_may_be_stopped(self) -> bool:
+        """By a total that goes no further here: of the sum that is under way, if this party told
+        what they need for it; or of those that are over, while it makes the next secret of them."""
+        if self.agent is None:
+            return self._due
+        return bool(self.agent.challenge) or not self.agent.plan.scheme.checked
 
     def passed(self, number: int) -> Agent | None:
         """That of a checked sum which is over here."""
@@ -208,7 +221,8 @@ class PrivateSums:
             return []
         self._due = False
         if isinstance(secret, TitanError):
-            self.stopped = secret
+            self.stopped, self.by_total = secret, secret.of_totals
+            self.give_up()
             return []
         number, run = len(self.totals), self._run
         plan, key = self._plans[number], self._keys[number]

@@ -79,6 +79,7 @@ class Stop:
         how = f"sum {which} could not be checked: {who} before everybody had told what it knew"
         if sums.opening:
             how = f"sum {which} was falsified, and {who} before all had shown what they sent"
-        if self.cause is None and sums.opening and not sums.reopened:
+        if self.cause is None and sums.opening and (sums.told_later or not sums.reopened):
             named = []  # nobody who has that total could do otherwise
+            hint = f"find out why before you agree on run {run + 1}"
         return CheckError(how, named=named, hint=hint)
