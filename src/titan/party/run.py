@@ -20,6 +20,11 @@ DOES_NOT_TAKE_PART = "does not take part"
 ANOTHER_STUDY = "another study, or another version of this study"
 OTHERS_WAIT = "; the others wait for you"
 """At the end of a hint: what is wrong was told to nobody, and can be mended."""
+OTHERS_MAY_HAVE_ANSWER = (
+    "others may have the answer of this run: ask them for result.json; if nobody has it, agree on "
+    "run {next}"
+)
+"""In a hint: what ends the run here came when it may have been over for others."""
 MOST_ANSWER = 1 << 26  # bytes
 _OVERHEAD = 256  # heads and one signature
 _NAMED = 4  # parties that are named; of more the number is told

@@ -23,8 +23,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from titan.errors import MessageError, PeerError, RecoveryError, TitanError
+from titan.errors import MessageError, PeerError, TitanError
 from titan.joint import Task
+from titan.party.agreement import contradiction, disagreement
 from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Enclosed, Received, Told
 from titan.party.private_sums import PrivateSums, Work
 from titan.party.ready import NOTHING, Ready, Wait
@@ -261,8 +262,10 @@ class Session:
         heard = self._nonces.heard
         nonces = [heard[party].content for party in range(len(self._network))]
         identity = self._identity = run_identity(self.run.context, nonces)
-        self._digests = self._broadcast(AGREED, identity, _DIGEST_BYTES, _TWO_DIGESTS)
-        self._answers = self._broadcast(ANSWER, identity, MOST_ANSWER, _TWO_ANSWERS)
+        two_digests = contradiction("signed two different digests of the sum", self.run.number)
+        two_answers = contradiction("told two different answers", self.run.number)
+        self._digests = self._broadcast(AGREED, identity, _DIGEST_BYTES, two_digests)
+        self._answers = self._broadcast(ANSWER, identity, MOST_ANSWER, two_answers)
         if (error := self._repeated(nonces)) is not None:
             self.halt(error)
             return NOTHING
@@ -315,12 +318,10 @@ class Session:
         if self._digests.missing or self.agreed is not None:
             return NOTHING
         heard = {self._network.parties[p]: told.content for p, told in self._digests.heard.items()}
-        others = [name for name, digest in heard.items() if digest != self._own_digest]
-        if others:  # all must hear of it, so nothing is raised
-            self._stopped = RecoveryError(
-                f"the pooled sums differ from those of {', '.join(sorted(others))}",
-                hint="there is no answer; start a new run",
-            )
+        checked = all(plan.scheme.checked for plan in self.plans)
+        error = disagreement(heard, self.run.name, self.run.number, checked=checked)
+        if error is not None:  # all must hear of it, so nothing is raised
+            self._stopped = error
             return NOTHING
         self.agreed = self._own_digest.hex()
         self.sums.settle()
@@ -390,11 +391,3 @@ class Session:
         self._sequences[receiver] += 1
         peer = self._network.parties[receiver]
         return Frame(peer, sequence, kind, body, sum_, round_, of_vectors)
-
-
-def _contradiction(what: str) -> Callable[[str], TitanError]:
-    return lambda name: RecoveryError(f"{name} {what}", named=[name], hint="start a new run")
-
-
-_TWO_DIGESTS = _contradiction("signed two different digests of the sum")
-_TWO_ANSWERS = _contradiction("told two different answers")

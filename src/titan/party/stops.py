@@ -33,9 +33,9 @@ class Stop:
 
     @classmethod
     def because_of(cls, error: TitanError, origin: int, names: Sequence[str]) -> Stop:
-        """What the party that has this error says; of several it names none."""
+        """What the party that has this error says; of several it names the first."""
         named = error.named if isinstance(error, PeerError) else ()
-        return cls(origin, names.index(named[0]) if len(named) == 1 else origin)
+        return cls(origin, names.index(named[0]) if named else origin)
 
     def told(self, signer: Signer, run: bytes) -> Told:
         """Signed, for the run of this identity."""

@@ -20,7 +20,7 @@ from typing import Any
 from titan import canonical
 from titan.errors import PeerError
 from titan.leastsquares.certified import FAST_FROM
-from titan.party.run import MOST_ANSWER
+from titan.party.run import MOST_ANSWER, OTHERS_MAY_HAVE_ANSWER
 from titan.results import Results, encode
 from titan.results.result_file import sealed
 
@@ -38,7 +38,8 @@ def check_told(data: bytes, own: Results, solver: str, run: int) -> None:
     if why is not None:
         raise PeerError(
             f"the answer that {solver} told {why}",
-            hint=f"there is no answer; ask {solver} why, then agree on run {run + 1}",
+            named=[solver],
+            hint=f"ask {solver} why; {OTHERS_MAY_HAVE_ANSWER.format(next=run + 1)}",
         )
 
 
