@@ -16,7 +16,8 @@ from unittest.mock import patch
 import pytest
 
 from tests.cli.test_commands import titan
-from tests.party.loopback import NAMES, Gathering, answers_agree, rows, run, until
+from tests.party.loopback import NAMES, WAIT, Gathering, answers_agree, rows, run, until
+from tests.party.test_strangers import dialled
 from titan.cli.progress_lines import live_text
 from titan.errors import AbsentError, DataError, MessageError, ReleaseError, TitanError, VetoError
 from titan.party import attendance, taking_part, wire
@@ -186,6 +187,22 @@ def test_when_it_comes_after_all_the_same_run_goes_on(tmp_path: Path) -> None:
             await east
         g.write("east", right)
         await g.all()
+
+    run(story())
+    answers_agree(g)
+
+
+def test_who_came_after_all_is_not_sent_away_by_what_it_said_before(tmp_path: Path) -> None:
+    """South kept east's words of an hour ago, and says them again when east is there."""
+    g = Gathering(tmp_path)
+    kept = wire.encode(signed(g.study, g.identities["east"], 1, "its people declined"))
+
+    async def story() -> None:
+        waiting = await others_wait(g, "north", "east")
+        await until(lambda: g.phases["north"][-1] == "connecting, waiting for south")
+        async with asyncio.timeout(WAIT):
+            await dialled(g.identities["south"], g, kept)
+        await asyncio.gather(g.join("south"), *waiting)
 
     run(story())
     answers_agree(g)

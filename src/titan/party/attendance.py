@@ -7,7 +7,8 @@ on before it leaves.
 """
 
 # Rule 1: an absence counts under its party's own signature for this study and run, and only while
-#         nothing of the run has come from that party: what has begun goes on.
+#         nothing of the run has come from that party, nor the party itself: what has begun goes on,
+#         and who came after all is not sent away by what it said before.
 # Rule 2: its reason is quoted as that party's words.
 # Rule 3: nothing of this is kept: when everybody comes after all, the same run goes on.
 # Rule 4: what is told is a sentence of `reasons`, never the error itself; and nothing at all where
@@ -56,6 +57,12 @@ class Attendance:
     def __post_init__(self) -> None:
         self._names = self.study.network.parties
         self._came = {self.me}
+        self._met: set[str] = set()  # here, and not by what others say
+
+    def met(self, peer: str) -> None:
+        """It has said hello itself."""
+        self._met.add(peer)
+        self.came([peer])
 
     def came(self, names: Iterable[str]) -> None:
         """Somebody has; those who wait with this party are told."""
@@ -92,6 +99,8 @@ class Attendance:
             raise MessageError(f"an absence that {name} did not sign for this run")
         if name in self.begun():
             raise MessageError(f"an absence of {name}, who has begun")
+        if name in self._met:
+            raise MessageError(f"an absence of {name}, who has come")
         self.events.last_words = wire.encode(chunk)
         self.events.fail(
             AbsentError(

@@ -64,7 +64,7 @@ class Conversation:
         halves = (self._send_words(), self._take_words()) if words else self._halves(hello)
         self.link.opened()
         self.events.is_well(self._peer)
-        self.attendance.came([self._peer])
+        self.attendance.met(self._peer)
         self.events.changed()
         writing, reading = (asyncio.ensure_future(half) for half in halves)
         try:
