@@ -230,7 +230,7 @@ def test_a_ledger_knows_a_run_that_is_over(tmp_path: Path) -> None:
     with pytest.raises(PeerError, match="run 1 is over at north, as its ledger knows") as told:
         run(g.join("north", wait=0.2))
     assert told.value.exit_status == 1
-    assert "ask one of them for result.json; if none has it, agree on run 2" in told.value.hint
+    assert "ask them for result.json; if nobody has it, agree on run 2" in told.value.hint
     assert not g.shown
 
 

@@ -29,6 +29,7 @@ from titan.listing import listing
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
 from titan.party.notices import Notice
+from titan.party.run import OTHERS_MAY_HAVE_ANSWER
 from titan.party.session import Session
 from titan.party.told_answer import check_told
 from titan.protocol import Cost
@@ -46,10 +47,6 @@ if TYPE_CHECKING:
 
 OTHERS_HAVE_IT = "the others have the answer of this run: ask one of them for result.json"
 IT_IS_HERE = 'the answer of this run is in "{folder}": titan show prints it'
-OTHERS_MAY_HAVE_IT = (
-    "nobody has said whether the others have the answer of this run: ask one of them for "
-    "result.json; if none has it, agree on run {next}"
-)
 _NOT_AGAIN = (
     "these columns are not asked again on these rows, nor on the other parties': agree on other "
     "columns, or all use other rows"
@@ -144,7 +141,7 @@ class RunToAnswer:
             return OTHERS_HAVE_IT
         following = self._run.number + 1
         if verdict is None:
-            return OTHERS_MAY_HAVE_IT.format(next=following)
+            return OTHERS_MAY_HAVE_ANSWER.format(next=following)
         return f"agree with the others on run {following}"
 
     def _outcome(self, results: Results, bytes_written: int) -> Outcome:
