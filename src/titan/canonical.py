@@ -160,9 +160,11 @@ def read_float(value: object) -> float:
     raise ValueError("something else stands where a floating-point number should be")
 
 
-def read_integer(value: object) -> int:
+def read_integer(value: object, most_bits: int | None = None) -> int:
     if not isinstance(value, str) or not _is_integer(value):
         raise ValueError("something else stands where an integer should be")
+    if most_bits is not None and 4 * len(value) > most_bits:
+        raise ValueError(f"an integer has more than {most_bits} bits")
     return int(value, 16)
 
 

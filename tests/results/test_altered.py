@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import titan
@@ -165,6 +166,26 @@ def test_a_state_without_an_answer_is_refused(data: bytes) -> None:
     gram = whole["results"][0]["state"]["moments"]["gram"]
     singular = [gram[0], f"{gram[0]} {gram[0]}"]
     refused(sealed(changed(whole, ("results", 0, "state", "moments", "gram"), singular)))
+
+
+@pytest.mark.parametrize("digits", ["f" * 80_000, "1" + "0" * 16_384])
+def test_a_denominator_of_absurd_size_is_refused(data: bytes, digits: str) -> None:
+    """To solve again by it took minutes."""
+    place = ("results", 0, "state", "moments", "denominator")
+    with pytest.raises(FileError, match="an integer has more than 65536 bits"):
+        decode(sealed(changed(json.loads(data), place, digits)))
+
+
+def test_columns_that_fill_the_range_of_floats_can_be_read_back() -> None:
+    """Their products, centred, have the largest denominators there are."""
+    rng = np.random.default_rng(0)
+    table = {
+        name: np.ldexp(rng.normal(size=99), rng.integers(-1000, 900, 99)) for name in ("a", "b")
+    }
+    y = rng.normal(size=99)
+    fit = titan.fit({**table, "y": y}, formula="y ~ center(a) * center(b)")
+    assert fit.moments.denominator.bit_length() > 10_000
+    assert decode(encode(fit))[0].to_dict() == fit.to_dict()
 
 
 @pytest.mark.parametrize(
