@@ -63,6 +63,32 @@ def test_a_folder_its_journal_and_its_transcript_tell_the_same(tmp_path: Path) -
     assert "156 inside the sums" in shown
 
 
+@pytest.mark.usefixtures("signed")
+@pytest.mark.parametrize("start", [0, 100])
+@pytest.mark.parametrize("length", [None, 0, 16])
+def test_of_a_damaged_journal_it_is_said_that_the_transcript_tells_it_too(
+    tmp_path: Path, start: int, length: int | None
+) -> None:
+    """A journal stays one, whatever its first bytes are; nothing is written to it."""
+    journal = tmp_path / "run" / "journal.db"
+    good = journal.read_bytes()
+    rest = b"\xff" * (len(good) - start) if length is None else b"\0" * length
+    journal.write_bytes(good[:start] + rest)
+    damaged = journal.read_bytes()
+    found = titan("audit", "run", cwd=tmp_path)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert 'the journal "run/journal.db" ' in found.stderr
+    assert "transcript:" not in found.stderr
+    assert "hint: titan audit run/transcript.json reads the run's transcript" in found.stderr
+    assert journal.read_bytes() == damaged
+    assert answer("audit", "run/transcript.json", cwd=tmp_path)["finished"]
+    (tmp_path / "run" / "transcript.json").unlink()
+    alone = titan("audit", "run", cwd=tmp_path)
+    assert alone.returncode == 1
+    assert "transcript" not in alone.stderr
+    assert "hint: " in alone.stderr
+
+
 def test_what_cannot_be_audited(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("hello")

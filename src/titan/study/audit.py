@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from titan.errors import FileError
+from titan.errors import DamagedError, FileError
 from titan.files import attempt
 from titan.listing import WIDE
 from titan.protocol.messages import HEADER_BYTES, Kind
@@ -129,10 +129,23 @@ def audit(path: str | PathLike[str]) -> Audit:
     with attempt("read", place), place.open("rb") as file:
         beginning = file.read(len(SQLITE))
     if beginning == SQLITE:
-        with Journal.open(place) as journal:
-            return of_journal(journal)
+        try:
+            with Journal.open(place) as journal:
+                return of_journal(journal)
+        except DamagedError as error:
+            raise DamagedError(error.message, hint=_beside(place) or error.hint) from None
+    if place.name == JOURNAL:
+        hint = _beside(place) or "restore it from a backup, if there is one"
+        raise DamagedError(f'the journal "{place}" is damaged: it is not a database', hint=hint)
     it = verify(place).transcript
     return Audit(it.study, it.run, it.party, tuple(sorted(it.sent, key=_step)), finished=True)
+
+
+def _beside(journal: Path) -> str:
+    """Where else it says what left, if the run has come to its end."""
+    transcript = journal.with_name(TRANSCRIPT)
+    found = transcript.is_file()
+    return f"titan audit {transcript} reads the run's transcript, which says it, too" * found
 
 
 def of_journal(journal: Journal) -> Audit:
