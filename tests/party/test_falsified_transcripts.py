@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -19,8 +21,10 @@ from tests.party.test_cross_check import told_of_an_end
 from tests.party.test_told_differently import lying
 from tests.study.parties import identity
 from titan import Network
+from titan.errors import CheckError
 from titan.listing import listing
 from titan.party.session import Session
+from titan.party.stops import Stop
 from titan.study.cross_check import CrossCheck, cross_check
 from titan.study.transcript import Stopped, Transcript
 from titan.study.verified import Facts, verify
@@ -161,6 +165,36 @@ def test_what_honest_parties_may_tell_differently_is_shown_and_is_no_difference(
         assert f"{t.party} names: " in said
         assert f"it tells of {len(t.sums)} sum" in said
     assert not [line for line in said.splitlines() if line.startswith(("no answer", "named:"))]
+
+
+@pytest.mark.parametrize("opening", [False, True])
+@pytest.mark.parametrize("reopened", [False, True])
+@pytest.mark.parametrize("stop", [Stop(SOUTH, EAST), Stop(SOUTH, SOUTH), Stop(SOUTH, None)])
+def test_whoever_is_told_of_an_end_blames_nobody(
+    told: list[Transcript], stop: Stop, opening: bool, reopened: bool
+) -> None:
+    """In all words that a party has for it."""
+    sums: Any = SimpleNamespace(totals=[], checking=True, opening=opening, reopened=reopened)
+    error = stop.error([*NAMES], 1, sums)
+    assert isinstance(error, CheckError)
+    told[EAST] = stopped(stopped_in(told[EAST], 1), Stopped(error.message, error.named))
+    about = {d.about for d in checked(told).differences}
+    assert about == ({"who is named"} if error.named == ("south",) else set()), "nobody in common"
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        BLAME.why + "; south ended the run because of east",
+        "sum 1 could not be checked: south ended the run because of north, of which it told wrong "
+        "sums, before everybody had told what it knew",
+        "sum 1 was falsified, and north ended the run because of east before all had shown what "
+        "they sent",
+    ],
+)
+def test_nobody_blames_another_in_such_words(told: list[Transcript], why: str) -> None:
+    told[EAST] = stopped(told[EAST], replace(BLAME, why=why))
+    assert {d.about for d in checked(told).differences} == {"who is named"}
 
 
 def test_sums_that_are_left_out_are_noticed(told: list[Transcript]) -> None:

@@ -11,6 +11,7 @@ which is right. Whoever lies may tell each party something else, or be found out
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import permutations
 
@@ -18,8 +19,12 @@ from titan.listing import listing
 from titan.release.policy import counted
 from titan.study.transcript import Transcript
 
-_WAS_TOLD = " ended the run"
-"""In the words of whoever did not find it out, but was told of an end: `Stop.words`."""
+_WAS_TOLD = re.compile(
+    r"sum [1-9][0-9]* (could not be checked: (?P<early>.+) before everybody had told what it knew"
+    r"|was falsified, and (?P<late>.+) before all had shown what they sent)"
+)
+"""The words of whoever did not find it out, but was told of an end: those of `Stop.error`, exactly.
+Nothing else can be said with them."""
 
 
 def unlike(one: Transcript, other: Transcript) -> dict[str, tuple[str, str]]:
@@ -52,7 +57,14 @@ def _denied(blaming: Transcript, blamed: Transcript) -> bool:
 
 
 def _was_told(t: Transcript) -> bool:
-    return t.stopped is not None and _WAS_TOLD in t.stopped.why
+    found = _WAS_TOLD.fullmatch(t.stopped.why) if t.stopped else None
+    if t.stopped is None or found is None:
+        return False
+    who, named = found["early"] or found["late"], t.stopped.named
+    if len(named) > 1:
+        return who == f"{named[0]} ended the run because of {listing(named[1:])}"
+    ends = [f"{name} ended the run" for name in named or t.nonces]
+    return who in {*(ends if named else ()), *(f"{end} because of a total" for end in ends)}
 
 
 def _names(t: Transcript) -> str:
