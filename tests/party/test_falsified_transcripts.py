@@ -174,7 +174,9 @@ def test_whoever_is_told_of_an_end_blames_nobody(
     told: list[Transcript], stop: Stop, opening: bool, reopened: bool
 ) -> None:
     """In all words that a party has for it."""
-    sums: Any = SimpleNamespace(totals=[], checking=True, opening=opening, reopened=reopened)
+    sums: Any = SimpleNamespace(
+        totals=[], checking=True, opening=opening, reopened=reopened, told_later=False
+    )
     error = stop.error([*NAMES], 1, sums)
     assert isinstance(error, CheckError)
     told[EAST] = stopped(stopped_in(told[EAST], 1), Stopped(error.message, error.named))

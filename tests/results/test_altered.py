@@ -170,7 +170,7 @@ def test_a_state_without_an_answer_is_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize("digits", ["f" * 80_000, "1" + "0" * 16_384])
 def test_a_denominator_of_absurd_size_is_refused(data: bytes, digits: str) -> None:
-    """To solve again by it took minutes."""
+    """To solve again by it took more than 20 seconds."""
     place = ("results", 0, "state", "moments", "denominator")
     with pytest.raises(FileError, match="an integer has more than 65536 bits"):
         decode(sealed(changed(json.loads(data), place, digits)))
