@@ -21,8 +21,9 @@ from titan.party.engine import Engine
 from titan.party.ready import Ready
 from titan.release import Dictionary, Number
 from titan.study import Link
-from titan.study.frames import CONTROL, Frame
+from titan.study.frames import Frame
 from titan.study.journal import Journal
+from titan.study.kinds import CONTROL
 from titan.study.ledger import Ledger
 
 LEVELS = "y ~ x + C(g, levels=['u', 'v', 'w'])"

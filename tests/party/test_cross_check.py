@@ -17,7 +17,7 @@ from titan import Network
 from titan.errors import FileError
 from titan.party.stops import Stop
 from titan.study.cross_check import CrossCheck, cross_check
-from titan.study.frames import Message
+from titan.study.kinds import Message
 from titan.study.transcript import Stopped, SumRecord, Transcript
 from titan.study.verified import Facts, verify
 

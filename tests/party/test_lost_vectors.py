@@ -27,8 +27,8 @@ from titan.party.run_events import LinkStatus, RunEvents, Watch
 from titan.party.wire import Role
 from titan.protocol import Plan
 from titan.study import Identity, Study, frames
-from titan.study.frames import MASK
 from titan.study.journal import Journal
+from titan.study.kinds import MASK
 from titan.study.vectors import Vectors as Records
 
 NETWORK = Network.cycle(["north", "east", "south"])

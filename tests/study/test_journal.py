@@ -19,8 +19,9 @@ from titan.errors import (
     PeerError,
     RecoveryError,
 )
-from titan.study.frames import Frame, Message
+from titan.study.frames import Frame
 from titan.study.journal import Journal
+from titan.study.kinds import Message
 
 
 @pytest.fixture

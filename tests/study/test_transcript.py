@@ -21,8 +21,9 @@ from titan.errors import FileError, InputError
 from titan.results import Results
 from titan.study import certificates, released
 from titan.study.audit import NOTHING_ELSE, audit
-from titan.study.frames import MASK, Frame, Message
+from titan.study.frames import Frame
 from titan.study.journal import Journal
+from titan.study.kinds import MASK, Message
 from titan.study.transcript import NetworkFacts, Transcript, decode, from_journal
 from titan.study.verified import verify
 

@@ -86,8 +86,8 @@ def withdraw(
       titan ledger withdraw runs/3f2a9c0d1e4b-run1-north --ledger north.ledger
     """
     from titan.study.audit import JOURNAL
-    from titan.study.frames import RECOVERY
     from titan.study.journal import Journal
+    from titan.study.kinds import RECOVERY
     from titan.study.ledger import Ledger
 
     if not run.is_dir():

@@ -27,8 +27,9 @@ from titan.party.ready import NOTHING, Ready, Wait
 from titan.party.run import Run, RunProgress
 from titan.protocol import Plan
 from titan.ring import Residues
-from titan.study.frames import MASK, STOP, WORK, Frame
+from titan.study.frames import Frame
 from titan.study.journal import Journal
+from titan.study.kinds import MASK, STOP, WORK
 from titan.study.run_state import SaidBeforeError
 
 

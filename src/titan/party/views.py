@@ -42,7 +42,7 @@ from titan.privacy.view import (
 )
 from titan.results.result_file import checked_path
 from titan.ring import Residues
-from titan.study import Study, frames
+from titan.study import Study, kinds
 from titan.study.audit import JOURNAL
 from titan.study.frames import Frame
 from titan.study.journal import Journal
@@ -130,7 +130,7 @@ class _Frames:
     @classmethod
     def of(cls, place: Path, study: Study, inside: frozenset[str]) -> _Frames:
         received: list[tuple[str, Frame]] = []
-        balance: Counter[frames.Message] = Counter()
+        balance: Counter[kinds.Message] = Counter()
         identity = b""
         for party in study.network.parties:
             with _journal(place, study, party) as journal:
@@ -142,7 +142,7 @@ class _Frames:
                 received += [
                     (party, frame)
                     for frame in journal.incoming()
-                    if (party in inside or frame.peer in inside) and frame.kind != frames.WORK
+                    if (party in inside or frame.peer in inside) and frame.kind != kinds.WORK
                 ]
         return cls(received, _unheard(balance), identity)
 
@@ -205,7 +205,7 @@ def _identity(journal: Journal, study: Study) -> bytes:
     return run_identity(bytes.fromhex(study.digest) + state.run.to_bytes(4, "little"), nonces)
 
 
-def _unheard(balance: Counter[frames.Message]) -> list[Notice]:
+def _unheard(balance: Counter[kinds.Message]) -> list[Notice]:
     """What members noted as sent and nobody has: nothing, but perhaps last messages."""
     apart = {message: count for message, count in balance.items() if count}
     for message, count in apart.items():

@@ -16,8 +16,8 @@ from titan.release.policy import counted
 from titan.replacing import SQLITE
 from titan.results.result_file import NAME as RESULT
 from titan.study.certificates import SIGNATURE_BYTES
-from titan.study.frames import MASK, Message
 from titan.study.journal import Journal
+from titan.study.kinds import MASK, Message
 from titan.study.verified import verify
 
 _HEAD_BYTES = 2  # kind and sum, before the envelope

@@ -23,7 +23,7 @@ from titan.listing import listing
 from titan.release.policy import counted
 from titan.study import falsified
 from titan.study.audit import transcript_in
-from titan.study.frames import MASK, Message
+from titan.study.kinds import MASK, Message
 from titan.study.transcript import Transcript
 from titan.study.verified import Facts, verify
 

@@ -1,8 +1,7 @@
 """Every frame that a run received and sent, and what may be told about them afterwards.
 
-A frame is one whole message along one link, numbered by its sender from 0. A `Message` is what
-audits and transcripts show of it: link, sum, round, kind, size, and for recovery messages the
-frame's digest (`shown_digests`).
+A frame is one whole message along one link, numbered by its sender from 0. What audits and
+transcripts show of it is a `Message`.
 """
 
 # Rule 1: only recovery messages have a digest that may be shown. A neighbour of party i who knows
@@ -14,7 +13,6 @@ frame's digest (`shown_digests`).
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,25 +21,14 @@ from functools import cached_property
 from typing import Any
 
 from titan.errors import DamagedError, MessageError, RecoveryError
-from titan.protocol.messages import Kind, Payload
+from titan.protocol.messages import Payload
 from titan.study.database import Database, as_written, explained
+from titan.study.kinds import PUBLIC, RECOVERY, WORK, Message
 from titan.study.run_key import RunKey
 from titan.study.run_state import SaidBeforeError
 from titan.study.shown_digests import shown_digest
 from titan.study.vectors import Vectors
 
-MASK, OPENED = Kind.MASK.name, Kind.OPENED.name
-RECOVERY = frozenset(kind.name for kind in Kind) - {MASK}
-# Who runs, the digest of the sum all parties know, the answer one party found for all, the end.
-# No messages but noted among them, where they happened: STOP, that this party ended the run, and
-# WORK, that it had made of its rows what the next sum needs, and began it.
-CONTROL = frozenset({"NONCE", "AGREED", "ANSWER", "END", "STOP", "WORK"})
-PUBLIC = RECOVERY | CONTROL
-STOP, WORK = "STOP", "WORK"
-UNBOUND = "NONCE"
-"""All that may have left while a party's rows can still be replaced: nothing is made of them."""
-
-_KIND = re.compile(r"[A-Z][A-Z_]{0,15}")
 TABLES = """
 CREATE TABLE incoming (
     place INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, sum INTEGER,
@@ -80,25 +67,6 @@ class Frame:
     @property
     def secret(self) -> bool:
         return self.kind not in PUBLIC
-
-
-@dataclass(frozen=True, order=True)
-class Message:
-    """What may be told about a frame that was sent or received."""
-
-    sender: str
-    receiver: str
-    sum: int | None
-    round: int
-    kind: str
-    size: int
-    sha256: str | None = None  # also where it is still to be made
-
-    def __post_init__(self) -> None:
-        if not _KIND.fullmatch(self.kind):
-            raise ValueError("a kind is one word in capital letters")
-        if self.sha256 is not None and self.kind not in RECOVERY:
-            raise ValueError("recovery messages have a digest, and no other message has")
 
 
 def digest(frame: Frame) -> str | None:

@@ -40,7 +40,8 @@ from titan.errors import DataError, FileError, InputError, MessageError, PeerErr
 from titan.protocol.masking import SEED_BYTES
 from titan.study import run_key
 from titan.study.database import Database, as_written, damaged, explained
-from titan.study.frames import TABLES, UNBOUND, Frame, FrameLog
+from titan.study.frames import TABLES, Frame, FrameLog
+from titan.study.kinds import UNBOUND
 from titan.study.run_state import RunState, cannot_go_on, journal_put_back, lost_journal, written
 
 __all__ = ["Journal", "RunState", "cannot_go_on", "journal_put_back", "lost_journal"]

@@ -36,8 +36,8 @@ from typing import Any
 
 from titan.canonical import canonical, hexadecimal, keys, listed, mapping, parsed, text, whole
 from titan.errors import FileError, InputError
-from titan.study.frames import MASK, OPENED, RECOVERY, Message
 from titan.study.journal import Journal
+from titan.study.kinds import MASK, OPENED, RECOVERY, Message
 
 FORMAT = "titan transcript"
 VERSION = 3
