@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from tests.party.tables import Codes
+from titan import Network
 from titan.errors import MessageError
 from titan.party import wire
 from titan.party.links import Incoming, Outgoing
+from titan.party.messages import AGREED, ANSWER, END, LAST, NONCE, Told
+from titan.party.run import MOST_ANSWER, Run
+from titan.party.stops import Stop
 from titan.party.wire import PIECE_BYTES, Piece
+from titan.protocol import Plan
+from titan.ring import Ring
 from titan.study.frames import Frame
 
 
@@ -70,6 +77,30 @@ def test_a_message_that_is_too_long_is_refused_at_its_first_piece() -> None:
     assert message is not None
     assert message.tobytes() == bytes(2 * PIECE_BYTES)
     assert link.expected == 1
+
+
+def test_a_message_that_is_too_long_for_its_kind_is_refused_before_it_is_kept() -> None:
+    """Its first byte says what it is; also behind a piece of nothing."""
+    link = Incoming(2 * PIECE_BYTES, of_kinds={16: 10})
+    link.take(Piece(0, 2 * PIECE_BYTES, 0, b""))
+    with pytest.raises(MessageError, match="the most is 10"):
+        link.take(Piece(0, 2 * PIECE_BYTES, 0, b"\x10" + bytes(PIECE_BYTES - 1)))
+    assert link.take(Piece(0, 2 * PIECE_BYTES, 0, b"\x11" + bytes(PIECE_BYTES - 1))) is None
+
+
+@pytest.mark.parametrize("solver", [None, 1])
+def test_where_one_solves_nothing_but_an_answer_may_be_that_long(solver: int | None) -> None:
+    """A nonce of 64 MiB is 671,088 nonces, of three parties."""
+    network = Network.complete(["north", "east", "south"])
+    plans = [Plan.make(network, Ring(64), 3, recovery="flood")]
+    sizes = Run(bytes(32), 1, network, 0, bytes(32), solver).largest_messages(plans)
+    told = Told(0, bytes(64), bytes(32))
+    for kind in (NONCE, AGREED):
+        assert sizes[told.encode(kind)[0]] == len(told.encode(kind, told, told))
+    assert sizes[LAST[0]] >= len(Stop(0, None).told(Codes(0), bytes(32)).encode(END))
+    answer = Told(0, bytes(64), bytes(MOST_ANSWER)).encode(ANSWER)
+    assert (sizes[answer[0]] == len(answer)) == (solver is not None)
+    assert max(size for kind, size in sizes.items() if kind != answer[0]) < 10_000
 
 
 def test_a_message_begun_on_an_old_connection_is_begun_again() -> None:

@@ -13,9 +13,11 @@ import pytest
 import titan
 from tests.party.loopback import NAMES, Gathering, run
 from tests.results.test_altered import changed, places, sealed
+from titan import canonical
 from titan.errors import PeerError, TitanError
+from titan.party.run import MOST_ANSWER
 from titan.party.session import Session
-from titan.party.told_answer import check_told
+from titan.party.told_answer import _much_longer, check_told
 from titan.results import Results, decode, encode
 from titan.study.audit import TRANSCRIPT
 
@@ -143,6 +145,26 @@ def test_honest_machines_may_differ_in_the_last_digits(few: Results, many: Resul
 def test_an_answer_that_cannot_be_shown_is_an_error_and_no_crash(told: bytes) -> None:
     with pytest.raises(PeerError, match="the answer that east told cannot be read"):
         check_told(told, Results({}), "east", 1)
+
+
+@pytest.mark.parametrize("item", [b"[],", b"{},", b"1.5,"])
+def test_a_much_longer_answer_is_not_parsed(few: Results, item: bytes) -> None:
+    """As objects, 64 MiB of empty lists take almost two gigabytes."""
+    told = b'{"results":[' + item * ((MOST_ANSWER - 40) // len(item)) + b"[]]}"
+    with (
+        patch.object(canonical, "parsed", side_effect=AssertionError),
+        pytest.raises(PeerError, match="the answer that east told is much longer than"),
+    ):
+        check_told(told, few, "east", 1)
+
+
+def test_other_last_digits_make_no_answer_much_longer() -> None:
+    """Every number has three characters here, and as many as a float can have elsewhere."""
+    known = json.dumps([[1.0, -0.5]] * 50_000).encode()
+    told = json.dumps([[1.0000000000000002, -2.2250738585072014e-308]] * 50_000).encode()
+    assert len(told) > 1 << 20
+    assert not _much_longer(told, known)
+    assert _much_longer(told + b"[]" * 50_002, known)
 
 
 def test_answers_come_back() -> None:

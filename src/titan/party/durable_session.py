@@ -98,7 +98,7 @@ class DurableSession:
     """
 
     def __init__(self, session: Receiver, journal: Journal, *, deferred: bool = False) -> None:
-        run, most = session.run, session.run.largest_message(session.plans)
+        run, sizes = session.run, session.run.largest_messages(session.plans)
         erased = journal.state is not None and journal.state.erased  # what was confirmed is gone
         first = {name: journal.acknowledged_by(name) + 1 if erased else 0 for name in run.receivers}
         self.session = session
@@ -106,7 +106,8 @@ class DurableSession:
         self.deferred = deferred
         session.defer()  # where it proceeds is noted, so that a replay does in the same place
         self.outgoing = {name: Outgoing(number) for name, number in first.items()}
-        self.incoming = {name: Incoming(most, journal.received_from(name)) for name in run.senders}
+        received, most = journal.received_from, max(sizes.values())
+        self.incoming = {name: Incoming(most, received(name), sizes) for name in run.senders}
         self.refused = 0
         self.lost: set[str] = set()
         """Neighbours that cannot go on: nobody waits for them, and nothing is kept for them."""

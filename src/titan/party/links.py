@@ -8,7 +8,8 @@ is repeated, left out or out of place is told by its number.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from titan.errors import MessageError
 from titan.party import wire
@@ -74,12 +75,18 @@ class Outgoing:
 
 
 class Incoming:
-    """Messages from one sender: those below `expected` are complete."""
+    """Messages from one sender: those below `expected` are complete.
 
-    def __init__(self, most: int, expected: int = 0) -> None:
+    None has more than `most` bytes, nor more than `of_kinds` says for what its first byte is.
+    """
+
+    def __init__(
+        self, most: int, expected: int = 0, of_kinds: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
         self.expected = expected
         self.refused = 0
         self._most = most
+        self._of_kinds = of_kinds
         self._partial: bytearray | None = None
         self._filled = 0
 
@@ -105,8 +112,11 @@ class Incoming:
                 f"a piece of message {piece.number} at {piece.offset}, where message "
                 f"{self.expected} at {self._filled} was expected"
             )
-        if piece.size > self._most or (self._partial and len(self._partial) != piece.size):
-            raise MessageError(f"a message of {piece.size} bytes; the most is {self._most}")
+        most = self._most
+        if piece.offset == 0 and len(piece.content):
+            most = min(most, self._of_kinds.get(piece.content[0], most))
+        if piece.size > most or (self._partial and len(self._partial) != piece.size):
+            raise MessageError(f"a message of {piece.size} bytes; the most is {most}")
         return self._put(piece)
 
     def _put(self, piece: Piece) -> memoryview | None:

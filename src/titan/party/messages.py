@@ -41,6 +41,17 @@ LAST = bytes([_NUMBERS[END], _OUTSIDE])
 """The last message along a link, of a party that has an answer: it says nothing but that."""
 
 
+def most_bytes(parties: int, *, in_sums: int, answer: int) -> dict[int, int]:
+    """No message is longer, by its first byte: where one party solves, an answer may be of many
+    megabytes, and nothing else is for that. Longer ones are refused before they are read."""
+    told = HEAD_BYTES + parties * _ITEM_BYTES
+    sizes = {ANSWER: HEAD_BYTES + _ORIGIN.size + SIGNATURE_BYTES + answer}
+    return {
+        number: sizes.get(kind, told) if kind in _CONTROL.values() else in_sums
+        for number, kind in _KINDS.items()
+    }
+
+
 @dataclass(frozen=True)
 class Enclosed:
     """An envelope of sum `number`, and the signatures behind it if it is a MASKED one."""

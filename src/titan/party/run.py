@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from titan.listing import listing
 from titan.network import Network
+from titan.party.messages import most_bytes
 from titan.protocol import Plan
 from titan.protocol.messages import HEADER_BYTES
 from titan.study.certificates import SIGNATURE_BYTES
@@ -26,7 +27,7 @@ OTHERS_MAY_HAVE_ANSWER = (
 )
 """In a hint: what ends the run here came when it may have been over for others."""
 MOST_ANSWER = 1 << 26  # bytes
-_OVERHEAD = 256  # heads and one signature
+_OVERHEAD = 256  # heads
 _NAMED = 4  # parties that are named; of more the number is told
 
 
@@ -71,11 +72,12 @@ class Run:
         told = 2 * len(self.network) + 2
         return {name: planned[name] + told for name in self.senders}
 
-    def largest_message(self, plans: Sequence[Plan]) -> int:
-        """No message of this run is longer, in bytes."""
+    def largest_messages(self, plans: Sequence[Plan]) -> dict[int, int]:
+        """By the first byte of a message: none of this run is longer, in bytes."""
         sizes = [max(p.mask_bytes, p.scheme.largest_payload) + HEADER_BYTES for p in plans]
-        sizes.append(MOST_ANSWER if self.solver is not None else 0)
-        return max(sizes) + len(self.network) * SIGNATURE_BYTES + _OVERHEAD
+        in_sums = max(sizes) + len(self.network) * SIGNATURE_BYTES + _OVERHEAD
+        answer = MOST_ANSWER if self.solver is not None else 0
+        return most_bytes(len(self.network), in_sums=in_sums, answer=answer)
 
 
 def run_identity(context: bytes, nonces: Iterable[bytes]) -> bytes:

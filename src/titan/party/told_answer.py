@@ -10,7 +10,8 @@ logarithms, and with many columns those of the coefficients, never by more than 
 
 # Rule 1: nothing that was told is shown or kept; it is another party's word.
 # Rule 2: as every message, an answer has one form: what is taken is written as results are.
-# Rule 3: whole numbers, texts, and coefficients of few columns are equal, or the answer is another.
+# Rule 3: what is much longer than one's own answer is not parsed: it would take gigabytes.
+# Rule 4: whole numbers, texts, and coefficients of few columns are equal, or the answer is another.
 
 from __future__ import annotations
 
@@ -25,6 +26,9 @@ from titan.results import Results, encode
 from titan.results.result_file import sealed
 
 _NEAR = 2.0**-40
+_LONGER = "is much longer than what follows from the pooled sums"
+_CHEAP = 1 << 20  # bytes: parsed, whatever they are
+_MOST_TIMES = 8  # a float of 3 characters can be one of 24 elsewhere
 _COEFFICIENTS = {"params", "x"}
 _ESTIMATES = {"condition", "error_bound", "digits"}  # of how good a solution is: few bits of each
 
@@ -34,13 +38,23 @@ def check_told(data: bytes, own: Results, solver: str, run: int) -> None:
     known = encode(own)
     if data == known:
         return
-    why = _difference(data, canonical.parsed(known, len(known)))
+    why = _LONGER if _much_longer(data, known) else None
+    why = why or _difference(data, canonical.parsed(known, len(known)))
     if why is not None:
         raise PeerError(
             f"the answer that {solver} told {why}",
             named=[solver],
             hint=f"ask {solver} why; {OTHERS_MAY_HAVE_ANSWER.format(next=run + 1)}",
         )
+
+
+def _much_longer(data: bytes, known: bytes) -> bool:
+    """Than any honest machine's: such a one is not parsed, which takes many times its bytes."""
+    if len(data) <= _CHEAP:
+        return False
+    if len(data) > _MOST_TIMES * len(known):
+        return True
+    return any(data.count(each) > 2 * known.count(each) for each in (b"[", b"{"))
 
 
 def _difference(data: bytes, known: Mapping[str, Any]) -> str | None:
