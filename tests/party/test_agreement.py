@@ -10,13 +10,13 @@ from unittest.mock import patch
 import pytest
 
 from tests.party.loopback import Gathering, run
-from tests.party.tables import NAMES, Table, checked_plans, fixed
+from tests.party.tables import NAMES, Codes, Table, checked_plans, fixed
 from tests.party.test_late_lies import digest_of_east
 from tests.party.test_restart_during_work import inject
 from titan import Network
 from titan.errors import PeerError
 from titan.party.agreement import disagreement
-from titan.party.messages import AGREED, ANSWER, Told
+from titan.party.messages import AGREED, ANSWER, END, Told
 from titan.party.session import Session
 from titan.party.signed_broadcast import Passed, signed_data
 from titan.party.stops import Stop
@@ -77,6 +77,18 @@ def test_everybody_names_who_told_a_false_digest(
             error = table.seats[name].session.stopped
             assert isinstance(error, PeerError), (name, error)
             assert "east" in error.named, (name, error)
+
+
+def test_who_is_told_of_an_end_when_all_sums_are_over(tmp_path: Path) -> None:
+    """East tells the others its digest, and south that it has ended."""
+    with Table(tmp_path, Network.complete(list(NAMES))) as table:
+        table.run_without("east", AGREED)
+        south = table.seats["south"].session
+        told = Stop(1, 1).told(Codes(1), south._identity)
+        inject(table, "east", "south", told.encode(END))
+        assert isinstance(south.stopped, PeerError)
+        assert south.stopped.named == ("east",)
+        assert south.stopped.hint == f"ask east why; {MAY_HAVE_IT}"
 
 
 def to_south(kind: str) -> Callable[[Session, str, Iterable[Passed]], Any]:

@@ -10,6 +10,7 @@ ready              what is due in it, and what the disk must have before it leav
 signed_broadcast   what each party tells all others, signed: its nonce, its digest of the sum
 origin_signatures  signatures of the origins behind masked vectors, where relays pass them on
 private_sums       its sums, one agent after the other: envelopes in, envelopes out
+agreement          everybody's digest of the sums, compared: who is named, where they differ
 session            a run as a state machine: messages in, messages out
 worker             one thread beside the event loop, for what is made of rows
 finished_run       in place of a session when the run is over: sends again what was kept

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from titan.errors import CheckError, MessageError, PeerError, TitanError
 from titan.listing import listing
 from titan.party.messages import END, Told
+from titan.party.run import OTHERS_MAY_HAVE_ANSWER
 from titan.party.signed_broadcast import Signer, signed_data
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Stop:
         """
         named, who, which = self.named(names), self.words(names), len(sums.totals) + 1
         hint = f"ask {listing(named)} why; then agree on run {run + 1}"
+        if sums.done and not sums.opening:  # its digest was told
+            hint = f"ask {listing(named)} why; {OTHERS_MAY_HAVE_ANSWER.format(next=run + 1)}"
         if not sums.checking:
             return PeerError(f"{who} before there was an answer", named=named, hint=hint)
         how = f"sum {which} could not be checked: {who} before everybody had told what it knew"
