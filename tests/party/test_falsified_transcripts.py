@@ -175,7 +175,7 @@ def test_whoever_is_told_of_an_end_blames_nobody(
 ) -> None:
     """In all words that a party has for it."""
     sums: Any = SimpleNamespace(
-        totals=[], checking=True, opening=opening, reopened=reopened, told_later=False
+        totals=[], done=False, checking=True, opening=opening, reopened=reopened, told_later=False
     )
     error = stop.error([*NAMES], 1, sums)
     assert isinstance(error, CheckError)
