@@ -259,6 +259,31 @@ def test_no_answer_is_saved_over_what_its_party_keeps(
         assert after == before
 
 
+@posix
+@pytest.mark.parametrize(
+    "what", ["it is a pipe", "it is a device", "too many levels of symbolic links"]
+)
+def test_join_does_not_look_into_what_is_not_a_file(
+    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks whether it saved an answer there before; a pipe or a device may never end."""
+    g, read = Gathering(tmp_path), Path.read_bytes
+    g.save()
+    place = tmp_path / "answer.json"
+    if what == "it is a pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(os.devnull if what == "it is a device" else place)
+
+    def no_file(path: Path) -> bytes:
+        return pytest.fail("it was read") if path == place else read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", no_file)
+    done = titan(*g.words("north"), "--save", place, cwd=tmp_path)
+    assert f"cannot be written: {what}" in done.stderr
+    assert done.returncode == (2 if what.startswith("it is") else 1)
+
+
 @pytest.mark.parametrize(
     "data", ["rows", "rows/*.parquet", "main=rows/*.parquet", "rows/year=1/x.csv"]
 )

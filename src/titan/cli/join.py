@@ -290,10 +290,12 @@ def _used_part(part: Path, study: Study, name: str, rows: Any) -> UsedPart:
     return UsedPart.load(part, study, name, rows)
 
 
-def _is_of_run(save: Path | None, study: str, run: int, name: str) -> bool:
+def _is_of_run(save: Path, study: str, run: int, name: str) -> bool:
     """Whether this command wrote it before, since the same one goes on where it stopped."""
+    if not save.is_file():  # of a pipe or a device the bytes may never end
+        return False
     try:
-        told = loads(b"" if save is None else save.read_bytes())
+        told = loads(save.read_bytes())
         return (told["study"], told["run"], told["party"]) == (study, run, name)
     except (OSError, ValueError, TypeError, KeyError):
         return False

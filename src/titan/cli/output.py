@@ -85,7 +85,7 @@ def check_save(save: Path | None, inputs: Sequence[Path], force: bool) -> None:
 
 def refuse_inputs(target: Path, inputs: Sequence[Path]) -> None:
     """What was read must not be written over."""
-    place = target.resolve()
+    place = Path(os.path.realpath(target))
     if any(_is_of(place, each) for each in inputs):
         raise UsageError(f"{target} is one of the inputs", hint="give the result another name")
 

@@ -5,6 +5,7 @@ Some of it may not be there yet; then what was saved in its place would be taken
 
 from __future__ import annotations
 
+from os.path import realpath
 from pathlib import Path
 
 from titan.errors import UsageError
@@ -16,8 +17,8 @@ _BESIDE = ("", "-wal", "-shm", "-journal")
 
 def refuse_own(save: Path, folder: Path, key: Path, ledger: Path, fingerprint: str) -> None:
     """Refuse a place that is one of these, or is in the run's folder."""
-    place = save.resolve()
-    if place.is_relative_to(folder.resolve()):
+    place = Path(realpath(save))
+    if place.is_relative_to(realpath(folder)):
         raise UsageError(
             f"{save} is in the run's folder, where everything belongs to the run",
             hint="give the answer another place; titan show prints it from the run's folder, too",
@@ -27,5 +28,5 @@ def refuse_own(save: Path, folder: Path, key: Path, ledger: Path, fingerprint: s
     for note in notes(key, ledger, fingerprint):
         own[note] = "the note of which ledger belongs to the key"
     for file, what in own.items():
-        if place == file.resolve():
+        if place == Path(realpath(file)):
             raise UsageError(f"{save} is {what}", hint="give the answer another name")
