@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+import titan
 from tests.study.runs import beginning, fixed, mask_frame, total_frame
-from titan.errors import DamagedError, MessageError, RecoveryError
+from titan.errors import DamagedError, FileError, MessageError, RecoveryError
 from titan.study.audit import JOURNAL
 from titan.study.frames import Frame
 from titan.study.journal import Journal
@@ -160,3 +163,26 @@ def test_an_answer_of_another_kind_is_damage(tmp_path: Path, over: dict[str, byt
         journal._do("UPDATE journal SET result = 'text'")
     with pytest.raises(DamagedError):
         Journal.open(folder / JOURNAL)
+
+
+@pytest.mark.parametrize("older", [True, False], ids=["an older build", "a disk"])
+def test_what_another_build_of_this_version_wrote_is_not_damaged(
+    tmp_path: Path, whole: dict[str, bytes], older: bool
+) -> None:
+    """Its run can go on with that build, so its secrets stay. A number alone is a disk's doing."""
+    folder = damaged(tmp_path / "run", whole, whole[JOURNAL])
+    with closing(sqlite3.connect(folder / JOURNAL)) as file:
+        file.execute(f"PRAGMA application_id = {Journal.identity - 1}")
+        if older:
+            file.execute("ALTER TABLE journal DROP COLUMN written")
+        file.execute("UPDATE journal SET software = ?", (titan.__version__,))
+        file.commit()
+    told: list[str] = []
+    if older:
+        by = f"was begun by another build of titan {titan.__version__}: its format is 2, where 3"
+        with pytest.raises(FileError, match=by):
+            open_journal(folder, told.append)
+        assert (folder / f"{JOURNAL}.secret").read_bytes() == whole[f"{JOURNAL}.secret"]
+    else:
+        open_journal(folder, told.append).close()
+    assert len(told) == (not older)

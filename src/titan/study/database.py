@@ -79,6 +79,12 @@ class Database:
         (found,) = self._one("PRAGMA application_id")
         return not found and not self._one("SELECT 1 FROM sqlite_master")
 
+    @property
+    def _has_its_tables(self) -> bool:
+        """Whether its tables are those of this program's schema, and no others."""
+        found = self._connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {sql for (sql,) in found} == {each.strip() for each in self.schema.split(";")} - {""}
+
     def _lay_out(self) -> None:
         """Lay out an empty file; refuse a file that is something else."""
         (found,) = self._one("PRAGMA application_id")

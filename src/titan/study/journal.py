@@ -117,13 +117,16 @@ class Journal(FrameLog):
             return  # another file, or this version's
         try:
             (software,) = self._connection.execute("SELECT software FROM journal").fetchone()
+            tables_of_this = self._has_its_tables
         except (sqlite3.Error, TypeError):
-            software = None
-        if software == titan.__version__:
+            software, tables_of_this = None, False
+        this = software == titan.__version__
+        if this and tables_of_this:  # so the number is a disk's doing
             damaged(self.path, self.what)
+        by = f"{'another build of ' * this}titan {software or 'of another version'}"
         raise FileError(
-            f'the journal "{self.path}" was begun by titan {software or "of another version"}: its '
-            f"format is {found & 0xFFFF}, where {self.identity & 0xFFFF} was expected",
+            f'the journal "{self.path}" was begun by {by}: its format is {found & 0xFFFF}, where '
+            f"{self.identity & 0xFFFF} was expected",
             hint="go on with the version that began the run, or agree with the others on the next "
             "one",
         )
