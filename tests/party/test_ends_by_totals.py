@@ -85,6 +85,16 @@ def test_nobody_is_named_who_was_stopped_before_the_next_sum(tmp_path: Path) -> 
         assert_nobody_is_named(table)
 
 
+def test_who_was_stopped_before_the_next_sum_goes_back_to_none(tmp_path: Path) -> None:
+    """What is opened to it then changes nothing: it has said its last, and counts its totals."""
+    with Table(tmp_path, Network.complete(list(NAMES)), stop=stopping) as table:
+        north, east = (table.seats[name].session for name in ("north", "east"))
+        table.run(lambda: north.stopped is not None and east.stopped is not None)
+        why = north.stopped
+        inject(table, "east", "north", opened(table, "east", "north"))
+        assert (len(north.totals), north.sums.agent, north.stopped) == (1, None, why)
+
+
 def test_nobody_is_named_while_this_party_works(tmp_path: Path) -> None:
     """North is yet to find out what stopped the others, and is taken back to the sum before."""
     with Table(tmp_path, Network.complete(list(NAMES)), stop=stopping) as table:

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -25,6 +26,7 @@ from titan.party import run_to_answer, wire
 from titan.party.connection import StreamEndedError
 from titan.party.conversation import Conversation
 from titan.party.durable_session import DurableSession
+from titan.party.kept_answer import kept_answer
 from titan.party.messages import AGREED, ANSWER, END
 from titan.party.run_to_answer import Outcome
 from titan.party.session import Session
@@ -32,8 +34,10 @@ from titan.party.status_file import read as read_status
 from titan.party.wire import Lost
 from titan.results import decode
 from titan.results.result_file import NAME as RESULT
+from titan.study import Identity
 from titan.study.audit import JOURNAL, TRANSCRIPT
 from titan.study.journal import Journal
+from titan.study.verified import verify
 
 NAMES = ("north", "east", "south", "west")
 
@@ -265,6 +269,21 @@ def test_the_answer_outlives_its_journal(tmp_path: Path, how: str) -> None:
     assert "run 1 is over at north" in str(again.outcome)
     assert files_of(folder) == kept
     assert load(folder).to_dict() == decode(kept[RESULT]).to_dict()
+
+
+def test_what_somebody_else_signed_is_not_kept(tmp_path: Path) -> None:
+    """Nor what was signed in another run: then it does not stand in the way of this one's."""
+    g = Gathering(tmp_path)
+    with short_grace():
+        run(g.all())
+    folder, now = g.run_folder("north"), datetime.now(UTC)
+    assert kept_answer(folder, g.study, 1, "north") == (folder / RESULT).read_bytes()
+    assert kept_answer(folder, g.study, 2, "north") is None
+    assert kept_answer(folder, g.study, 1, "east") is None
+    other, told = Identity.create("north", "a:1", now=now), verify(folder / TRANSCRIPT).transcript
+    signed = replace(told, certificate=other.card.certificate).signed(other.sign)
+    (folder / TRANSCRIPT).write_bytes(signed)
+    assert kept_answer(folder, g.study, 1, "north") is None
 
 
 def test_a_neighbour_cannot_say_of_this_party_that_it_is_lost(tmp_path: Path) -> None:
