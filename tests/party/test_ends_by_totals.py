@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.party.given_sums import GivenSums
-from tests.party.tables import NAMES, Codes, Table, checked_plans
+from tests.party.tables import NAMES, Codes, Table, checked_plans, plans
 from tests.party.test_late_lies import opened
 from tests.party.test_restart_during_work import inject
 from titan import Network
@@ -20,6 +20,7 @@ from titan.party.messages import END
 from titan.party.stops import Stop
 
 EAST = NAMES.index("east")
+NETWORK = Network.complete(list(NAMES))
 
 
 @pytest.fixture(autouse=True)
@@ -56,9 +57,15 @@ def assert_nobody_is_named(table: Table) -> None:
     assert error.hint == "find out why before you agree on run 2"
 
 
-def test_nobody_is_named_who_was_stopped_by_a_later_total(tmp_path: Path) -> None:
-    """East keeps its part of the check of sum 2 from north, and opens sum 1 to it. Sum 2 is a veto:
-    all who have it end the run, and north, which is back in sum 1, hears them."""
+@pytest.mark.parametrize("last", ["SUMMED", "MASKED"], ids=["checked", "not checked"])
+def test_nobody_is_named_who_was_stopped_by_a_later_total(
+    tmp_path: Path, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """East keeps its last word in sum 2 from north, and opens sum 1 to it. Sum 2 is a veto: all who
+    have it end the run, and north, which is back in sum 1, hears them."""
+    if last == "MASKED":
+        both = [checked_plans(NETWORK)[0], plans(NETWORK)[1]]
+        monkeypatch.setattr("tests.party.tables.plans", lambda *_: both)
 
     def learn(self: GivenSums, n: int, known: Any, total: Any) -> Any:
         if n == 1:
@@ -67,9 +74,9 @@ def test_nobody_is_named_who_was_stopped_by_a_later_total(tmp_path: Path) -> Non
 
     with (
         patch.object(GivenSums, "learn", learn),
-        Table(tmp_path, Network.complete(list(NAMES))) as table,
+        Table(tmp_path, NETWORK) as table,
     ):
-        run_but(table, lambda kind, sum_: (kind, sum_) == ("SUMMED", 1))
+        run_but(table, lambda kind, sum_: (kind, sum_) == (last, 1))
         assert table.seats["north"].session.stopped is None
         inject(table, "east", "north", opened(table, "east", "north"))
         assert_nobody_is_named(table)
@@ -77,7 +84,7 @@ def test_nobody_is_named_who_was_stopped_by_a_later_total(tmp_path: Path) -> Non
 
 def test_nobody_is_named_who_was_stopped_before_the_next_sum(tmp_path: Path) -> None:
     """The same between two sums: the totals do not let anybody make what it enters next."""
-    with Table(tmp_path, Network.complete(list(NAMES)), stop=stopping) as table:
+    with Table(tmp_path, NETWORK, stop=stopping) as table:
         run_but(table, lambda kind, sum_: (kind, sum_) == ("SUMMED", 0))
         assert table.seats["south"].session.sums.by_total
         inject(table, "east", "north", opened(table, "east", "north"))
@@ -87,7 +94,7 @@ def test_nobody_is_named_who_was_stopped_before_the_next_sum(tmp_path: Path) -> 
 
 def test_who_was_stopped_before_the_next_sum_goes_back_to_none(tmp_path: Path) -> None:
     """What is opened to it then changes nothing: it has said its last, and counts its totals."""
-    with Table(tmp_path, Network.complete(list(NAMES)), stop=stopping) as table:
+    with Table(tmp_path, NETWORK, stop=stopping) as table:
         north, east = (table.seats[name].session for name in ("north", "east"))
         table.run(lambda: north.stopped is not None and east.stopped is not None)
         why = north.stopped
@@ -97,7 +104,7 @@ def test_who_was_stopped_before_the_next_sum_goes_back_to_none(tmp_path: Path) -
 
 def test_nobody_is_named_while_this_party_works(tmp_path: Path) -> None:
     """North is yet to find out what stopped the others, and is taken back to the sum before."""
-    with Table(tmp_path, Network.complete(list(NAMES)), stop=stopping) as table:
+    with Table(tmp_path, NETWORK, stop=stopping) as table:
         north = table.seats["north"]
         north.durable.deferred = True
         table.run(lambda: north.durable.work is not None and len(north.session.totals) == 0)
@@ -110,7 +117,7 @@ def test_nobody_is_named_while_this_party_works(tmp_path: Path) -> None:
 
 def test_who_says_so_of_sums_that_were_all_right_is_named(tmp_path: Path) -> None:
     """West opens the second sum and then the first. North had both: no total stops anybody."""
-    with Table(tmp_path, Network.complete(list(NAMES))) as table:
+    with Table(tmp_path, NETWORK) as table:
         north = table.seats["north"].session
         table.run(lambda: len(north.totals) == 2)
         for number in (1, 0):
