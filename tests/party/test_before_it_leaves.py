@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.party.loopback import NAMES, Gathering, answers_agree, run
-from titan.errors import DataError, InputError, PeerError, TitanError
+from titan.errors import DataError, FileError, InputError, PeerError, TitanError
 from titan.network import Network
 from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine
@@ -122,6 +122,27 @@ def test_what_the_journal_refuses_is_not_in_the_ledger(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="changed since the run began"):
         run(g.join("north"))
     assert entries(tmp_path / "north.ledger") == [g.study.digest]
+
+
+@pytest.mark.parametrize("step", ["record", "forget_other_rows"])
+def test_a_ledger_that_cannot_be_written_is_not_taken_for_the_journal(
+    tmp_path: Path, step: str
+) -> None:
+    """Of a journal it is said that its run cannot go on. Others are told nothing: it can."""
+    g, do = Gathering(tmp_path), getattr(Ledger, step)
+    if step == "forget_other_rows":
+        with pytest.raises(PeerError, match="nothing came"):
+            run(g.join("north", wait=0.3))
+
+    def read_only(self: Ledger, *words: Any, **more: Any) -> Any:
+        self._connection.execute("PRAGMA query_only = ON")
+        return do(self, *words, **more)
+
+    g.write("north", (tmp_path / "south.csv").read_text())
+    with patch.object(Ledger, step, read_only), pytest.raises(FileError) as caught:
+        run(g.join("north", wait=0.3))
+    assert f'the ledger "{tmp_path / "north.ledger"}" cannot be used' in caught.value.message
+    assert caught.value.to_others == ""
 
 
 def test_digits_that_only_the_study_sees_are_the_data_too(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -50,6 +50,7 @@ from titan.protocol.masking import fresh_key
 from titan.results.result_file import NAME as RESULT
 from titan.study import Identity, Report, Study, preflight
 from titan.study.audit import JOURNAL, STUDY, TRANSCRIPT
+from titan.study.database import explained
 from titan.study.journal import Journal, RunState
 from titan.study.kept_runs import open_journal
 from titan.study.key_use import note_use
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from titan.party.own_rows import OwnRows
     from titan.party.part_using import UsedPart
     from titan.party.run_to_answer import Outcome, Show
+    from titan.study.differencing import LedgerQuestion
 
 T = TypeVar("T")
 
@@ -264,26 +266,31 @@ class Party:
                         f"begun by titan {state.software}; this is {titan.__version__}", "warning"
                     )
                 )
-            if ledger.is_over(study.digest, run) and not state.finished:
+            over = ledger.is_over(study.digest, run) and not state.finished
+            if over:
                 how = f"run {run} is over at {self.identity.name}, as its ledger knows, and the "
                 journal.note_put_back(how + "journal is lost, or was put back to an earlier state")
-            elif unsent:
-                ledger.forget_other_rows(study.digest, run, state.nonce, entries)
-            with told_as(Reason.LEDGER):
-                if not entries:  # rows that cannot be used at all are in no sum
-                    vetoes = ledger.record_refusal(study.digest, run, asked_columns(study))
-                else:
-                    vetoes = ledger.record(
-                        entries,
-                        allow_differencing=self.choices.allow_differencing,
-                        nonce=state.nonce,
-                        date=datetime.now(UTC).date().isoformat(),
-                    )
+            with explained(self.ledger, Ledger.what):  # before the journal takes it for its own
+                if unsent and not over:
+                    ledger.forget_other_rows(study.digest, run, state.nonce, entries)
+                vetoes = self._record(ledger, entries, state.nonce)
         if self.key is not None:
             note_use(self.key, self.ledger, self.identity.card.fingerprint)
         if prepared.refusal is not None:  # where the ledger refuses, it is told who stays away
             self._tell("the others will learn only that some party does")
         return task, state, vetoes
+
+    def _record(self, ledger: Ledger, entries: Sequence[LedgerQuestion], nonce: bytes) -> Vetoes:
+        study = self.study
+        with told_as(Reason.LEDGER):
+            if not entries:  # rows that cannot be used at all are in no sum
+                return ledger.record_refusal(study.digest, self.choices.run, asked_columns(study))
+            return ledger.record(
+                entries,
+                allow_differencing=self.choices.allow_differencing,
+                nonce=nonce,
+                date=datetime.now(UTC).date().isoformat(),
+            )
 
     def _prepared(self) -> Prepared:
         """Of the own rows, unless they were read before and the ledger is as it was then."""
