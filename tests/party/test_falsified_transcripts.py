@@ -209,6 +209,17 @@ def test_sums_that_are_left_out_are_noticed(told: list[Transcript]) -> None:
     ]
 
 
+@pytest.mark.parametrize("named", [BY_EAST, ()])
+@pytest.mark.parametrize("who", ["south ended the run", "east told wrong sums", "east and south"])
+def test_who_names_another_than_its_words_was_not_told_of_an_end(
+    told: list[Transcript], named: tuple[str, ...], who: str
+) -> None:
+    """So it may leave out no more sums than who found it out."""
+    why = f"sum 1 could not be checked: {who} before everybody had told what it knew"
+    told[SOUTH] = stopped(stopped_in(told[SOUTH], 1), Stopped(why, named))
+    assert {d.about for d in checked(told).differences} == {"the number of sums"}
+
+
 def save(g: Gathering, t: Transcript) -> Path:
     path = g.folder / "other.json"
     path.write_bytes(t.signed(identity(t.party).sign))
