@@ -1,9 +1,9 @@
 """TITAN's parties as processes: a study on loopback, mutual TLS, the journal on disk.
 
 Several private sums follow each other in one run, as in a study they do. Between them all parties
-meet, in a private sum of no entries, whose total nobody has before all have begun it: so each sum
-that is timed begins with all connected and nobody ahead. It lasts until all have its total; the
-clock is the machine's, common to all processes.
+meet, in a private sum of no entries, whose total nobody has before all have begun it, and rest: so
+each sum that is timed begins with all connected, nobody ahead and nobody busy. It lasts until all
+have its total; the clock is the machine's, common to all processes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,15 @@ from tests.party.given_sums import task
 
 from benchmarks.measure import Row
 from benchmarks.peers.inputs import Floats
-from benchmarks.peers.processes import collect, hand_out, leave, own_input, python_module, run_all
+from benchmarks.peers.processes import (
+    collect,
+    hand_out,
+    leave,
+    own_input,
+    python_module,
+    rest,
+    run_all,
+)
 from titan import Network
 from titan.errors import PeerError
 from titan.joint.kinds import Question
@@ -231,13 +239,18 @@ def _make_study(folder: Path, parties: int, tau: int) -> None:
 class Sums:
     """The same private sum again and again, meetings around it; notes when each began."""
 
-    def __init__(self, plan: Plan, meeting: Plan, secret: Residues, repeats: int) -> None:
+    def __init__(
+        self, plan: Plan, meeting: Plan, secret: Residues, repeats: int, folder: Path
+    ) -> None:
         self.plans: Sequence[Plan] = [meeting, *[plan, meeting] * repeats]
         self.reached: list[float] = []
         self.busy: list[float] = []
         self._secret = secret
+        self._folder = folder
 
     def secret(self, number: int, totals: Sequence[Residues]) -> Residues:
+        if number % 2:
+            time.sleep(rest(self._folder, number))
         self.reached.append(time.monotonic())
         self.busy.append(time.process_time())
         return self._secret if number % 2 else RING.zeros(0)
@@ -251,7 +264,7 @@ async def be_a_party(folder: Path, repeats: int, place: int, relays: RelayMode) 
     secret = own_input(folder, place)
     plan = Plan.make(study.network, RING, secret.shape[1], tau=study.tau, relays=relays)
     meeting = Plan.make(study.network, RING, 0, tau=study.tau, recovery="tree")
-    job = Sums(plan, meeting, secret, repeats)
+    job = Sums(plan, meeting, secret, repeats, folder)
     run = Run(bytes.fromhex(study.digest), 1, study.network, place, fresh_key())
     keys = [fresh_key() for _ in job.plans]
     session = Session(run, task(job), keys, Signatures(study, identity))

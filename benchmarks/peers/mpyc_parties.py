@@ -1,4 +1,4 @@
-"""MPyC's parties as processes: addresses on loopback, the barrier before each repetition.
+"""MPyC's parties as processes: addresses on loopback, a barrier and a rest before each repetition.
 
 MPyC reads its options from the command line when it is imported; hence a party imports it late, and
 the process that measures not at all. Its links are plain TCP here, TITAN's are mutual TLS: the
@@ -7,6 +7,7 @@ difference is in MPyC's favour.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -17,7 +18,15 @@ from typing import Any
 
 import numpy.typing as npt
 
-from benchmarks.peers.processes import collect, hand_out, leave, own_input, python_module, run_all
+from benchmarks.peers.processes import (
+    collect,
+    hand_out,
+    leave,
+    own_input,
+    python_module,
+    rest,
+    run_all,
+)
 from titan.party.loopback import free_addresses
 
 Work = Callable[[], Awaitable[list[int]]]
@@ -53,8 +62,9 @@ async def _repeat(mpc: Any, prepare: Prepare, folder: Path, repeats: int) -> Non
     await mpc.start()
     began: list[float] = []
     knew: list[float] = []
-    for _ in range(repeats):
+    for repetition in range(repeats):
         await mpc.transfer(mpc.pid)  # nobody goes on before all are here
+        await asyncio.sleep(rest(folder, repetition))
         before = _sent(mpc)
         began.append(time.monotonic())
         found = await work()

@@ -23,7 +23,7 @@ from titan.protocol import RelayMode
 
 PARTIES, ENTRIES, TAU = 10, 5151, 2
 FRACTION = 2**64
-REPEATS = 5
+REPEATS = 9
 TURNS = 3
 AT_MOST: dict[RelayMode, float] = {"trusted": 0.25, "checked": 0.3}
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,6 +24,7 @@ from benchmarks.peers.report import NotMeasuredError
 
 ROOT = Path(__file__).parent.parent.parent
 DEADLINE_SECONDS = 600.0
+REST_SECONDS = 0.1
 
 
 def hand_out(folder: Path, inputs: npt.NDArray[Any]) -> None:
@@ -43,11 +45,23 @@ def collect(folder: Path, parties: int) -> list[dict[str, Any]]:
     return [json.loads((folder / f"{i}.json").read_text("utf-8")) for i in range(parties)]
 
 
+def rest(folder: Path, repetition: int) -> float:
+    """Seconds until all begin this repetition, at the instant that the first one here names.
+
+    So nobody is ahead, and nobody is still busy with what came before.
+    """
+    common, own = folder / f"begin-{repetition}", folder / f"begin-{repetition}-{os.getpid()}"
+    own.write_text(repr(time.monotonic() + REST_SECONDS), encoding="utf-8")
+    with suppress(FileExistsError):
+        common.hardlink_to(own)
+    return max(0.0, float(common.read_text("utf-8")) - time.monotonic())
+
+
 def until_all_know(results: Sequence[dict[str, Any]]) -> float:
     """A repetition lasts from the first party's beginning until the last has the result.
 
-    Parties begin once all have met; their clock is the machine's, common to all processes. The
-    median of the repetitions.
+    Parties begin once all have met and rested; their clock is the machine's, common to all
+    processes. The median of the repetitions.
     """
     began, knew = (
         list(zip(*(r[what] for r in results), strict=True)) for what in ("began", "knew")
