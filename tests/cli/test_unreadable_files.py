@@ -4,6 +4,8 @@ option of whatever command it stands; it is not wrong usage."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,9 @@ import pytest
 from tests.cli.test_commands import titan
 from tests.cli.test_help import COMMANDS
 from tests.cli.typed_words import make
+from tests.without_rights import where_modes_count
 
 LEAVES = {words: one for words, one in COMMANDS.items() if not hasattr(one, "list_commands")}
-AS_ROOT = pytest.mark.skipif(
-    os.name != "posix" or os.geteuid() == 0, reason="root, and Windows, can read every file"
-)
 
 
 def test_no_option_of_any_command_asks_whether_a_file_can_be_read(
@@ -112,11 +112,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@AS_ROOT
+@pytest.fixture(scope="module")
+def elsewhere(place: Path) -> Iterator[Pool]:
+    with where_modes_count(place / "sealed") as found:
+        yield found
+
+
 @pytest.mark.parametrize("line", LINES, ids=" ".join)
-def test_it_is_our_own_error(place: Path, line: list[str]) -> None:
+def test_it_is_our_own_error(place: Path, elsewhere: Pool, line: list[str]) -> None:
     sealed = "shut" if FOLDERS & set(line) else "sealed"
-    done = titan(*(word.format(sealed) for word in line), cwd=place)
+    done = elsewhere.apply(titan, [word.format(sealed) for word in line], {"cwd": place})
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
     assert "titan: error: " in done.stderr
     assert sealed in done.stderr
