@@ -12,10 +12,12 @@ from typer.testing import CliRunner
 
 from tests.party.loopback import Gathering, run
 from tests.study.runs import beginning
+from tests.without_rights import where_modes_count
 from titan.cli import app
 from titan.errors import InputError, PeerError, WaitError
 from titan.study.audit import STATUS
 from titan.study.journal import Journal
+from titan.study.kept_runs import kept_runs
 
 
 def runs(*words: object) -> Any:
@@ -88,6 +90,22 @@ def test_a_run_that_is_given_up_says_so_to_all(g: Gathering) -> None:
         ("given up", False),
         ("no answer", False),
         ("answered", False),
+    }
+
+
+def test_a_folder_that_cannot_be_read_hides_no_other_run(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        Journal.open(tmp_path / name / "journal.db").close()
+    (tmp_path / "one").chmod(0)
+    try:
+        with where_modes_count(tmp_path / "one") as elsewhere:
+            found = elsewhere.apply(kept_runs, (tmp_path,))
+    finally:
+        (tmp_path / "one").chmod(0o700)
+    assert {run.folder.name: (run.state, run.secrets) for run in found} == {
+        "one": ("unreadable", None),
+        "two": ("empty", True),
     }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 app = App(
     help="List the runs that are kept here, and erase secrets of runs that are given up.",
 )
+_SECRETS = {True: "yes", False: "no", None: "?"}
 Place = Annotated[Path, Argument(metavar="RUNS", help="A folder of runs, or one run's.")]
 
 
@@ -32,7 +33,8 @@ def list_(place: Place = Path("runs"), json: options.Json = False) -> None:
 
     answered: there is an answer. no answer: it ended without one. resumable: the same titan join
     continues it. given up: it cannot continue. running: another process is running it. empty: it
-    had not begun when it was left. unreadable: its journal is damaged, or of another version.
+    had not begun when it was left. unreadable: its journal is damaged, or of another version, or
+    its folder cannot be read, so that nobody can say whether secrets remain (?, in JSON null).
 
     \b
     Example:
@@ -117,7 +119,7 @@ def _table(found: list[KeptRun]) -> list[tuple[str, ...]]:
     table: list[tuple[str, ...]] = [("", "run", "party", "state", "age", "secrets")]
     now = datetime.now(UTC)
     for run in found:
-        age, secrets = _age(now - run.changed), "yes" if run.secrets else "no"
+        age, secrets = _age(now - run.changed), _SECRETS[run.secrets]
         number, party = str(run.run or "-"), run.party or "-"
         table.append((str(run.folder), number, party, run.state, age, secrets))
     return table

@@ -29,8 +29,8 @@ class KeptRun:
 
     folder: Path
     state: State
-    secrets: bool
-    """Whether the key of its secrets is there."""
+    secrets: bool | None
+    """Whether the key of its secrets is there; None if its folder cannot be read."""
     changed: datetime
     study: str | None = None
     run: int | None = None
@@ -39,7 +39,7 @@ class KeptRun:
 
     @property
     def may_be_given_up(self) -> bool:
-        return self.secrets and self.state != "running"
+        return bool(self.secrets) and self.state != "running"
 
     def as_dict(self) -> dict[str, Any]:
         found = dict(vars(self))
@@ -53,13 +53,25 @@ def kept_runs(place: Path) -> list[KeptRun]:
             f'"{place}" is not a folder', hint="runs are kept beside the study, in runs/"
         )
     folders = [place] if (place / JOURNAL).exists() else sorted(place.iterdir())
-    found = [_look(folder) for folder in folders if (folder / JOURNAL).is_file()]
+    found = [run for folder in folders if (run := _found_in(folder)) is not None]
     return sorted(found, key=lambda run: (run.changed, run.folder))
+
+
+def _found_in(folder: Path) -> KeptRun | None:
+    """None where there is no run. A folder that cannot be read hides no other run."""
+    try:
+        return _look(folder) if (folder / JOURNAL).is_file() else None
+    except PermissionError:
+        return KeptRun(folder, "unreadable", None, _changed(folder))
+
+
+def _changed(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(microsecond=0)
 
 
 def _look(folder: Path) -> KeptRun:
     path = folder / JOURNAL
-    changed = datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(microsecond=0)
+    changed = _changed(path)
     key = path.with_name(f"{JOURNAL}.secret")
 
     def told(state: State, **more: Any) -> KeptRun:
