@@ -44,6 +44,7 @@ def test_no_option_of_any_command_asks_whether_a_file_can_be_read(
     assert len(seen) > 40, "all paths of all commands"
 
 
+JOIN = ["join", "study.toml", "--as", "north", "--key", "north.key", "--data", "north.csv", "--yes"]
 LINES = [
     ["fit", "{}", "--formula", "y ~ x"],
     ["average", "{}", "east.txt"],
@@ -70,32 +71,8 @@ LINES = [
     ["status", "{}"],
     ["runs", "list", "{}"],
     ["ledger", "show", "{}"],
-    [
-        "join",
-        "study.toml",
-        "--as",
-        "north",
-        "--key",
-        "north.key",
-        "--data",
-        "north.csv",
-        "--yes",
-        "--ledger",
-        "{}",
-    ],
-    [
-        "join",
-        "study.toml",
-        "--as",
-        "north",
-        "--key",
-        "north.key",
-        "--data",
-        "north.csv",
-        "--yes",
-        "--runs",
-        "{}",
-    ],
+    [*JOIN, "--ledger", "{}"],
+    [*JOIN, "--runs", "{}"],
     ["fit", "north.csv", "--formula", "y ~ x", "--save", "{}"],
     ["fit", "north.csv", "--formula", "y ~ x", "--save", "{}", "--force"],
 ]
