@@ -142,6 +142,16 @@ def test_a_repetition_lasts_from_the_first_beginning_until_the_last_knows() -> N
     assert processes.until_all_know([one, other]) == 3.0  # of 3, 5 and 3
 
 
+def test_all_begin_at_the_instant_that_the_first_one_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([10.0, 10.0, 10.01, 10.04, 10.2, 10.2, 20.0, 20.0])
+    monkeypatch.setattr(processes.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(processes, "REST_SECONDS", 0.125)
+    waits = [processes.rest(tmp_path, repetition) for repetition in (1, 1, 1, 2)]
+    assert waits == pytest.approx([0.125, 0.085, 0.0, 0.125])
+
+
 # -- TITAN's processes against MPyC's --------------------------------------------------------
 
 
