@@ -54,6 +54,7 @@ def rest(folder: Path, repetition: int) -> float:
     own.write_text(repr(time.monotonic() + REST_SECONDS), encoding="utf-8")
     with suppress(FileExistsError):
         common.hardlink_to(own)
+    own.unlink()
     return max(0.0, float(common.read_text("utf-8")) - time.monotonic())
 
 
