@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -50,6 +51,42 @@ def test_a_party_that_was_stopped_goes_on_with_the_same_command(tmp_path: Path) 
             assert all(study.answer(name) == study.expected for name in CYCLE.parties)
 
     asyncio.run(trial())
+
+
+WHILE_LOADING = """
+import os, signal, sys
+import titan.__main__
+
+class Loading:
+    def find_spec(self, name, path=None, target=None):
+        if name == "titan.cli":
+            os.kill(os.getpid(), getattr(signal, sys.argv.pop()))
+
+sys.meta_path.insert(0, Loading())
+titan.__main__.main()
+"""
+"""A signal, the last word, comes when the first of the program's many modules is looked for."""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_that_comes_while_the_program_is_loaded_gets_its_word(
+    tmp_path: Path, name: str
+) -> None:
+    words = ["join", "study.toml", "--as", "north", "--key", "north.key", "--data", "north.csv"]
+    more = ["--log-format", "json", name]
+    loading = [sys.executable, "-c", WHILE_LOADING, *words, *more]
+    done = run(loading, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 75
+    (line,) = map(json.loads, done.stderr.splitlines())
+    by = "" if name == "SIGINT" else f" by {name}"
+    nothing = "nothing was sent, and the same command begins again"
+    assert (line["event"], line["message"]) == ("stopped", f"stopped{by}; {nothing}")
+
+
+def test_no_other_command_holds_signals_back(tmp_path: Path) -> None:
+    loading = [sys.executable, "-c", WHILE_LOADING, "status", "SIGTERM"]
+    done = run(loading, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGTERM, b"")
 
 
 def test_what_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:

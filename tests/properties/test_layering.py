@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ import titan_lab
 ROOT = Path(titan.__file__).parent
 LAB = Path(titan_lab.__file__).parent
 ORDER = [
-    "errors", "decimals", "replacing", "files", "listing", "markup", "canonical", "ring", "network",
-    "protocol", "engines", "privacy", "results", "moments", "leastsquares", "generalised",
-    "release", "inputs", "joint", "matrices", "study", "report", "fitting", "generalising",
-    "hazards", "party", "joining", "reporting", "web", "cli", "__main__",
+    "errors", "held_signals", "decimals", "replacing", "files", "listing", "markup", "canonical",
+    "ring", "network", "protocol", "engines", "privacy", "results", "moments", "leastsquares",
+    "generalised", "release", "inputs", "joint", "matrices", "study", "report", "fitting",
+    "generalising", "hazards", "party", "joining", "reporting", "web", "cli", "__main__",
 ]  # fmt: skip
 LAB_ORDER = ["attacks", "datasets", "privacy", "pictures", "compare", "experiments", "cli"]
 ORDERS = pytest.mark.parametrize(
@@ -114,5 +115,22 @@ def test_help_imports_only_what_it_needs() -> None:
         "heavy |= {'flint', 'statsmodels', 'sklearn'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_comes_when_it_is_asked_for() -> None:
+    """From the module that type checkers are told; and to import titan alone loads nothing."""
+    told = {
+        alias.name: node.module
+        for node in ast.walk(ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("titan.")
+        for alias in node.names
+    }
+    assert told == titan._FROM
+    assert set(told) == set(titan.__all__) - {"__version__"}
+    for name, module in told.items():
+        assert getattr(titan, name) is getattr(import_module(str(module)), name)
+    code = "import sys, titan; print([name for name in sys.modules if name.startswith('titan.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

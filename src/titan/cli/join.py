@@ -32,6 +32,7 @@ from titan.cli.rows_options import RowsFrom
 from titan.cli.stopping import ends_with_a_word
 from titan.cli.terminal import not_shown, outlive_terminal
 from titan.errors import FileError, InputError, WaitError, about
+from titan.held_signals import release
 from titan.party.notices import Notice
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ def command(
     """
     outlive_terminal()
     chosen = log.use(log_format)
+    release()  # what came while the program was loaded is answered in this format
     with collecting_nothing():
         from titan.cli.own_places import refuse_own
         from titan.party.core_dumps import no_core_dumps

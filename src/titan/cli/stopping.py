@@ -23,10 +23,9 @@ import typer
 from titan.cli.log import tell
 from titan.cli.terminal import wait_for_no_reader
 from titan.errors import WaitError
+from titan.held_signals import ENDING
 from titan.party.notices import Notice
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
-_SIGNALS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 _UNTOUCHED = (signal.SIG_DFL, signal.default_int_handler)
 _GENTLY = 5.0  # seconds to leave in good order; what is in the middle of something then breaks off
 _LAST = 0.5  # seconds for what the interpreter does at its end, threads in the middle of something
@@ -98,7 +97,7 @@ def ends_with_a_word() -> Iterator[None]:
     That is the text of the KeyboardInterrupt; without one, nothing had begun.
     """
     signals, mine = _Signals(), threading.current_thread() is threading.main_thread()
-    before = {each: signal.getsignal(each) for each in _SIGNALS if mine}
+    before = {each: signal.getsignal(each) for each in ENDING if mine}
     before = {each: how for each, how in before.items() if how in _UNTOUCHED}
     alarm = [_ALARM] if mine and _ALARM is not None else []
     before |= {each: signal.getsignal(each) for each in alarm}
