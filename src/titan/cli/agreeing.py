@@ -104,7 +104,7 @@ def _show_who(study: Study, identity: Identity, known: Known) -> None:
     print(study.title)
     show_pairs([("fingerprint", in_groups(study.digest))])
     for card in study.parties:
-        print(f"{card.name}, {card.address}{_met(card.name, identity, known, changed)}")
+        print(f"{card.name}, {card.place}{_met(card.name, identity, known, changed)}")
         show_pairs([("fingerprint", in_groups(card.fingerprint))])
     show_wrapped("", _COMPARE)
 

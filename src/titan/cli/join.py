@@ -194,14 +194,15 @@ def command(
     with about("as_"):
         card = found.card(as_)
     folder = run_folder(runs or study.parent / "runs", found, run, as_)
-    ledger = ledger or key.with_suffix(".ledger")
+    ledger = ledger or key.parent / f"{key.stem}.ledger"  # whatever was typed as the key
     if save is not None:
         beside = [file for file in (part, passphrase_file) if file is not None]
         refuse_own(save, folder, key, ledger, card.fingerprint)
         refuse_inputs(save, [study, key, *named(data), *where.read, *beside])
         check_save(save, (), force or _is_of_run(save, found.digest, run, as_))
     rows = where.of_party(found, data, csv) if rows_given else None
-    addresses = [card.address for card in found.parties] + ([] if listen is None else [listen])
+    addresses = [card.address for card in found.parties if not card.dials_only]
+    addresses += [] if listen is None else [listen]
     if keep_journal and not all(map(on_loopback, addresses)):
         raise InputError(
             "--keep-journal would leave the masks of a real run on the disk",

@@ -22,7 +22,9 @@ app = App(help="Make a party's keys, change a passphrase, look at a card.")
 @app.command()
 def new(
     name: Annotated[str, Option(help="What the party is called.")],
-    address: Annotated[str, Option(help="Where it can be reached, host:port.")],
+    address: Annotated[
+        str, Option(help="Where others reach it, host:port. None is needed with --dials-only.")
+    ] = "",
     out: Annotated[Path, Option(help="The folder to write to.")] = Path(),
     dials_only: Annotated[
         bool, Option("--dials-only", help="It can dial others, but nobody can dial it.")
@@ -60,6 +62,8 @@ def new(
 
     from titan.study import Identity
 
+    if not address and not dials_only:
+        raise UsageError("--address is missing", hint="give it, or --dials-only if it has none")
     word = passphrases.chosen(passphrase_file) if passphrase or passphrase_file else None
     made = Identity.create(name, address, now=datetime.now(UTC), days=days, dials_only=dials_only)
     key, card = made.save(out, force=force, passphrase=word)
@@ -128,7 +132,7 @@ def show(
 def _facts(card: Card) -> dict[str, Any]:
     return {
         "name": card.name,
-        "address": card.address,
+        "address": card.address or None,
         "dials_only": card.dials_only,
         "fingerprint": card.fingerprint,
         "valid_until": card.not_after.isoformat(),
@@ -136,8 +140,7 @@ def _facts(card: Card) -> dict[str, Any]:
 
 
 def _rows(card: Card) -> list[tuple[str, str]]:
-    facts = _facts(card)
-    if facts.pop("dials_only"):
-        facts["address"] = "none that can be dialled: it only dials out"
+    facts = _facts(card) | {"address": card.place}
+    del facts["dials_only"]
     until = facts.pop("valid_until")[:10]
     return [*facts.items(), ("to read out", in_groups(card.fingerprint)), ("good until", until)]

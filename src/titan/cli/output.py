@@ -129,9 +129,10 @@ def at_terminal() -> bool:
 def html_name(out: Path, what: str) -> None:
     """A page of HTML has a name that a browser knows it by."""
     if out.suffix.lower() not in (".html", ".htm"):
+        page = out.parent / f"{out.stem or 'page'}.html"
         raise UsageError(
             f"--out {out} does not end in .html, and {what} is a page of HTML",
-            hint=f"--out {out.with_suffix('.html')}; a browser prints it, also as PDF",
+            hint=f"--out {page}; a browser prints it, also as PDF",
         )
 
 

@@ -17,6 +17,7 @@ from titan.cli.output import (
     show_results,
     show_rows,
 )
+from titan.cli.terminal import until_reader_leaves
 from titan.errors import FileError, UsageError
 from titan.listing import one_of
 from titan.release.policy import counted
@@ -81,7 +82,8 @@ def audit(
         show_rows(found.rows())
         print(found.summary())
 
-    give(found.as_dict(), as_text, json=json)
+    with until_reader_leaves():
+        give(found.as_dict(), as_text, json=json)
 
 
 # -- verify -----------------------------------------------------------------------------------
@@ -135,11 +137,13 @@ def verify(
             )
     if len(found) == 1:
         said = str(found[0]) + _who_signed(found, study, pins)
-        give(found[0].as_dict(), lambda: print(said), json=json)
+        with until_reader_leaves():
+            give(found[0].as_dict(), lambda: print(said), json=json)
         return
     checked = cross_check(found)
     said = str(checked) + _who_signed(found, study, pins)
-    give(checked.as_dict(), lambda: print(said), json=json)
+    with until_reader_leaves():  # the status is the verdict
+        give(checked.as_dict(), lambda: print(said), json=json)
     if checked.differences:
         first = checked.differences[0]
         raise FileError(

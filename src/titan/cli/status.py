@@ -13,7 +13,7 @@ from typer import Argument
 from titan.cli import options
 from titan.cli.log import tell
 from titan.cli.output import cell, give, show_rows
-from titan.cli.terminal import outlive_terminal
+from titan.cli.terminal import until_reader_leaves
 from titan.errors import FileError, WaitError
 from titan.listing import listing
 from titan.party.notices import Notice
@@ -62,13 +62,11 @@ def command(
             hint="name the folder that titan join has",
         )
     answer = {"runs": [status.as_dict() for status in found]}
-    try:
+    with until_reader_leaves():  # the exit status is for somebody else
         give(answer, lambda: show_rows(_rows(found)), json=json)
         sys.stdout.flush()
         for problem in filter(None, (status.problem for status in found)):
             tell(Notice(f"warning: {problem}", "warning"))
-    except BrokenPipeError:  # the reader went away; the exit status is for somebody else
-        outlive_terminal()
     if leave := _exit_status({status.state for status in found}):
         raise typer.Exit(leave)
 

@@ -24,6 +24,7 @@ from titan.cli.output import (
 )
 from titan.cli.rows_options import RowsFrom
 from titan.cli.study_text import fingerprint, show_report
+from titan.cli.terminal import until_reader_leaves
 from titan.errors import InputError, UsageError, about
 
 if TYPE_CHECKING:
@@ -209,7 +210,8 @@ def check(
             checked_rows.show_outcome(own, str(as_))
         show_report(report, told)
 
-    give(answer, as_text, json=json)
+    with until_reader_leaves():
+        give(answer, as_text, json=json)
     _refuse_problems(report)
     if own is not None:
         checked_rows.show_findings(own)

@@ -132,7 +132,10 @@ def _overview(facts: Any) -> dict[str, Any]:
 def _predicted(facts: Any) -> str | None:
     if facts["predicted_seconds"] is None:
         return None
-    apart = f" ({facts['lines_apart']} links: as they say)" if facts["lines_apart"] else ""
+    from titan.release.policy import counted
+
+    apart = facts["lines_apart"]
+    apart = f" (other figures for {counted(apart, 'link')})" if apart else ""
     return (
         f"{facts['predicted_seconds']:.3g} s from all connected to the answer, at "
         f"{facts['latency_ms']} ms one way and {facts['bandwidth_mbit']} Mbit/s{apart}, without "

@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 import select
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 _PIECE = 1000  # characters, so that what is written at once fits into any pipe that takes something
@@ -109,6 +111,16 @@ def wait_for_no_reader() -> None:
     """The party is stopped: what nobody has read by now is not waited for."""
     for each in _answers:
         each.give_up()
+
+
+@contextmanager
+def until_reader_leaves() -> Iterator[None]:
+    """What is printed here may be cut short by its reader: that changes no status."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        outlive_terminal()
 
 
 def not_shown() -> str:

@@ -25,7 +25,7 @@ _EUROPE = (
     "and points in numbers, in UTF-8"
 )
 _TABS = 'csv={"delimiter": "tab"}; or let the file\'s name end in .tsv'
-_NOT_TEXT = 'save it as UTF-8; csv={"encoding": "cp1252"} if it is of many an Excel'
+_NOT_TEXT = 'save it as UTF-8; csv={"encoding": "cp1252"} if Excel wrote it'
 _WRONG = (csv.Error, OSError, UnicodeError)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 
 from titan.party.connection import LOST, StreamEndedError
@@ -34,7 +35,8 @@ def explained(
         return NoConnectionError("nobody answers there yet")
     if isinstance(error, TimeoutError):
         return NoConnectionError("no connection (no answer in time)")
-    return NoConnectionError(f"no connection ({(error.strerror or 'unavailable').lower()})")
+    why = os.strerror(error.errno) if error.errno else "unavailable"  # asyncio has words of its own
+    return NoConnectionError(f"no connection ({why.lower()})")
 
 
 def _refused_by(proxy: Proxy | None, status: str) -> str:

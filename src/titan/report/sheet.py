@@ -57,7 +57,7 @@ def _parties(study: Study) -> Html:
     return table(
         ("party", "address", "fingerprint of its certificate", "good until"),
         (
-            (card.name, "only dials out" if card.dials_only else card.address,
+            (card.name, card.place,
              tag("code", in_groups(card.fingerprint)),
              tag("span", f"{card.not_after:%Y-%m-%d}", kind="whole"))
             for card in study.parties

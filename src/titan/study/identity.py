@@ -36,6 +36,7 @@ _EXPECTED = "a card is the file, ending in .card, that titan keys new makes"
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
+_EVERY = ("0.0.0.0", "[::]")  # noqa: S104 - what is refused
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Card:
         certificate, name = certificates.read(self.certificate), checked_name(self.name)
         settled = {
             "name": name,
-            "address": checked_address(self.address),
+            "address": dialled_address(self.address, dials_only=self.dials_only),
             "certificate": certificates.pem_of(certificate),
             "public_key": certificates.public_key(certificate, name),
             "fingerprint": certificates.fingerprint(certificate),
@@ -69,6 +70,11 @@ class Card:
         }
         for key, value in settled.items():
             object.__setattr__(self, key, value)
+
+    @property
+    def place(self) -> str:
+        """Where others reach it, in words."""
+        return "only dials out" if self.dials_only else self.address
 
     def recognises(self, pem: bytes | str) -> bool:
         """Whether a certificate that a peer showed, in PEM form, is this party's."""
@@ -199,6 +205,19 @@ def checked_address(address: str) -> str:
     )
 
 
+def dialled_address(address: str, *, dials_only: bool) -> str:
+    """The same of the address that others dial: whoever only dials out needs none."""
+    if dials_only and not address:
+        return ""
+    found = checked_address(address)
+    if found.rpartition(":")[0] in _EVERY:
+        raise InputError(
+            f"address {found!a} cannot be used: nobody can dial it",
+            hint="give the one that the others dial; titan join --listen may listen at all of them",
+        )
+    return found
+
+
 def _host(host: str) -> str:
     if host.startswith("[") and host.endswith("]") and "%" not in host:
         return f"[{IPv6Address(host[1:-1])}]"
@@ -236,7 +255,7 @@ class Identity:
         with about("name"):
             name = checked_name(name)
         with about("address"):
-            address = checked_address(address)
+            address = dialled_address(address, dials_only=dials_only)
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = certificates.issue(name, key, now, days)
         return cls(Card(name, address, certificates.pem_of(certificate), dials_only), key)

@@ -318,7 +318,7 @@ def _check_whole(key: str, given: object, least: int, most: int) -> None:
         return
     if not is_whole(given, least, most):
         hint = f"a whole number from {least} to {most}"
-        raise InputError(f"{key} is not a number that is allowed", hint=hint, choice=key)
+        raise InputError(f"{key} is {ascii(given)[:40]}", hint=hint, choice=key)
 
 
 def _settled(questions: Sequence[Question], columns: Dictionary) -> tuple[Question, ...]:

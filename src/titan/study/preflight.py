@@ -336,7 +336,7 @@ def _party_facts(study: Study) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {
         card.name: {
             "name": card.name,
-            "address": card.address,
+            "address": card.address or None,
             "dials_only": card.dials_only,
             "fingerprint": card.fingerprint,
             "valid_until": card.not_after.isoformat(),

@@ -142,7 +142,7 @@ def _shown(asked: Asked, token: str) -> Iterator[Html]:
 
 def _who(study: Study, me: str, known: set[str]) -> Iterator[Html]:
     rows = (
-        (card.name + (" (you)" if card.name == me else ""), card.address,
+        (card.name + (" (you)" if card.name == me else ""), card.place,
          tag("code", in_groups(card.fingerprint)),
          "" if card.name == me else "yes" if card.name in known else "not yet")
         for card in study.parties

@@ -63,7 +63,9 @@ def _new_keys() -> Html:
     return layout.form(
         "/study/keys",
         layout.field("Name of the party", "name"),
-        layout.field("Address", "address", note="host:port where the others can reach it"),
+        layout.field(
+            "Address", "address", needed=False, note="host:port where the others can reach it"
+        ),
         layout.tick("Nobody can reach it from outside: it only dials out", "dials_only"),
         layout.field(
             "Passphrase",
@@ -82,7 +84,7 @@ def _new_keys() -> Html:
 
 async def make_keys(place: Place, request: Request) -> Response:
     fields = await sent(request)
-    name, address = wanted(fields, "name", "address")
+    (name,), address = wanted(fields, "name"), fields.get("address", "")
     if fields.get("passphrase") != fields.get("again"):
         raise FileError("the two passphrases differ", hint="type the same one twice")
     only = "dials_only" in fields
@@ -109,7 +111,7 @@ def _cards(place: Place) -> Iterator[Html]:
     if cards:
         yield grid(
             "", ("party", "address", "fingerprint", "valid until"),
-            ((card.name, "only dials out" if card.dials_only else card.address,
+            ((card.name, card.place,
               tag("code", in_groups(card.fingerprint)),
               tag("span", f"{card.not_after:%Y-%m-%d}", kind="whole"))
              for card in cards),
