@@ -206,6 +206,21 @@ def test_a_file_that_is_something_else(tmp_path: Path, text: str) -> None:
         read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("state", "lost"), ("pid", 0), ("pid", 2**31), ("pid", "1"), ("waiting", [1]), ("here", None)],
+)
+def test_a_file_with_a_value_of_another_kind(tmp_path: Path, field: str, value: object) -> None:
+    """To show it, or to look for its process, would end with a traceback."""
+    begun(tmp_path)
+    file = tmp_path / "a" / STATUS
+    told = json.loads(file.read_text())
+    assert read(file.parent)
+    file.write_text(json.dumps(told | {field: value}))
+    with pytest.raises(FileError, match="not a status"):
+        read(file.parent)
+
+
 def test_a_full_disk_leaves_the_last_status_and_no_pieces(tmp_path: Path) -> None:
     """As for a minute in which others are waited for; then there is room again."""
     full = OSError(errno.ENOSPC, "no space left on device")
