@@ -174,6 +174,12 @@ def test_who_makes_keys_replaces_keys_and_no_ledger(folder: Path) -> None:
     done = titan(*new, cwd=folder)
     assert (done.returncode, "east.key is a ledger" in done.stderr) == (1, True), done.stderr
     assert (folder / "east.card").read_bytes() == card
+    key.rename(folder / "east.card")
+    key.symlink_to(real)
+    before = real.read_bytes()
+    done = titan(*new, cwd=folder)
+    assert (done.returncode, "east.card is a ledger" in done.stderr) == (1, True), done.stderr
+    assert real.read_bytes() == before, "a key without its card would be of no use"
 
 
 @pytest.mark.parametrize("option", ["--card", "--like", "--network"])
