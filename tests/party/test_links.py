@@ -81,11 +81,14 @@ def test_a_message_that_is_too_long_is_refused_at_its_first_piece() -> None:
 
 def test_a_message_that_is_too_long_for_its_kind_is_refused_before_it_is_kept() -> None:
     """Its first byte says what it is; also behind a piece of nothing."""
-    link = Incoming(2 * PIECE_BYTES, of_kinds={16: 10})
-    link.take(Piece(0, 2 * PIECE_BYTES, 0, b""))
-    with pytest.raises(MessageError, match="the most is 10"):
-        link.take(Piece(0, 2 * PIECE_BYTES, 0, b"\x10" + bytes(PIECE_BYTES - 1)))
-    assert link.take(Piece(0, 2 * PIECE_BYTES, 0, b"\x11" + bytes(PIECE_BYTES - 1))) is None
+    for number in (0, 1):
+        link, (limited, free) = Incoming(2 * PIECE_BYTES, number, {16: 10}), (b"\x10", b"\x11")
+        link.take(Piece(number, 2 * PIECE_BYTES, 0, b""))
+        with pytest.raises(MessageError, match="the most is 10"):
+            link.take(Piece(number, 2 * PIECE_BYTES, 0, limited + bytes(PIECE_BYTES - 1)))
+        assert link.take(Piece(number, 2 * PIECE_BYTES, 0, free + bytes(PIECE_BYTES - 1))) is None
+        last = Piece(number, 2 * PIECE_BYTES, PIECE_BYTES, limited + bytes(PIECE_BYTES - 1))
+        assert link.take(last) is not None, "what is further on in a message says nothing of it"
 
 
 @pytest.mark.parametrize("solver", [None, 1])
