@@ -11,7 +11,7 @@ import pytest
 
 from tests.party.loopback import Gathering, run
 from tests.party.tables import NAMES, Codes, Table, checked_plans, fixed
-from tests.party.test_late_lies import digest_of_east
+from tests.party.test_late_lies import digest_of_east, opened
 from tests.party.test_restart_during_work import inject
 from titan import Network
 from titan.errors import PeerError
@@ -89,6 +89,20 @@ def test_who_is_told_of_an_end_when_all_sums_are_over(tmp_path: Path) -> None:
         assert isinstance(south.stopped, PeerError)
         assert south.stopped.named == ("east",)
         assert south.stopped.hint == f"ask east why; {MAY_HAVE_IT}"
+
+
+def test_while_a_sum_is_opened_nobody_is_said_to_have_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """East opens the last sum to south, and west ends the run: then there is none to ask for."""
+    monkeypatch.setattr("tests.party.tables.plans", checked_plans)
+    with Table(tmp_path, Network.complete(list(NAMES))) as table:
+        table.run_without("east", AGREED)
+        south = table.seats["south"].session
+        inject(table, "east", "south", opened(table, "east", "south", len(south.totals) - 1))
+        inject(table, "west", "south", Stop(3, 3).told(Codes(3), south._identity).encode(END))
+        assert isinstance(south.stopped, PeerError)
+        assert south.stopped.hint == "ask west why; then agree on run 2"
 
 
 def to_south(kind: str) -> Callable[[Session, str, Iterable[Passed]], Any]:
