@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.party.tables import Codes
+from tests.party.tables import NAMES, Codes, Table
 from titan import Network
 from titan.errors import MessageError
 from titan.party import wire
@@ -104,6 +106,15 @@ def test_where_one_solves_nothing_but_an_answer_may_be_that_long(solver: int | N
     answer = Told(0, bytes(64), bytes(MOST_ANSWER)).encode(ANSWER)
     assert (sizes[answer[0]] == len(answer)) == (solver is not None)
     assert max(size for kind, size in sizes.items() if kind != answer[0]) < 10_000
+
+
+def test_a_party_takes_no_nonce_that_is_longer_than_all_nonces(tmp_path: Path) -> None:
+    told = Told(0, bytes(64), bytes(32))
+    most = len(told.encode(NONCE, *[told] * (len(NAMES) - 1)))
+    with Table(tmp_path, Network.complete(list(NAMES))) as table:
+        incoming = table.seats["north"].durable.incoming["east"]
+        with pytest.raises(MessageError, match=f"the most is {most}$"):
+            incoming.take(Piece(0, most + 1, 0, told.encode(NONCE)))
 
 
 def test_a_message_begun_on_an_old_connection_is_begun_again() -> None:

@@ -106,8 +106,10 @@ class DurableSession:
         self.deferred = deferred
         session.defer()  # where it proceeds is noted, so that a replay does in the same place
         self.outgoing = {name: Outgoing(number) for name, number in first.items()}
-        received, most = journal.received_from, max(sizes.values())
-        self.incoming = {name: Incoming(most, received(name), sizes) for name in run.senders}
+        most = max(sizes.values())
+        self.incoming = {
+            name: Incoming(most, journal.received_from(name), sizes) for name in run.senders
+        }
         self.refused = 0
         self.lost: set[str] = set()
         """Neighbours that cannot go on: nobody waits for them, and nothing is kept for them."""
