@@ -192,8 +192,11 @@ def test_a_reader_that_goes_away_does_not_change_the_status(tmp_path: Path) -> N
     gone, pipe = os.pipe()
     os.close(gone)
     command = [sys.executable, "-m", "titan", "status", str(tmp_path)]
+    buffered = os.environ | {"PYTHONUNBUFFERED": ""}  # so that it is noticed at the end
     try:
-        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False, env=buffered
+        )
     finally:
         os.close(pipe)
     assert (done.returncode, done.stderr) == (75, "")
