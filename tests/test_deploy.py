@@ -96,6 +96,13 @@ def started(
     return words
 
 
+def test_each_run_is_saved_under_a_name_of_its_own() -> None:
+    """Else the second one would end, since the first one's answer is there."""
+    [line] = settings(UNIT.read_text())["ExecStart"]
+    words = shlex.split(line)
+    assert "${RUN}" in words[words.index("--save") + 1]
+
+
 def test_its_command_is_one_of_ours(tmp_path: Path) -> None:
     """Every option exists: with files that do not, it is the study that is missed."""
     done = titan(*started(tmp_path, tmp_path, tmp_path / "rows.csv"), cwd=tmp_path)

@@ -120,7 +120,7 @@ class FileError(InputError):
     """A file that is missing, unreadable or malformed."""
 
     errno: int | None = None
-    """What the system said, where it was the system."""
+    """The system's number for what went wrong, where it was the system that refused."""
 
 
 class BusyError(FileError):

@@ -42,7 +42,7 @@ def write(
     """Write a file that has its mode from its first moment on.
 
     With `force` an older one is replaced in one step, without it a place that is taken is refused.
-    With either, so is what `titan.replacing` names; `own` is what of this is replaced all the same.
+    With either, what `titan.replacing` names is refused, unless it is of the writer's `own` kind.
     """
     write_stream(path, [data], mode=mode, force=force, own=own)
 

@@ -1,4 +1,5 @@
-"""Names in a sentence: all of a few, the first of many; choices; fingerprints; tables as text."""
+"""Names in a sentence: all of a few, the first of many; choices; fingerprints; tables as text;
+text that prints."""
 
 from __future__ import annotations
 
@@ -35,6 +36,11 @@ def one_of(names: Iterable[str]) -> str:
     """`a, b or c`."""
     *others, last = names
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Text that a terminal shows and does not obey; what is in `keep` stays as it is."""
+    return "".join(c if c in keep or c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def in_groups(text: str, size: int = 4) -> str:

@@ -46,7 +46,7 @@ def not_a_file(path: Path) -> str:
 
 
 def kept(path: Path, own: str = "") -> tuple[str, str] | None:
-    """What this file is, if it is never replaced, and what to do; `own` is what its writer makes.
+    """What this file is, if it is never replaced, and a hint; None for the `own` kind of a writer.
 
     Raises OSError where it is there and cannot be read.
     """

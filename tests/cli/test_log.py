@@ -3,6 +3,7 @@ programs; and its options from TITAN_JOIN_… variables."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+import titan as titan_package
 from tests.cli.test_commands import titan
 from tests.party.loopback import Gathering
 from titan.cli import app, log
@@ -19,6 +21,7 @@ from titan.errors import UsageError
 from titan.party.notices import Notice
 from titan.party.processes import _environment
 
+MANUAL = Path(__file__).parents[2] / "docs" / "administration.md"
 NOTICE = Notice("nobody answers there yet", "warning", "link", "south", "192.0.2.7:7443")
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
@@ -46,6 +49,22 @@ def test_what_a_line_looks_like(capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
     passed = datetime.now(UTC) - datetime.fromisoformat(found["time"])
     assert passed.total_seconds() >= 0
+
+
+def test_every_event_is_in_the_manual() -> None:
+    """Programs go by it, so one that is not there, or is more than a word, is of no use to them."""
+    (row,) = re.findall(r"(?m)^\| `event` \|.*$", MANUAL.read_text("utf-8"))
+    events = set[str]()
+    for file in Path(titan_package.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            match call:
+                case ast.Call(
+                    func=ast.Name("Notice") | ast.Attribute(attr="tell_once"),
+                    args=[_, _, ast.Constant(str(event)), *_],
+                ):
+                    events.add(event)
+    assert len(events) > 12
+    assert events <= set(re.findall(r"`(\w+)`", row)) - {"event"}
 
 
 def test_a_stranger_has_an_address_and_is_nobody(capsys: pytest.CaptureFixture[str]) -> None:

@@ -174,6 +174,12 @@ def test_who_makes_keys_replaces_keys_and_no_ledger(folder: Path) -> None:
     done = titan(*new, cwd=folder)
     assert (done.returncode, "east.key is a ledger" in done.stderr) == (1, True), done.stderr
     assert (folder / "east.card").read_bytes() == card
+    key.rename(folder / "east.card")
+    key.symlink_to(real)
+    before = real.read_bytes()
+    done = titan(*new, cwd=folder)
+    assert (done.returncode, "east.card is a ledger" in done.stderr) == (1, True), done.stderr
+    assert real.read_bytes() == before, "a key without its card would be of no use"
 
 
 @pytest.mark.parametrize("option", ["--card", "--like", "--network"])
@@ -187,6 +193,38 @@ def test_a_study_is_not_written_over_what_it_is_made_of(folder: Path, option: st
     done = titan("study", "new", *words, *asked, cwd=folder)
     assert (done.returncode, "is one of the inputs" in done.stderr) == (2, True), done.stderr
     assert (folder / given[option]).read_bytes() == before
+
+
+FROM = ["--sql", "select y, a from rows", "--from", "duckdb:rows.duckdb"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", *FROM, "--formula", "y ~ a", "--save", "rows.duckdb"],
+        ["moments", *FROM, "--formula", "y ~ a", "--out", "rows.duckdb"],
+        ["prepare", "study.toml", *FROM, "--as", "east", "--out", "rows.duckdb"],
+        ["rehearse", "study.toml", "--data", "rows", "--save", "rows/east.csv"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_no_command_writes_over_its_rows(folder: Path, words: list[str]) -> None:
+    """A database of this kind is not known by its first bytes."""
+    place = folder / words[-1]
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(b"mine")
+    done = titan(*words, "--force", cwd=folder)
+    assert (done.returncode, f"{words[-1]} is one of the inputs" in done.stderr) == (2, True)
+    assert place.read_bytes() == b"mine"
+
+
+def test_a_part_is_not_written_over_the_ledger_that_it_is_made_with(folder: Path) -> None:
+    ledger = kept_files(folder)["a ledger"]
+    before = ledger.read_bytes()
+    words = ["prepare", "study.toml", "--data", "all.csv", "--ledger", ledger]
+    done = titan(*words, "--out", ledger, "--force", cwd=folder)
+    assert (done.returncode, "east.ledger is a ledger" in done.stderr) == (2, True), done.stderr
+    assert ledger.read_bytes() == before
 
 
 @posix

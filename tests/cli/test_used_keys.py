@@ -111,6 +111,19 @@ def test_both_notes_are_kept_up(key: Path, tmp_path: Path) -> None:
     assert "b.ledger" in error.message
 
 
+def test_the_note_in_the_ledgers_folder_counts_first(key: Path, tmp_path: Path) -> None:
+    """The one beside the key may be of another machine, and cannot be written here."""
+    state = tmp_path / "state"
+    state.mkdir()
+    ledger = state / "north.ledger"
+    key.with_suffix(".used").write_text("/elsewhere/north.ledger\n")
+    with closed(tmp_path):
+        note_use(key, ledger, PRINT)
+    error = ledger_gone(key, ledger, PRINT)
+    assert error is not None
+    assert f"with the ledger {ledger}" in error.message
+
+
 def test_a_full_disk_is_still_said(key: Path) -> None:
     with closed(key.parent, errno.ENOSPC), pytest.raises(FullError):
         note_use(key, key.with_suffix(".ledger"), PRINT)

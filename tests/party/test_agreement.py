@@ -11,7 +11,7 @@ import pytest
 
 from tests.party.loopback import Gathering, run
 from tests.party.tables import NAMES, Codes, Table, checked_plans, fixed
-from tests.party.test_late_lies import digest_of_east
+from tests.party.test_late_lies import digest_of_east, opened
 from tests.party.test_restart_during_work import inject
 from titan import Network
 from titan.errors import PeerError
@@ -64,11 +64,13 @@ def test_of_several_the_last_message_names_one_beside_its_own_party() -> None:
     assert Stop.because_of(error, 0, NAMES).named(NAMES) == ["north", "east"]
 
 
-def test_everybody_names_who_told_a_false_digest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("checked", [True, False])
+def test_everybody_names_who_told_a_false_digest_of_checked_sums(
+    tmp_path: Path, checked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """East tells it to south alone, which passes it on, and nothing to the others yet."""
-    monkeypatch.setattr("tests.party.tables.plans", checked_plans)
+    if checked:
+        monkeypatch.setattr("tests.party.tables.plans", checked_plans)
     with Table(tmp_path, Network.complete(list(NAMES))) as table:
         table.run_without("east", AGREED)
         inject(table, "east", "south", digest_of_east(table, fixed("another")))
@@ -76,7 +78,8 @@ def test_everybody_names_who_told_a_false_digest(
         for name in ("north", "south", "west"):
             error = table.seats[name].session.stopped
             assert isinstance(error, PeerError), (name, error)
-            assert "east" in error.named, (name, error)
+            assert ("east" in error.named) == checked, (name, error)
+            assert error.hint.endswith(MAY_HAVE_IT)
 
 
 def test_who_is_told_of_an_end_when_all_sums_are_over(tmp_path: Path) -> None:
@@ -89,6 +92,20 @@ def test_who_is_told_of_an_end_when_all_sums_are_over(tmp_path: Path) -> None:
         assert isinstance(south.stopped, PeerError)
         assert south.stopped.named == ("east",)
         assert south.stopped.hint == f"ask east why; {MAY_HAVE_IT}"
+
+
+def test_while_a_sum_is_opened_nobody_is_said_to_have_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """East opens the last sum to south, and west ends the run: then there is none to ask for."""
+    monkeypatch.setattr("tests.party.tables.plans", checked_plans)
+    with Table(tmp_path, Network.complete(list(NAMES))) as table:
+        table.run_without("east", AGREED)
+        south = table.seats["south"].session
+        inject(table, "east", "south", opened(table, "east", "south", len(south.totals) - 1))
+        inject(table, "west", "south", Stop(3, 3).told(Codes(3), south._identity).encode(END))
+        assert isinstance(south.stopped, PeerError)
+        assert south.stopped.hint == "ask west why; then agree on run 2"
 
 
 def to_south(kind: str) -> Callable[[Session, str, Iterable[Passed]], Any]:

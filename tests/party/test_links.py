@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.party.tables import Codes
+from tests.party.tables import NAMES, Codes, Table
 from titan import Network
 from titan.errors import MessageError
 from titan.party import wire
@@ -81,11 +83,14 @@ def test_a_message_that_is_too_long_is_refused_at_its_first_piece() -> None:
 
 def test_a_message_that_is_too_long_for_its_kind_is_refused_before_it_is_kept() -> None:
     """Its first byte says what it is; also behind a piece of nothing."""
-    link = Incoming(2 * PIECE_BYTES, of_kinds={16: 10})
-    link.take(Piece(0, 2 * PIECE_BYTES, 0, b""))
-    with pytest.raises(MessageError, match="the most is 10"):
-        link.take(Piece(0, 2 * PIECE_BYTES, 0, b"\x10" + bytes(PIECE_BYTES - 1)))
-    assert link.take(Piece(0, 2 * PIECE_BYTES, 0, b"\x11" + bytes(PIECE_BYTES - 1))) is None
+    for number in (0, 1):
+        link, (limited, free) = Incoming(2 * PIECE_BYTES, number, {16: 10}), (b"\x10", b"\x11")
+        link.take(Piece(number, 2 * PIECE_BYTES, 0, b""))
+        with pytest.raises(MessageError, match="the most is 10"):
+            link.take(Piece(number, 2 * PIECE_BYTES, 0, limited + bytes(PIECE_BYTES - 1)))
+        assert link.take(Piece(number, 2 * PIECE_BYTES, 0, free + bytes(PIECE_BYTES - 1))) is None
+        last = Piece(number, 2 * PIECE_BYTES, PIECE_BYTES, limited + bytes(PIECE_BYTES - 1))
+        assert link.take(last) is not None, "what is further on in a message says nothing of it"
 
 
 @pytest.mark.parametrize("solver", [None, 1])
@@ -101,6 +106,15 @@ def test_where_one_solves_nothing_but_an_answer_may_be_that_long(solver: int | N
     answer = Told(0, bytes(64), bytes(MOST_ANSWER)).encode(ANSWER)
     assert (sizes[answer[0]] == len(answer)) == (solver is not None)
     assert max(size for kind, size in sizes.items() if kind != answer[0]) < 10_000
+
+
+def test_a_party_takes_no_nonce_that_is_longer_than_all_nonces(tmp_path: Path) -> None:
+    told = Told(0, bytes(64), bytes(32))
+    most = len(told.encode(NONCE, *[told] * (len(NAMES) - 1)))
+    with Table(tmp_path, Network.complete(list(NAMES))) as table:
+        incoming = table.seats["north"].durable.incoming["east"]
+        with pytest.raises(MessageError, match=f"the most is {most}$"):
+            incoming.take(Piece(0, most + 1, 0, told.encode(NONCE)))
 
 
 def test_a_message_begun_on_an_old_connection_is_begun_again() -> None:

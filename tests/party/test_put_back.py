@@ -6,6 +6,7 @@ Before anybody can have an answer the run ends for all. After that, all others g
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ import pytest
 
 from tests.party.loopback import Gathering, Patience, answers_agree, run, until
 from tests.party.test_come_back import KilledError, norths
+from tests.results.test_altered import sealed
 from titan import load
 from titan.errors import PeerError, WaitError
 from titan.party import run_to_answer, wire
@@ -37,6 +39,7 @@ from titan.results.result_file import NAME as RESULT
 from titan.study import Identity
 from titan.study.audit import JOURNAL, TRANSCRIPT
 from titan.study.journal import Journal
+from titan.study.transcript import Stopped
 from titan.study.verified import verify
 
 NAMES = ("north", "east", "south", "west")
@@ -272,7 +275,8 @@ def test_the_answer_outlives_its_journal(tmp_path: Path, how: str) -> None:
 
 
 def test_what_somebody_else_signed_is_not_kept(tmp_path: Path) -> None:
-    """Nor what was signed in another run: then it does not stand in the way of this one's."""
+    """Nor what was signed in another run, or for something else: then it does not stand in the way
+    of this one's answer."""
     g = Gathering(tmp_path)
     with short_grace():
         run(g.all())
@@ -280,10 +284,23 @@ def test_what_somebody_else_signed_is_not_kept(tmp_path: Path) -> None:
     assert kept_answer(folder, g.study, 1, "north") == (folder / RESULT).read_bytes()
     assert kept_answer(folder, g.study, 2, "north") is None
     assert kept_answer(folder, g.study, 1, "east") is None
-    other, told = Identity.create("north", "a:1", now=now), verify(folder / TRANSCRIPT).transcript
-    signed = replace(told, certificate=other.card.certificate).signed(other.sign)
-    (folder / TRANSCRIPT).write_bytes(signed)
+    assert kept_answer(folder, replace(g.study, title="Another"), 1, "north") is None
+    answer = (folder / RESULT).read_bytes()
+    (folder / RESULT).write_bytes(sealed(json.loads(answer) | {"run": 2}))
     assert kept_answer(folder, g.study, 1, "north") is None
+    (folder / RESULT).write_bytes(answer)
+    other, told = Identity.create("north", "a:1", now=now), verify(folder / TRANSCRIPT).transcript
+    north = g.identities["north"]
+    stopped = replace(told, pooled=None, result={}, stopped=Stopped("it was falsified", ()))
+    for signed in (
+        replace(told, certificate=other.card.certificate).signed(other.sign),
+        stopped.signed(north.sign),
+    ):
+        (folder / TRANSCRIPT).write_bytes(signed)
+        assert verify(folder / TRANSCRIPT)
+        assert kept_answer(folder, g.study, 1, "north") is None
+    (folder / TRANSCRIPT).write_bytes(told.signed(north.sign))
+    assert kept_answer(folder, g.study, 1, "north") == answer
 
 
 def test_a_neighbour_cannot_say_of_this_party_that_it_is_lost(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.cli.test_commands import titan
+from tests.cli.unread import unread
 from tests.party.loopback import NAMES, Gathering, run, until
 from titan.errors import FileError, PeerError, ReleaseError
 from titan.party import status_file
@@ -187,15 +188,12 @@ def test_a_run_that_lost_its_status_is_shown_until_it_is_given_up(tmp_path: Path
     assert "all were given up" in titan("status", folder).stderr
 
 
-def test_a_reader_that_goes_away_does_not_change_the_status(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])  # noticed at the end, or at once
+def test_a_reader_that_goes_away_does_not_change_the_status(
+    tmp_path: Path, unbuffered: str
+) -> None:
     begun(tmp_path).__exit__(None, KeyboardInterrupt(), None)
-    gone, pipe = os.pipe()
-    os.close(gone)
-    command = [sys.executable, "-m", "titan", "status", str(tmp_path)]
-    try:
-        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
-    finally:
-        os.close(pipe)
+    done = unread("status", tmp_path, PYTHONUNBUFFERED=unbuffered)
     assert (done.returncode, done.stderr) == (75, "")
 
 
@@ -204,6 +202,21 @@ def test_a_file_that_is_something_else(tmp_path: Path, text: str) -> None:
     (tmp_path / STATUS).write_text(text)
     with pytest.raises(FileError, match="not a status"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("state", "lost"), ("pid", 0), ("pid", 2**31), ("pid", "1"), ("waiting", [1]), ("here", None)],
+)
+def test_a_file_with_a_value_of_another_kind(tmp_path: Path, field: str, value: object) -> None:
+    """To show it, or to look for its process, would end with a traceback."""
+    begun(tmp_path)
+    file = tmp_path / "a" / STATUS
+    told = json.loads(file.read_text())
+    assert read(file.parent)
+    file.write_text(json.dumps(told | {field: value}))
+    with pytest.raises(FileError, match="not a status"):
+        read(file.parent)
 
 
 def test_a_full_disk_leaves_the_last_status_and_no_pieces(tmp_path: Path) -> None:

@@ -233,11 +233,13 @@ def test_who_is_killed_after_it_let_the_others_go_needs_none_of_them(
     assert not any("kept" in line for line in g.told["north"])
 
 
+@pytest.mark.parametrize("dial", ["push", "pull"])
 def test_who_cannot_note_a_confirmation_does_not_let_the_others_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, dial: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its disk is full, say: they stay until it has come back, and confirm once more."""
-    g = Gathering(tmp_path, changes=TRUSTED)
+    """Its disk is full, say: they stay until it has come back, and confirm once more. Where
+    it was dialled, it would say politely that it has ended, if it did not break off."""
+    g = Gathering(tmp_path, dial=dial, changes=TRUSTED)
     full = FullError("the disk is full")
 
     async def trial() -> list[Any]:

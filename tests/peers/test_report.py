@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from fractions import Fraction
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -147,7 +147,7 @@ def test_all_begin_at_the_instant_that_the_first_one_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter([10.0, 10.0, 10.01, 10.04, 10.2, 10.2, 20.0, 20.0])
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(processes, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     monkeypatch.setattr(processes, "REST_SECONDS", 0.125)
     waits = [processes.rest(tmp_path, repetition) for repetition in (1, 1, 1, 2)]
     assert waits == pytest.approx([0.125, 0.085, 0.0, 0.125])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import answer, titan
+from tests.cli.unread import unread
 from tests.study.parties import identity
 from tests.study.runs import beginning, fixed, mask_frame, total_frame
 from tests.study.studies import study
@@ -87,6 +88,16 @@ def test_of_a_damaged_journal_it_is_said_that_the_transcript_tells_it_too(
     assert alone.returncode == 1
     assert "transcript" not in alone.stderr
     assert "hint: " in alone.stderr
+
+
+def test_who_reads_no_further_changes_no_verdict(tmp_path: Path, signed: Transcript) -> None:
+    write(tmp_path, signed)
+    place = tmp_path / "transcript.json"
+    for command in ("audit", "verify"):
+        done = unread(command, place)
+        assert (done.returncode, done.stderr) == (0, "")
+    done = unread("verify", place, "--pin", "0" * 64)
+    assert (done.returncode, "do not rely on it" in done.stderr) == (1, True)
 
 
 def test_what_cannot_be_audited(tmp_path: Path) -> None:

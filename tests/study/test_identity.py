@@ -23,7 +23,7 @@ from titan.errors import FileError, InputError
 from titan.study import Card, Identity
 from titan.study import certificates as certs
 from titan.study.certificates import _ORDER
-from titan.study.identity import checked_address
+from titan.study.identity import checked_address, dialled_address
 
 # -- keys and cards on disk -------------------------------------------------------------------
 
@@ -381,3 +381,19 @@ def test_times_need_a_zone() -> None:
     with pytest.raises(TypeError):
         identity("north").card.check_valid(datetime(2025, 1, 1))
     assert identity("north").card.not_after.tzinfo is UTC
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "[0:0::0]"])  # noqa: S104
+def test_nobody_dials_all_addresses(host: str) -> None:
+    assert checked_address(f"{host}:7443").endswith(":7443")  # titan join listens there
+    with pytest.raises(InputError, match="nobody can dial it") as refused:
+        dialled_address(f"{host}:7443", dials_only=False)
+    assert "titan join --listen" in refused.value.hint
+
+
+def test_who_only_dials_out_needs_no_address() -> None:
+    made = Identity.create("north", "", now=NOW, dials_only=True).card
+    assert Card.parse(made.to_toml()) == made
+    assert (made.address, made.place) == ("", "only dials out")
+    with pytest.raises(InputError, match="does not end in a port"):
+        Identity.create("north", "", now=NOW)

@@ -55,6 +55,9 @@ def test_new_keys_elsewhere_and_what_is_refused(tmp_path: Path) -> None:
         done = titan("keys", "new", "--name", name, "--address", address, cwd=tmp_path)
         assert done.returncode == 2
         assert done.stderr.startswith("titan: error: ")
+    for words, said in (([], "--address is missing"), (["--address", "0.0.0.0:1"], "nobody can")):
+        done = titan("keys", "new", "--name", "x", *words, cwd=tmp_path)
+        assert (done.returncode, said in done.stderr) == (2, True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["north.card", "north.key"]
 
 

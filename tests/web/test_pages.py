@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,8 @@ import titan
 from tests.party.ports import free_port
 from tests.web.serving import Answer, Served, rows_of
 from titan.study.ledger import Ledger
+from titan.web.place import Place
+from titan.web.run_page import every
 
 NAMES = ("north", "east", "south")
 QUESTIONS = "regression: y ~ age + sex; name=main\ndescribe: age, sex"
@@ -226,6 +230,18 @@ def test_a_run_whose_status_cannot_be_read_hides_no_other(served: dict[str, Serv
         assert any(link.endswith("/join/0123456789ab") for link in page.links)
     finally:
         shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(("alive", "state"), [(True, "running"), (False, "nobody can say")])
+def test_a_run_that_has_just_begun_is_running(tmp_path: Path, alive: bool, state: str) -> None:
+    """Its journal and key are there before its first status."""
+    folder = tmp_path / "runs" / "0123456789ab-run1-north"
+    folder.mkdir(parents=True)
+    for name in ("journal.db", "journal.db.secret"):
+        (folder / name).write_text("")
+    runs = SimpleNamespace(alive=lambda: [folder.name] * alive)
+    request: Any = SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(runs=runs)))
+    assert state in bytes(every(Place(tmp_path), request).body).decode()
 
 
 def test_names_of_files_are_text(served: dict[str, Served]) -> None:

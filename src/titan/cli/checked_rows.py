@@ -39,7 +39,7 @@ def files_given(study: Study, data: list[str]) -> Path | dict[str, Path]:
 
 
 def named(data: list[str] | None) -> list[Path]:
-    """All that such words may name, for who must not write over it."""
+    """Every path that these words may name, so that nothing is written over it."""
     parts = (part for text in data or () for part in (text, text.partition("=")[2]))
     return [Path(part) for part in parts if part]
 

@@ -65,8 +65,7 @@ def command(
     where.check(files, "FILE")
     files = files or [where.name]
     model = modelled.model()
-    target = _target(files, out, query=where.sql is not None)
-    refuse_inputs(target, where.read)
+    target = _target(files, out, where)
     check_writable(target)
     ask_before_replacing([target], force)
     with waiting() as wait:
@@ -85,7 +84,8 @@ def command(
     give(answer, lambda: _print(made, total, target), json=json)
 
 
-def _target(files: Sequence[Path], out: Path | None, *, query: bool) -> Path:
+def _target(files: Sequence[Path], out: Path | None, where: RowsFrom) -> Path:
+    query = where.sql is not None
     if out is None and (len(files) > 1 or query or has_magic(str(files[0]))):
         needs = (
             "a query needs a name for its sum"
@@ -94,7 +94,7 @@ def _target(files: Sequence[Path], out: Path | None, *, query: bool) -> Path:
         )
         raise UsageError(needs, hint="--out all.moments")
     target = files[0].with_suffix(".moments") if out is None else out
-    refuse_inputs(target, files)
+    refuse_inputs(target, [*files, *where.read])
     if target.is_file() and inputs.load_moments(target) is None:
         raise FileError(f"{target} exists and is not a moments file", hint="--out OTHER.moments")
     return target

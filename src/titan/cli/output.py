@@ -106,8 +106,7 @@ def ask_before_replacing(targets: Sequence[Path], force: bool) -> bool:
     Nobody can say so of a device, a private key or a ledger.
     """
     for file in targets:
-        _refuse_directory(file)
-        files.check_replaceable(file, error=UsageError)
+        _check_replaceable(file)
     there = [file for file in targets if os.path.lexists(file)]
     if force or not there:
         return force
@@ -239,8 +238,7 @@ def refuse_failures(results: Results) -> None:
 
 def check_writable(path: Path) -> None:
     """Refuse a place that cannot be written before hours are spent on what goes there."""
-    _refuse_directory(path)
-    files.check_replaceable(path, error=UsageError)
+    _check_replaceable(path)
     folder = files.linked(path).parent
     if not folder.is_dir():
         raise FileError(
@@ -251,9 +249,10 @@ def check_writable(path: Path) -> None:
         raise FileError(f"{path} cannot be written: permission denied")
 
 
-def _refuse_directory(path: Path) -> None:
-    if path.is_dir():
+def _check_replaceable(path: Path) -> None:
+    if path.is_dir():  # with status 1, as where its folder is missing
         raise FileError(f"{path} cannot be written: it is a directory", hint="name a file")
+    files.check_replaceable(path, error=UsageError)
 
 
 # -- progress ---------------------------------------------------------------------------------

@@ -79,9 +79,7 @@ def command(
     from titan.study import Study
 
     where.check(data, "--data")
-    refuse_inputs(
-        out, [study, *checked_rows.named(data), *where.read, *([ledger] if ledger else [])]
-    )
+    refuse_inputs(out, [study, *checked_rows.named(data), *where.read])
     check_writable(out)
     force = ask_before_replacing([out], force)
     found = Study.load(study)

@@ -41,7 +41,7 @@ def wrong_words(ctx: Any) -> Iterator[None]:
 
 @contextmanager
 def wrong_types(ctx: Any) -> Iterator[None]:
-    """What is no number where one was expected, say: the error names the variable it is from."""
+    """A wrong type, such as text for a number: the error names the variable it is from."""
     try:
         yield
     except Exception as error:

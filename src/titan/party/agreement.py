@@ -1,9 +1,9 @@
 """Everybody's digests of the pooled sums, compared: why there is no answer where they differ.
 
-Honest parties have the same totals of checked sums, so there whoever differs from this party is
-named; but not all others where these agree: then it may be this party whose memory is wrong. Of
-sums that are not checked honest parties may have different totals, since somebody can sign two
-vectors: nobody is named.
+If sums are checked, honest parties have the same totals, so a party names those that differ from
+it. If all others agree with each other, it names nobody: its own memory may be wrong. If sums are
+not checked, it names nobody either: somebody can sign two vectors, and then honest parties have
+different totals.
 """
 
 from __future__ import annotations

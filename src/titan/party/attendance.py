@@ -57,7 +57,7 @@ class Attendance:
     def __post_init__(self) -> None:
         self._names = self.study.network.parties
         self._came = {self.me}
-        self._met: set[str] = set()  # here, and not by what others say
+        self._met: set[str] = set()  # who has connected here, whatever others say
 
     def met(self, peer: str) -> None:
         """It has said hello itself."""

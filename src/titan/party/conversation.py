@@ -91,8 +91,8 @@ class Conversation:
         return self._send_acks(), self._take_pieces()
 
     async def _close(self) -> None:
-        """Who has no confirmation of its last, or none that outlives a restart, breaks off, so that
-        the other end stays."""
+        """Say that this was all. A sender breaks off instead, so that the other end stays, if its
+        last message is not confirmed, or if the confirmation would not outlive a restart."""
         if self.link.role is Role.SENDER:
             if self.durable.is_unsure(self._peer):
                 self.stream.break_off()

@@ -106,8 +106,10 @@ class DurableSession:
         self.deferred = deferred
         session.defer()  # where it proceeds is noted, so that a replay does in the same place
         self.outgoing = {name: Outgoing(number) for name, number in first.items()}
-        received, most = journal.received_from, max(sizes.values())
-        self.incoming = {name: Incoming(most, received(name), sizes) for name in run.senders}
+        most = max(sizes.values())
+        self.incoming = {
+            name: Incoming(most, journal.received_from(name), sizes) for name in run.senders
+        }
         self.refused = 0
         self.lost: set[str] = set()
         """Neighbours that cannot go on: nobody waits for them, and nothing is kept for them."""
@@ -287,10 +289,10 @@ class DurableSession:
         return peer in self._ended and not self.outgoing[peer]
 
     def keep_confirmations(self) -> None:
-        """Of a run without an answer: have on the disk what others have confirmed.
+        """In a run without an answer: put on the disk what others have confirmed.
 
-        Who is told that nothing more comes may leave, so nobody would confirm it again after a
-        restart. An answer itself says that all have their masks.
+        They may leave when they are told that nothing more comes, and would not confirm it again
+        after a restart. An answer needs none of this: it says itself that all have their masks.
         """
         if self.session.stopped is not None:
             self.journal.keep_acknowledged()

@@ -77,7 +77,7 @@ class Outgoing:
 class Incoming:
     """Messages from one sender: those below `expected` are complete.
 
-    None has more than `most` bytes, nor more than `of_kinds` says for what its first byte is.
+    A message has at most `most` bytes, and at most what `of_kinds` has for its first byte.
     """
 
     def __init__(

@@ -42,8 +42,11 @@ LAST = bytes([_NUMBERS[END], _OUTSIDE])
 
 
 def most_bytes(parties: int, *, in_sums: int, answer: int) -> dict[int, int]:
-    """No message is longer, by its first byte: where one party solves, an answer may be of many
-    megabytes, and nothing else is for that. Longer ones are refused before they are read."""
+    """How long a message can be, by its first byte, which says its kind.
+
+    Where one party solves, its answer may have many megabytes. Nothing else may: what is longer is
+    refused before it is read.
+    """
     told = HEAD_BYTES + parties * _ITEM_BYTES
     sizes = {ANSWER: HEAD_BYTES + _ORIGIN.size + SIGNATURE_BYTES + answer}
     return {

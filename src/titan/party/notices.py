@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from titan.listing import printable
+
 MOST_QUOTED = 200  # characters
 
 
@@ -39,7 +41,7 @@ def clipped(words: str) -> str:
 def _escaped(character: str) -> str:
     if character in '"\\':
         return f"\\{character}"
-    return character if character.isprintable() else ascii(character)[1:-1]
+    return printable(character)
 
 
 Kind = tuple[str, str]

@@ -65,8 +65,7 @@ class PrivateSums:
         self._passed: list[Agent | None] = []  # those of the sums that are over and were checked
         self._reopened: list[tuple[Residues, bytes]] = []  # their totals, and what they hung on
         self.told_later = False
-        """When it went back to a sum, others could have been stopped by a total that they have
-        since."""
+        """Whether a later total may have stopped others, when this party went back to a sum."""
         self._given_up = False
         self.settled = False
         """All have agreed on the totals, so none of them is opened any more."""
@@ -144,7 +143,7 @@ class PrivateSums:
         agent = self.passed(number)
         if agent is None:
             raise MessageError(f"what was sent in sum {number + 1} is opened out of its time")
-        if not self._reopened:  # else what is left now was all right here
+        if not self._reopened:  # else it leaves sums only that were all right here
             self.told_later = self._others_may_be_stopped
         over = zip(self.totals[number:], self.challenges[number:], strict=True)
         self._reopened = [*over, *self._reopened]
@@ -154,8 +153,8 @@ class PrivateSums:
 
     @property
     def _others_may_be_stopped(self) -> bool:
-        """By a total that goes no further here: of the sum that is under way, if this party told
-        what they need for it; or of those that are over, while it makes the next secret of them."""
+        """By a total that does not stop this party: that of the sum under way, if it has told what
+        they need for it; or those of sums that are over, while it makes the next secret of them."""
         if self.agent is None:
             return self._due
         return bool(self.agent.challenge) or not self.agent.plan.scheme.checked

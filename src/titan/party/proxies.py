@@ -32,7 +32,7 @@ _LIKE = "such as http://proxy.example.org:3128, or http://user:password@proxy.ex
 
 
 class ProxyRefusedError(OSError):
-    """It answered, and does not pass the connection on; without a status, it did not say that."""
+    """It does not pass the connection on. Without a status, its answer was not that of a proxy."""
 
     def __init__(self, status: str = "") -> None:
         super().__init__()

@@ -73,7 +73,7 @@ class Run:
         return {name: planned[name] + told for name in self.senders}
 
     def largest_messages(self, plans: Sequence[Plan]) -> dict[int, int]:
-        """By the first byte of a message: none of this run is longer, in bytes."""
+        """How long a message of this run can be, in bytes, by its first byte."""
         sizes = [max(p.mask_bytes, p.scheme.largest_payload) + HEADER_BYTES for p in plans]
         in_sums = max(sizes) + len(self.network) * SIGNATURE_BYTES + _OVERHEAD
         answer = MOST_ANSWER if self.solver is not None else 0

@@ -153,10 +153,10 @@ class Status:
 
 
 def look(folder: Path) -> Status | None:
-    """As `read`, for who shows many runs: what cannot be read of one does not hide the others.
+    """As `read`; but what cannot be read is a run, too, so that it does not hide others.
 
-    A run that has no file, but secrets, was begun and is not over. What is over, or was given up,
-    has none.
+    Without the file, a run that has secrets was begun and is not over. One that is over, or was
+    given up, has none.
     """
     try:
         found = read(folder)

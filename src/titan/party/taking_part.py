@@ -270,7 +270,7 @@ class Party:
             if over:
                 how = f"run {run} is over at {self.identity.name}, as its ledger knows, and the "
                 journal.note_put_back(how + "journal is lost, or was put back to an earlier state")
-            with explained(self.ledger, Ledger.what):  # before the journal takes it for its own
+            with explained(self.ledger, Ledger.what):  # or the journal reports it as its own
                 if unsent and not over:
                     ledger.forget_other_rows(study.digest, run, state.nonce, entries)
                 vetoes = self._record(ledger, entries, state.nonce)

@@ -49,7 +49,7 @@ def check_told(data: bytes, own: Results, solver: str, run: int) -> None:
 
 
 def _much_longer(data: bytes, known: bytes) -> bool:
-    """Than any honest machine's: such a one is not parsed, which takes many times its bytes."""
+    """Longer than that of any honest machine. To parse it would take many times its bytes."""
     if len(data) <= _CHEAP:
         return False
     if len(data) > _MOST_TIMES * len(known):

@@ -40,6 +40,7 @@ from titan import canonical as fields
 from titan import files
 from titan.canonical import canonical
 from titan.errors import FileError, InputError, ReleaseError, TitanError
+from titan.listing import printable
 from titan.results.result import KINDS, Result
 from titan.results.results import QuestionOutcome, Results
 
@@ -86,7 +87,7 @@ def _entry(entry: QuestionOutcome) -> dict[str, Any]:
     outcome = entry.outcome
     if isinstance(outcome, TitanError):
         kind = next(c.__name__ for c in type(outcome).__mro__ if c.__name__ in _ERRORS)
-        told = {"message": _printable(outcome.message), "hint": _printable(outcome.hint)}
+        told = {"message": _shown(outcome.message), "hint": _shown(outcome.hint)}
         refused = {"refused": outcome.refused()} if isinstance(outcome, ReleaseError) else {}
         return {"name": entry.name, "error": told | refused | {"type": kind}}
     return {
@@ -94,7 +95,7 @@ def _entry(entry: QuestionOutcome) -> dict[str, Any]:
         "kind": outcome.kind,
         "result": fields.finite(entry.to_dict()),
         "state": outcome.to_state(),
-        "summary": None if entry.printed is None else _printable(entry.printed),
+        "summary": None if entry.printed is None else _shown(entry.printed),
         "cost": _cost(outcome.cost),
     }
 
@@ -103,9 +104,8 @@ def _cost(cost: Any) -> dict[str, Any] | None:
     return None if cost is None else dict(cost.as_dict() if hasattr(cost, "as_dict") else cost)
 
 
-def _printable(text: str) -> str:
-    """Text that a terminal shows and does not obey."""
-    return "".join(c if c == "\n" or c.isprintable() else ascii(c)[1:-1] for c in text)
+def _shown(text: str) -> str:
+    return printable(text, keep="\n")
 
 
 def save(results: Result | Results, path: str | PathLike[str]) -> None:
@@ -208,7 +208,7 @@ def _read_error(error: object) -> TitanError:
 
 
 def _read_printed(text: object) -> str:
-    if not isinstance(text, str) or _printable(text) != text:
+    if not isinstance(text, str) or _shown(text) != text:
         raise ValueError("a text does not print")
     return text
 

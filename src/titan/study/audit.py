@@ -16,6 +16,7 @@ from titan.release.policy import counted
 from titan.replacing import SQLITE
 from titan.results.result_file import NAME as RESULT
 from titan.study.certificates import SIGNATURE_BYTES
+from titan.study.database import damaged
 from titan.study.journal import Journal
 from titan.study.kinds import MASK, Message
 from titan.study.verified import verify
@@ -128,21 +129,20 @@ def audit(path: str | PathLike[str]) -> Audit:
     place = _in_folder(path, (JOURNAL, TRANSCRIPT), "runs are kept beside the study, in runs/")
     with attempt("read", place), place.open("rb") as file:
         beginning = file.read(len(SQLITE))
-    if beginning == SQLITE:
-        try:
-            with Journal.open(place) as journal:
-                return of_journal(journal)
-        except DamagedError as error:
-            raise DamagedError(error.message, hint=_beside(place) or error.hint) from None
-    if place.name == JOURNAL:
-        hint = _beside(place) or "restore it from a backup, if there is one"
-        raise DamagedError(f'the journal "{place}" is damaged: it is not a database', hint=hint)
-    it = verify(place).transcript
-    return Audit(it.study, it.run, it.party, tuple(sorted(it.sent, key=_step)), finished=True)
+    if beginning != SQLITE and place.name != JOURNAL:
+        it = verify(place).transcript
+        return Audit(it.study, it.run, it.party, tuple(sorted(it.sent, key=_step)), finished=True)
+    try:
+        if beginning != SQLITE:  # an empty file would become a journal
+            damaged(place, Journal.what)
+        with Journal.open(place) as journal:
+            return of_journal(journal)
+    except DamagedError as error:
+        raise DamagedError(error.message, hint=_beside(place) or error.hint) from None
 
 
 def _beside(journal: Path) -> str:
-    """Where else it says what left, if the run has come to its end."""
+    """Where else it says what left, if the run has ended."""
     transcript = journal.with_name(TRANSCRIPT)
     found = transcript.is_file()
     return f"titan audit {transcript} reads the run's transcript, which says it, too" * found

@@ -24,7 +24,7 @@ _SECONDS_TO_WAIT = 30  # for a writer's turn
 # What SQLite says of the machine, of others and of rights, by its primary codes: PERM, BUSY,
 # LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, FULL, CANTOPEN, PROTOCOL, AUTH. All else is the file's.
 _NOT_THE_FILE = frozenset({3, 5, 6, 7, 8, 9, 10, 13, 14, 15, 23})
-_RIGHTS = frozenset({3, 8, 14})  # of those, what may come of rights: PERM, READONLY, CANTOPEN
+_RIGHTS = frozenset({3, 8, 14})  # of those, what missing rights may cause: PERM, READONLY, CANTOPEN
 _FULL = ("disk is full", "no space left", "quota exceeded")  # as SQLite and the system say it
 _PAGE_BYTES = 1 << 12  # a message changes five of them
 _LOG_PAGES = 1 << 12  # 16 MiB: what is committed is moved out of the log when nobody waits for it

@@ -1,8 +1,9 @@
-"""What transcripts of one falsified run tell of why there is no answer, held against each other.
+"""Why a falsified run has no answer, as the parties' transcripts tell it: the stories compared.
 
-Honest parties need not tell the same here (decision 0013). Who found another out names that one.
-Who was told that a party ended the run because of another names both, since nobody else can know
-which is right. Whoever lies may tell each party something else, or be found out in different sums.
+Honest parties need not tell the same (decision 0013). A party that found another out names that
+one. A party that was told that one ended the run because of another names both, since nobody else
+can know which of them is right. A liar may tell each party something else, or be found out in
+different sums.
 """
 
 # Rule 1: what honest parties may tell differently is no difference; but each party's words are
@@ -24,11 +25,11 @@ _WAS_TOLD = re.compile(
     r"|was falsified, and (?P<late>.+) before all had shown what they sent)"
 )
 """The words of whoever did not find it out, but was told of an end: those of `Stop.error`, exactly.
-Nothing else can be said with them."""
+Nobody can accuse another party in these words."""
 
 
 def unlike(one: Transcript, other: Transcript) -> dict[str, tuple[str, str]]:
-    """What two parties cannot both be honest in: about what, and what each tells."""
+    """What two honest parties cannot both tell: what it is about, and what each of them tells."""
     found = {}
     if _names_differ(one, other):
         found["who is named"] = _names(one), _names(other)
@@ -57,14 +58,18 @@ def _denied(blaming: Transcript, blamed: Transcript) -> bool:
 
 
 def _was_told(t: Transcript) -> bool:
+    """Whether it says so in those words, and names whom they name."""
     found = _WAS_TOLD.fullmatch(t.stopped.why) if t.stopped else None
-    if t.stopped is None or found is None:
-        return False
-    who, named = found["early"] or found["late"], t.stopped.named
+    return found is not None and (found["early"] or found["late"]) in _ends(t)
+
+
+def _ends(t: Transcript) -> set[str]:
+    """What a party that names these can have been told of the end, in the words of `Stop.words`."""
+    named = t.stopped.named if t.stopped else ()
     if len(named) > 1:
-        return who == f"{named[0]} ended the run because of {listing(named[1:])}"
-    ends = [f"{name} ended the run" for name in named or t.nonces]
-    return who in {*(ends if named else ()), *(f"{end} because of a total" for end in ends)}
+        return {f"{named[0]} ended the run because of {listing(named[1:])}"}
+    by_a_total = {f"{name} ended the run because of a total" for name in named or t.nonces}
+    return by_a_total | {f"{name} ended the run" for name in named}
 
 
 def _names(t: Transcript) -> str:
@@ -75,13 +80,13 @@ def _names(t: Transcript) -> str:
 
 
 def agreed(told: Sequence[Transcript]) -> str:
-    """In how much all agree, where nothing is told differently that honest parties tell alike."""
+    """How far all agree, where there is no difference."""
     if len({(_names(t), len(t.sums), t.stopped is None) for t in told}) > 1:
         return (
             "the transcripts agree on the run, but not on why it has no answer: each party says "
             "what it found or was told, and honest parties may differ in that"
         )
-    if one_version(told):
+    if _one_version(told):
         return f"all {len(told)} transcripts agree"
     return (
         f"all {len(told)} transcripts agree on the run and on who is named, and each party says in "
@@ -89,15 +94,15 @@ def agreed(told: Sequence[Transcript]) -> str:
     )
 
 
-def one_version(told: Sequence[Transcript]) -> bool:
-    """Of why there is no answer, who is named for it, and in which sum it was."""
+def _one_version(told: Sequence[Transcript]) -> bool:
+    """Whether all tell the same: why there is no answer, who is named, and in which sum it was."""
     return len({(t.stopped, len(t.sums)) for t in told}) <= 1
 
 
 def versions(told: Sequence[Transcript]) -> list[str]:
-    """Each party's own, with its name before every line; empty where all tell the same."""
+    """What each party tells, with its name before every line; empty where all tell the same."""
     lines = []
-    for t in () if one_version(told) else told:
+    for t in () if _one_version(told) else told:
         if t.stopped is not None:
             named = listing(t.stopped.named) or "nobody"
             lines += [

@@ -117,16 +117,16 @@ class Journal(FrameLog):
             return  # another file, or this version's
         try:
             (software,) = self._connection.execute("SELECT software FROM journal").fetchone()
-            tables_of_this = self._has_its_tables
+            ours = self._has_its_tables
         except (sqlite3.Error, TypeError):
-            software, tables_of_this = None, False
-        this = software == titan.__version__
-        if this and tables_of_this:  # so the number is a disk's doing
+            software, ours = None, False
+        same_version = software == titan.__version__
+        if same_version and ours:  # so a disk has changed the number
             damaged(self.path, self.what)
-        by = f"{'another build of ' * this}titan {software or 'of another version'}"
+        build = "another build of titan" if same_version else "titan"
         raise FileError(
-            f'the journal "{self.path}" was begun by {by}: its format is {found & 0xFFFF}, where '
-            f"{self.identity & 0xFFFF} was expected",
+            f'the journal "{self.path}" was begun by {build} {software or "of another version"}: '
+            f"its format is {found & 0xFFFF}, where {self.identity & 0xFFFF} was expected",
             hint="go on with the version that began the run, or agree with the others on the next "
             "one",
         )

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -59,8 +60,11 @@ def kept_runs(place: Path) -> list[KeptRun]:
 
 def _found_in(folder: Path) -> KeptRun | None:
     """None where there is no run. A folder that cannot be read hides no other run."""
-    try:
-        return _look(folder) if (folder / JOURNAL).is_file() else None
+    try:  # is_file() would say no of such a folder, from Python 3.14 on
+        is_run = stat.S_ISREG((folder / JOURNAL).stat().st_mode)
+        return _look(folder) if is_run else None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except PermissionError:
         return KeptRun(folder, "unreadable", None, _changed(folder))
 

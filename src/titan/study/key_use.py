@@ -3,7 +3,7 @@
 A new ledger knows nothing of earlier studies: a difference of two answers could expose rows.
 
 A service and a container hand the key over in a folder that nobody can write to. Then the note is
-in the ledger's folder, under the key's fingerprint. There it misses a ledger, but not its folder.
+in the ledger's folder, under the key's fingerprint. It does not help if that folder is gone.
 """
 
 # Rule: a note in the ledger's folder, where there is one, is kept up and counts first: the one
@@ -57,9 +57,9 @@ def ledger_gone(key: Path, ledger: Path, fingerprint: str) -> FileError | None:
 
 
 def used_with_another(key: Path, ledger: Path, fingerprint: str) -> str:
-    """What to warn of where another ledger, which is still there, knows what the key was used for.
+    """The warning if the key was used with another ledger that is still there; empty if not.
 
-    A ledger may be moved or begun anew: that is no reason to refuse. Empty if all is well.
+    A ledger may be moved or begun anew, so this is not a reason to refuse.
     """
     try:
         before = _noted(key, ledger, fingerprint)

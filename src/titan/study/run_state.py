@@ -86,7 +86,7 @@ class RunState:
 
 
 def written(result: bytes, transcript: bytes) -> str:
-    """By which it is known that both are still what was written down."""
+    """A digest that tells whether both are still what was written down."""
     parts = (len(part).to_bytes(8, "little") + part for part in (result, transcript))
     return hashlib.sha256(b"".join(parts)).hexdigest()
 

@@ -36,6 +36,7 @@ from typing import Any
 
 from titan.canonical import canonical, hexadecimal, keys, listed, mapping, parsed, text, whole
 from titan.errors import FileError, InputError
+from titan.listing import printable
 from titan.study.journal import Journal
 from titan.study.kinds import MASK, OPENED, RECOVERY, Message
 
@@ -193,14 +194,9 @@ def from_journal(
         None if stopped else state.agreed,
         dict(result),
         result_sha256,
-        None if stopped is None else replace(stopped, why=_printable(stopped.why)),
+        # What this party was told by others is in these words, too.
+        None if stopped is None else replace(stopped, why=printable(stopped.why)[:_MOST_WHY]),
     )
-
-
-def _printable(words: str) -> str:
-    """What this party was told is in an error's words, too."""
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
-    return shown[:_MOST_WHY]
 
 
 # -- reading ----------------------------------------------------------------------------------
