@@ -108,6 +108,16 @@ def test_a_variable_is_as_good_as_typed(place: Path, monkeypatch: pytest.MonkeyP
     assert "--recovery 'mars' is unknown" in done.stderr
 
 
+@pytest.mark.parametrize("path", ["", ".", "/"])
+def test_a_path_that_names_no_file(place: Path, path: str) -> None:
+    """As --key "$KEY" does where there is no such variable."""
+    joined = ["join", "study.toml", "--as", "north", "--data", "north.csv", "--key", path, "--yes"]
+    done = titan(*joined, cwd=place)
+    assert (done.returncode, "cannot be read: is a directory" in done.stderr) == (1, True)
+    done = titan("study", "sheet", "study.toml", "--out", path, cwd=place)
+    assert (done.returncode, "does not end in .html" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -90,9 +90,9 @@ def test_of_a_damaged_journal_it_is_said_that_the_transcript_tells_it_too(
     assert "hint: " in alone.stderr
 
 
-def test_who_reads_no_further_changes_no_verdict(tmp_path: Path, signed: Transcript) -> None:
-    write(tmp_path, signed)
-    place = tmp_path / "transcript.json"
+@pytest.mark.usefixtures("signed")
+def test_who_reads_no_further_changes_no_verdict(tmp_path: Path) -> None:
+    place = tmp_path / "run" / "transcript.json"
     for command in ("audit", "verify"):
         done = unread(command, place)
         assert (done.returncode, done.stderr) == (0, "")
