@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from titan import canonical
-from titan.canonical import exact_text, read_exact
+from titan.canonical import exact_text, read_double
 from titan.errors import InputError, NotThereError
 from titan.joint.kaplan_meier import WEIGHTS, Weights, log_rank
 from titan.joint.survival_curve import ALPHA, Curve
@@ -213,7 +213,7 @@ class Survival(Result, Mapping[str, Curve], kind="survival"):
         found = canonical.keys(state, _STATE)
         by = canonical.names(found["by"]) if found["by"] != [] else ()
         names = canonical.name(found["time"]), canonical.name(found["event"]), by
-        grid, count = read_exact(found["grid"]), canonical.whole(found["intervals"], 1)
+        grid, count = read_double(found["grid"]), canonical.whole(found["intervals"], 1)
         if grid <= 0 or count > _MOST_INTERVALS:
             raise ValueError("its intervals are not those of a curve")
         groups: dict[tuple[str, ...], tuple[list[int], list[int], int]] = {}
