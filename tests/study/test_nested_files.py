@@ -14,6 +14,7 @@ from tests.study.signing import signer
 from tests.study.test_transcript import file, journal, transcript  # noqa: F401 - fixtures
 from titan import reporting
 from titan.canonical import MOST_DEPTH, canonical, parsed
+from titan.cli import join
 from titan.errors import FileError
 from titan.release import evidence
 from titan.results import decode as decode_results
@@ -107,6 +108,11 @@ def test_notes_in_the_folder_of_a_run_are_as_good_as_missing(tmp_path: Path) -> 
     assert (found.state, found.study) == ("running", None)
     assert evidence.refusal_in(tmp_path) is None
     assert reporting._times(tmp_path) == (None, None)
+
+
+def test_what_an_answer_is_to_be_saved_over_is_no_earlier_answer(tmp_path: Path) -> None:
+    (tmp_path / "answer.json").write_text("[" * 100_000)
+    assert not join._is_of_run(tmp_path / "answer.json", "ab" * 32, 1, "north")
 
 
 @pytest.mark.parametrize("zones", [("", ""), ("", "+00:00"), ("+00:00", "")])
