@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -32,6 +33,9 @@ _STATE = (
     "least_at_risk", "alpha", "dropped",
 )  # fmt: skip
 _STATISTICS = ("llf", "llnull", "llr", "llr_pvalue", "aic")
+_FAR = 1 << 11
+"""Beyond e^±2048 a double is infinite or zero, and a fraction has as many digits as a coefficient
+is large: that of a column in a unit too large by far."""
 _COUNTS = ("nobs", "events", "strata", "iterations", "time", "event", "ties", "least_at_risk")
 
 
@@ -203,4 +207,11 @@ class Cox(Estimated, kind="cox"):
 
 
 def _exp(quantity: Quantity) -> Quantity:
-    return compute(lambda x: x.exp(), quantity) if isinstance(quantity, Ball) else quantity
+    if not isinstance(quantity, Ball):
+        return quantity
+    if quantity.upper > _FAR:
+        return math.inf if 2 * quantity.lower > _FAR else math.nan
+    if quantity.lower < -_FAR:
+        half = compute(lambda x: x.exp(), Ball(max(quantity.upper, Fraction(-_FAR)))).upper / 2
+        return Ball(half, half)
+    return compute(lambda x: x.exp(), quantity)
