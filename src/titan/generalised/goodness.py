@@ -182,18 +182,6 @@ def told_at_estimate(opened: Opened, c: Certificate, name: str) -> Ball:
     return Ball(told.mid, told.rad + (slope + c.distance) * c.distance * (1 + c.growth))
 
 
-def two_sided(z: Quantity) -> Quantity:
-    """P(|Z| > |z|) of a normal Z."""
-    if not isinstance(z, Ball):
-        return z if math.isnan(z) else 0.0
-    from flint import arb
-
-    with working_precision(_PRECISION):
-        low, high = max(abs(z.mid) - z.rad, Fraction(0)), abs(z.mid) + z.rad
-        above, below = ((Ball(x).arb(_PRECISION) / arb(2).sqrt()).erfc() for x in (low, high))
-        return of_arb(above.union(below))
-
-
 def quantile(alpha: float) -> Ball:
     """z with P(|Z| > z) = alpha."""
     from flint import arb
