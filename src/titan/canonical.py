@@ -19,7 +19,9 @@ from typing import Any
 
 _MOST_TEXT = 1 << 8
 MOST_NAME = 1 << 16
-MOST_EXPONENT = 1 << 20
+MOST_EXPONENT = MOST_BITS = 1 << 16
+"""Of powers of two and of whole numbers in files: products of centred columns that fill the range
+of float64 have 15,000 bits, studies some hundreds. What reads them takes the square of it."""
 MOST_DEPTH = 32
 """How deep fields may stand in each other: real files are 8 deep, and what reads them recurses."""
 _INTEGER = "0|-?[1-9a-f][0-9a-f]*"
@@ -160,12 +162,16 @@ def read_float(value: object) -> float:
     raise ValueError("something else stands where a floating-point number should be")
 
 
-def read_integer(value: object, most_bits: int | None = None) -> int:
+def read_integer(value: object) -> int:
     if not isinstance(value, str) or not _is_integer(value):
         raise ValueError("something else stands where an integer should be")
-    if most_bits is not None and 4 * len(value) > most_bits:
-        raise ValueError(f"an integer has more than {most_bits} bits")
-    return int(value, 16)
+    return _whole(value)
+
+
+def _whole(digits: str) -> int:
+    if 4 * len(digits) > MOST_BITS:
+        raise ValueError(f"an integer has more than {MOST_BITS} bits")
+    return int(digits, 16)
 
 
 def exact_text(number: int | Fraction) -> str:
@@ -179,10 +185,23 @@ def read_exact(value: object) -> Fraction:
     found = _EXACT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise ValueError("something else stands where an exact number should be")
-    under = 1 << int(found["power"]) if found["power"] else int(found["under"] or "1", 16)
-    number = Fraction(int(found["top"], 16), under) if under else Fraction(0)
+    power = int(found["power"] or 0)
+    if power > MOST_BITS:
+        raise ValueError(f"a fraction has more than {MOST_BITS} bits")
+    under = 1 << power if power else _whole(found["under"] or "1")
+    number = Fraction(_whole(found["top"]), under) if under else Fraction(0)
     if exact_text(number) != value:
         raise ValueError("a fraction is not in lowest terms")
+    return number
+
+
+def read_double(value: object) -> Fraction:
+    """An exact number that a double is near."""
+    number = read_exact(value)
+    try:
+        float(number)
+    except OverflowError:
+        raise ValueError("a number is out of range") from None
     return number
 
 
@@ -197,7 +216,7 @@ def read_triangle(value: object, n: int) -> list[int]:
     entries = [entry for row in rows for entry in row]
     if [len(row) for row in rows] != list(range(1, n + 1)) or not all(map(_is_integer, entries)):
         raise ValueError("a matrix does not have its integers, row after row")
-    return [int(entry, 16) for entry in entries]
+    return list(map(_whole, entries))
 
 
 def near(one: Any, other: Any, tolerance: float) -> bool:

@@ -67,9 +67,11 @@ def _times(folder: Path) -> tuple[datetime | None, datetime | None]:
     """When it was begun and over, as its status says; that is a note and may be missing."""
     try:
         told = json.loads((folder / STATUS).read_bytes())
-        return tuple(datetime.fromisoformat(told[key]) for key in ("started", "since"))  # type: ignore[return-value]
-    except (OSError, ValueError, TypeError, KeyError):
+        began, over = (datetime.fromisoformat(told[key]) for key in ("started", "since"))
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None, None
+    # without a zone one cannot be taken from the other
+    return (None, None) if None in (began.tzinfo, over.tzinfo) else (began, over)
 
 
 # -- the study --------------------------------------------------------------------------------

@@ -243,3 +243,20 @@ def test_events_of_one_party_alone_are_refused_unless_all_agree() -> None:
     alone = titan.cox(by_site(frame)[0], **ASKED, precision=40)
     pairs = zip(out.params.enclosures, alone.params.enclosures, strict=True)
     assert all(b.mid in a for a, b in pairs)  # type: ignore[union-attr,operator]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("power", [17, 30, 100])
+def test_a_hazard_ratio_beyond_all_doubles_takes_no_time(sign: int, power: int) -> None:
+    """As of a column in a unit too large by far: as a fraction it would fill the memory."""
+    rng = np.random.default_rng(1)
+    a = np.rint(64 * rng.normal(size=200)) / 64
+    times = np.maximum(1, np.rint(20 * np.exp(-a) * rng.exponential(size=200)))
+    rows = {"a": sign * np.ldexp(a, -power), "t": times, "e": rng.random(200) < 0.5}
+    fit = titan.cox(rows, time="t", event="e", columns=["a"])
+    assert abs(fit.params["a"]) > 100_000
+    beyond = math.inf if sign > 0 else 0.0
+    assert fit.hazard_ratios["a"] == beyond
+    assert tuple(fit.hazard_conf_int()["a"]) == (beyond, beyond)
+    assert "Hazard ratios" in fit.summary()
+    assert fit.to_dict()["hazard_ratios"]["a"] == (None if sign > 0 else 0.0)

@@ -17,6 +17,7 @@ from tests.generalised import against_statsmodels
 from tests.generalised.against_statsmodels import differing
 from titan.errors import DataError, InputError, PlanError, ReleaseError, TitanError
 from titan.generalised.result import GLM
+from titan.leastsquares.balls import Ball
 from titan.results import decode, encode
 
 N = 120
@@ -282,3 +283,16 @@ def test_rows_that_are_not_kept_are_read_again(monkeypatch: pytest.MonkeyPatch) 
     kept = titan.glm(frame, formula="died" + RIGHT)
     monkeypatch.setattr(glm_rows, "MOST_KEPT", 0)
     assert titan.glm(frame, formula="died" + RIGHT).to_state() == kept.to_state()
+
+
+def test_p_values_of_large_counts_take_no_time() -> None:
+    """Next to nothing to a double, they would have as many digits as z has in its square."""
+    rng = np.random.default_rng(1)
+    rows = {"a": rng.integers(-9, 10, 100), "y": rng.integers(0, 2_000, 100)}
+    fit = titan.glm(rows, formula="y ~ a", family="poisson")
+    assert fit.tvalues["Intercept"] > 1_000
+    for p in (fit.pvalues, fit.t_test("a").pvalue, fit.t_test("Intercept").pvalue):
+        for ball in p.enclosures:
+            assert isinstance(ball, Ball)
+            assert ball.mid.denominator.bit_length() < 5_000
+    assert fit.pvalues["Intercept"] == 0.0

@@ -157,6 +157,15 @@ def test_a_group_that_nobody_is_in_has_no_curve_and_no_say() -> None:
     assert "none of these" in found.summary()
 
 
+def test_a_test_of_a_billion_rows_is_over_in_no_time() -> None:
+    """Its p-value as a fraction would have as many bits as there are rows."""
+    n, ends = 10**9, [Fraction(1), Fraction(2)]
+    exits: Any = {("a",): ([4 * n, n], [4 * n, n], 0), ("b",): ([n, 4 * n], [n, 4 * n], 0)}
+    found = Survival.of(("months", "died", ("arm",), ""), ends, exits).logrank()
+    assert found.statistic > n
+    assert (found.p_value, found.error_bound["p_value"]) == (0.0, 5e-324)
+
+
 def test_margins_are_the_curves_by_fewer_columns() -> None:
     both = titan.survival(TRIAL, **(ASKED | {"by": ["arm", "sex"]}), grid=6)
     assert both.names[0] == "arm = a, sex = f"

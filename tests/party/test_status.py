@@ -169,6 +169,16 @@ def test_what_cannot_be_read_of_one_run_does_not_hide_the_others(tmp_path: Path,
     assert titan("status", tmp_path).returncode == 75, "there is something to start again"
 
 
+@pytest.mark.parametrize(
+    "facts", [{"since": "\x1b[2J"}, {"phase": "a\nb"}, {"waiting": ["\x9b2J"]}, {"party": "\ud800"}]
+)
+def test_what_does_not_print_is_no_status(tmp_path: Path, facts: dict[str, Any]) -> None:
+    begun(tmp_path)
+    changed(tmp_path / "a", **facts)
+    with pytest.raises(FileError, match="is not a status that this version of titan wrote"):
+        read(tmp_path / "a")
+
+
 def test_a_run_that_lost_its_status_is_shown_until_it_is_given_up(tmp_path: Path) -> None:
     g = Gathering(tmp_path)
     with pytest.raises(PeerError):

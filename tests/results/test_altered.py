@@ -176,6 +176,44 @@ def test_a_denominator_of_absurd_size_is_refused(data: bytes, digits: str) -> No
         decode(sealed(changed(json.loads(data), place, digits)))
 
 
+@pytest.mark.parametrize("number", ["f" * 80_000, "1/" + "f" * 80_000, "1p-999999"])
+@pytest.mark.parametrize(
+    "place", [("gram", 0), ("bb",), ("rhs", 0), ("gram_error",), ("diagonal_error", 0)]
+)
+def test_so_is_any_number_of_absurd_size(data: bytes, place: tuple[Any, ...], number: str) -> None:
+    with pytest.raises(FileError, match=r"has more than 65536 bits|have its integers"):
+        decode(
+            sealed(changed(json.loads(data), ("results", 0, "state", "moments", *place), number))
+        )
+
+
+HUGE = "f" * 16_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "number"),
+    [
+        ("glm", ("alpha",), HUGE),
+        ("glm", ("step", "weight"), HUGE),
+        ("cox", ("alpha",), HUGE),
+        ("cox", ("grid",), HUGE),
+        ("description", ("columns", 0, "squares"), "-1"),
+        ("description", ("columns", 0, "squares"), "0"),
+        ("description", ("columns", 0, "total"), HUGE),
+    ],
+)
+def test_what_could_not_be_shown_is_refused(kind: str, place: tuple[Any, ...], number: str) -> None:
+    rows = {"t": [1, 2, 3, 4, 5, 6, 7, 8], "a": [1, 4, 2, 3, 1, 2, 5, 2], "e": [1, 0] * 4}
+    made: dict[str, Any] = {
+        "glm": lambda: titan.glm(rows, formula="e ~ a", family="binomial"),
+        "cox": lambda: titan.cox(rows, time="t", event="e", columns=["a"]),
+        "description": lambda: titan.describe(rows, columns=["a"]),
+    }
+    whole = json.loads(encode(made[kind]()))
+    assert encode(decode(sealed(whole))) == sealed(whole)
+    refused(sealed(changed(whole, ("results", 0, "state", *place), number)))
+
+
 def test_columns_that_fill_the_range_of_floats_can_be_read_back() -> None:
     """Their products, centred, have the largest denominators there are."""
     rng = np.random.default_rng(0)

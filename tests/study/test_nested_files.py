@@ -12,10 +12,16 @@ import pytest
 from tests.results.test_altered import data, sealed  # noqa: F401 - fixture
 from tests.study.signing import signer
 from tests.study.test_transcript import file, journal, transcript  # noqa: F401 - fixtures
+from titan import reporting
 from titan.canonical import MOST_DEPTH, canonical, parsed
+from titan.cli import join
 from titan.errors import FileError
+from titan.release import evidence
 from titan.results import decode as decode_results
+from titan.study.audit import JOURNAL, STATUS
 from titan.study.cross_check import cross_check
+from titan.study.journal import Journal
+from titan.study.kept_runs import kept_runs
 from titan.study.transcript import FORMAT, SIGNED, VERSION, Transcript
 from titan.study.verified import Facts, verify
 
@@ -92,3 +98,27 @@ def test_a_file_of_results(data: bytes, depth: int) -> None:  # noqa: F811
     whole["results"][0]["result"] = nested(depth, AROUND["fields"])
     with pytest.raises(FileError, match=f"more than {MOST_DEPTH} deep in each other"):
         decode_results(sealed(whole))
+
+
+def test_notes_in_the_folder_of_a_run_are_as_good_as_missing(tmp_path: Path) -> None:
+    for name in (STATUS, evidence.NAME):
+        (tmp_path / name).write_text("[" * 100_000)
+    with Journal.open(tmp_path / JOURNAL):
+        (found,) = kept_runs(tmp_path)
+    assert (found.state, found.study) == ("running", None)
+    assert evidence.refusal_in(tmp_path) is None
+    assert reporting._times(tmp_path) == (None, None)
+
+
+def test_what_an_answer_is_to_be_saved_over_is_no_earlier_answer(tmp_path: Path) -> None:
+    (tmp_path / "answer.json").write_text("[" * 100_000)
+    assert not join._is_of_run(tmp_path / "answer.json", "ab" * 32, 1, "north")
+
+
+@pytest.mark.parametrize("zones", [("", ""), ("", "+00:00"), ("+00:00", "")])
+def test_of_times_without_a_zone_no_difference_is_taken(
+    tmp_path: Path, zones: tuple[str, str]
+) -> None:
+    began, over = (f"2026-01-01T00:00:00{zone}" for zone in zones)
+    (tmp_path / STATUS).write_bytes(canonical({"started": began, "since": over}))
+    assert reporting._times(tmp_path) == (None, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +22,12 @@ from titan.errors import FileError, InputError
 from titan.results import Results
 from titan.study import certificates, released
 from titan.study.audit import NOTHING_ELSE, audit
+from titan.study.cross_check import cross_check
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 from titan.study.kinds import MASK, Message
 from titan.study.transcript import NetworkFacts, Transcript, decode, from_journal
-from titan.study.verified import verify
+from titan.study.verified import Facts, verify
 
 
 def pin(name: str) -> str:
@@ -101,6 +103,41 @@ def test_any_changed_byte_is_noticed(file: Path) -> None:
             assert refused(data[: at + 1] + data[at:]), f"byte {at} doubled"
     assert refused(data + b"\n")
     assert not refused(data)
+
+
+def test_many_links_and_pieces_of_masks_are_counted_and_not_written_out(
+    transcript: Transcript,
+) -> None:
+    """That could be many times as many as a file has messages."""
+    n, (record,) = 1_000, transcript.sums
+    nonces = dict(transcript.nonces) | {f"p{at}": f"{at:064x}" for at in range(n)}
+    to_all = [Message("north", f"p{at}", 0, 0, MASK, 100) for at in range(n)]
+    pieces = [Message("north", "p0", 0, at, MASK, 100) for at in range(1, n)]
+    sums = (replace(record, messages=(*record.messages, *to_all, *pieces)),)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="not every sum has one mask along every link"):
+            replace(transcript, nonces=nonces, sums=sums).signed(signer("north"))
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+
+
+def test_pieces_of_masks_are_those_from_the_first_on(transcript: Transcript) -> None:
+    (record,) = transcript.sums
+    later = tuple(replace(m, round=m.round + (m.kind == MASK)) for m in record.messages)
+    with pytest.raises(ValueError, match="not every sum has one mask along every link"):
+        replace(transcript, sums=(replace(record, messages=later),)).signed(signer("north"))
+
+
+def test_many_messages_outside_of_the_sums_are_compared_in_proportion(
+    transcript: Transcript,
+) -> None:
+    """Such a transcript of some megabytes kept `titan verify` busy for hours."""
+    many = tuple(Message("north", "east", None, 0, "NONCE", 10) for _ in range(200_000))
+    one = replace(transcript, control=transcript.control + many)
+    other = replace(transcript, party="east")
+    assert len(cross_check((Facts(one, ""), Facts(other, ""))).differences) == 200_000
 
 
 def test_somebody_else_cannot_sign_for_north(transcript: Transcript, tmp_path: Path) -> None:

@@ -300,7 +300,7 @@ def _is_of_run(save: Path, study: str, run: int, name: str) -> bool:
     try:
         told = loads(save.read_bytes())
         return (told["study"], told["run"], told["party"]) == (study, run, name)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return False
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,18 +13,19 @@ from functools import cached_property
 from typing import Any
 
 from titan import canonical
-from titan.canonical import exact_text, read_exact
+from titan.canonical import exact_text, read_double
 from titan.errors import InputError
 from titan.generalised import predicting, states
 from titan.generalised.elementary import Floats
 from titan.generalised.estimated import Estimated, statistic
-from titan.generalised.goodness import chi_squared_tail, told_at_estimate
+from titan.generalised.goodness import told_at_estimate
 from titan.generalised.risk_sets import Ties, ties_named
 from titan.generalised.steps import Opened
 from titan.leastsquares.as_json import enclosures, with_errors
 from titan.leastsquares.balls import Ball, nearest
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity
+from titan.leastsquares.tails import chi2_tail
 from titan.results.result import Recorded
 
 _STATE = (
@@ -31,6 +33,9 @@ _STATE = (
     "least_at_risk", "alpha", "dropped",
 )  # fmt: skip
 _STATISTICS = ("llf", "llnull", "llr", "llr_pvalue", "aic")
+_FAR = 1 << 11
+"""Beyond e^±2048 a double is infinite or zero, and a fraction has as many digits as a coefficient
+is large: that of a column in a unit too large by far."""
 _COUNTS = ("nobs", "events", "strata", "iterations", "time", "event", "ties", "least_at_risk")
 
 
@@ -103,7 +108,7 @@ class Cox(Estimated, kind="cox"):
             "llf": llf,
             "llnull": null,
             "llr": ratio,
-            "llr_pvalue": chi_squared_tail(ratio, p) if not self.alpha else float("nan"),
+            "llr_pvalue": chi2_tail(ratio, p) if not self.alpha else float("nan"),
             "aic": compute(lambda f: 2 * p - 2 * f, llf),
         }
 
@@ -186,10 +191,10 @@ class Cox(Estimated, kind="cox"):
             events,
             steps,
             canonical.text(found["formula"], 1 << 16),
-            read_exact(found["grid"]),
+            read_double(found["grid"]),
             ties,
             canonical.whole(found["least_at_risk"]),
-            read_exact(found["alpha"]),
+            read_double(found["alpha"]),
             cost,
             dropped,
         )
@@ -202,4 +207,11 @@ class Cox(Estimated, kind="cox"):
 
 
 def _exp(quantity: Quantity) -> Quantity:
-    return compute(lambda x: x.exp(), quantity) if isinstance(quantity, Ball) else quantity
+    if not isinstance(quantity, Ball):
+        return quantity
+    if quantity.upper > _FAR:
+        return math.inf if 2 * quantity.lower > _FAR else math.nan
+    if quantity.lower < -_FAR:
+        half = compute(lambda x: x.exp(), Ball(max(quantity.upper, Fraction(-_FAR)))).upper / 2
+        return Ball(half, half)
+    return compute(lambda x: x.exp(), quantity)

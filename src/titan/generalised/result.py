@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from titan import canonical
-from titan.canonical import exact_text, read_exact
+from titan.canonical import exact_text, read_double
 from titan.generalised import predicting, states
 from titan.generalised.elementary import Floats
 from titan.generalised.estimated import Estimated, statistic
@@ -190,7 +190,7 @@ class GLM(Estimated, kind="glm"):
             canonical.text(found["formula"], 1 << 16) if found["formula"] else "",
             optional["weights"],
             optional["offset"],
-            read_exact(found["alpha"]),
+            read_double(found["alpha"]),
             constant,
             cost,
             dropped,

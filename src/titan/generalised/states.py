@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from titan import canonical
-from titan.canonical import exact_text, read_exact, read_integer
+from titan.canonical import exact_text, read_double, read_exact, read_integer
 from titan.generalised.families import LIKELIHOODS, Likelihood
 from titan.generalised.rows import Layout
 from titan.generalised.steps import Opened, Point, Problem
@@ -59,7 +59,7 @@ def from_state(state: object) -> Opened:
         canonical.whole(found["bits"], 1, _MOST),
         canonical.exponents(found["scales"], n),
         tuple(_fractions(row, n) for row in canonical.listed(found["transform"], n)),
-        read_exact(found["weight"]),
+        read_double(found["weight"]),
         tuple(_ends(ends) for ends in canonical.listed(found["box"], n)),
         alphas=_fractions(found["alphas"], n) if found["alphas"] else (),
     )

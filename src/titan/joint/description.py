@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from titan import canonical
-from titan.canonical import exact_text, read_exact
+from titan.canonical import exact_text, read_double, read_exact
 from titan.decimals import decimal_text
 from titan.errors import NotThereError
 from titan.listing import aligned, listing, ruled
@@ -110,14 +110,14 @@ class ColumnSummary:
     def from_state(cls, state: object) -> ColumnSummary:
         found = canonical.keys(state, (option.name for option in fields(cls)))
         levels = [canonical.listed(pair, 2) for pair in canonical.listed(found["levels"])]
-        edges = tuple(map(read_exact, canonical.listed(found["edges"])))
+        edges = tuple(map(read_double, canonical.listed(found["edges"])))
         histogram = canonical.listed(found["histogram"], max(len(edges) - 1, 0))
         if found["kind"] not in KINDS:
             raise ValueError("a column is of a kind that is not known")
         total, squares = (
             None if found[key] is None else read_exact(found[key]) for key in ("total", "squares")
         )
-        return cls(
+        column = cls(
             canonical.text(found["name"], canonical.MOST_NAME),
             found["kind"],
             canonical.whole(found["missing"]),
@@ -129,6 +129,9 @@ class ColumnSummary:
             edges,
             tuple(map(canonical.whole, histogram)),
         )
+        if not column.possible:
+            raise ValueError("no numbers have the sums of a column")
+        return column
 
     def lines(self) -> Iterator[tuple[str, ...]]:
         """Of the table: the column, and below it its levels or cells."""

@@ -36,9 +36,6 @@ Exact = int | Fraction
 
 _GUARD_BITS = 16
 """Bits kept of the diagonal beyond those of the second sum, so that its rounding does not count."""
-_MOST_BITS = 1 << 16
-"""Of a denominator that is read: products of centred columns that fill the range of float64 have
-15,000, studies some hundreds. The time grows with the square."""
 
 _EXACT = ("gram_error", "bb_error")
 _EXACT_PER_COLUMN = ("rhs", "diagonal_error", "rhs_error")
@@ -174,7 +171,7 @@ class PooledMoments:
             rows=canonical.whole(found["rows"]),
             scales=canonical.exponents(found["scales"], n),
             gram=symmetric(n, canonical.read_triangle(found["gram"], n)),
-            denominator=canonical.read_integer(found["denominator"], _MOST_BITS),
+            denominator=canonical.read_integer(found["denominator"]),
             bb=None if bb is None else read_exact(bb),
             bits=None if bits is None else canonical.whole(bits),
             **exact,

@@ -258,10 +258,18 @@ class DurableSession:
         self._take_beside(self.journal.beside(peer, STOP, text.encode()))
 
     def _take_beside(self, frame: Frame) -> None:
+        """MessageError where it is refused: then it has changed nothing, and the run goes on."""
+        refused: MessageError | None = None
         with self._together():
-            self._receive(Received(frame))
-            self._wait = Wait.FOR_ALL
+            try:
+                self._receive(Received(frame))
+            except MessageError as error:
+                refused = error
+            else:
+                self._wait = Wait.FOR_ALL
         self.release()
+        if refused is not None:
+            raise refused
 
     def give_up(self, how: str) -> None:
         """This party's journal is lost, or an earlier state of itself: nothing more is sent."""

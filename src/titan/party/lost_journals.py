@@ -241,6 +241,7 @@ class LostJournals:
         if word.party >= len(session.run.network):
             raise MessageError(f"a word of party {word.party}")
         if self.here is not None:
+            self._check_stop(word)
             if (peer, word.what, word.party) not in self._words:
                 self._words[peer, word.what, word.party] = word
                 self._note_settled(peer)
@@ -248,16 +249,17 @@ class LostJournals:
         elif peer not in self.durable.lost:
             raise MessageError("a word from a party that can go on")
         elif session.stopped is None and not session.complete:
-            self._hear(peer, word)
+            try:
+                self._hear(peer, word)
+            except MessageError as error:  # who passes it on cannot check it; others may follow
+                self.events.tell_once(peer, f"a word was refused: {error.message}", "message")
 
     def _hear(self, peer: str, word: Word) -> None:
         session, run = self.durable.session, self.durable.session.run
         if word.party >= len(run.network):
             raise MessageError(f"a word of party {word.party}")
+        self._check_stop(word)
         if word.what is What.STOPPED:
-            data = b"titan STOPPED\n" + run.context + word.party.to_bytes(4, "little")
-            if not self.study.parties[word.party].verify(word.signature, data + word.content):
-                raise MessageError("a stop that nobody signed")
             name = run.network.parties[word.party]
             error = cannot_go_on(name, run.number)
             if name != peer or peer not in self.durable.lost:
@@ -269,6 +271,14 @@ class LostJournals:
                 return
             self.durable.hear(peer, kind, Told(word.party, word.signature, word.content))
         self._changed()
+
+    def _check_stop(self, word: Word) -> None:
+        """It hangs on no nonce: who has lost its journal can check it, too."""
+        data = b"titan STOPPED\n" + self.durable.session.run.context
+        data += word.party.to_bytes(4, "little") + word.content
+        signed = self.study.parties[word.party].verify(word.signature, data)
+        if word.what is What.STOPPED and not signed:
+            raise MessageError("a stop that nobody signed")
 
     # -- how it ends --------------------------------------------------------------------------
 

@@ -191,5 +191,5 @@ def refusal_in(folder: Path) -> ReleaseError | None:
         kind = VetoError if told["rule"] == "veto" else ReleaseError
         said = {key: str(told[key] or "") for key in ("rule", "question", "cell", "hint")}
         return kind(str(told["message"]), **said)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

@@ -10,6 +10,7 @@ its round, kind, size and, where it is shown, its SHA-256.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -254,13 +255,13 @@ def _along_link(sender: Transcript, receiver: Transcript) -> tuple[list[Differen
 def _by_place(messages: Iterable[Message]) -> dict[_Place, Message]:
     """By its place in a sum, where there is one message; others by kind, size and how many."""
     found: dict[_Place, Message] = {}
+    times = Counter[tuple[str, int]]()
     for m in messages:
         if m.sum is not None:
             place: _Place = 0, m.sum, m.round, m.kind
         else:
-            times = 1
-            while (place := (1, m.kind, m.size, times)) in found:
-                times += 1
+            times[m.kind, m.size] += 1
+            place = 1, m.kind, m.size, times[m.kind, m.size]
         found[place] = m
     return found
 

@@ -100,7 +100,7 @@ def _said_by_its_process(folder: Path) -> dict[str, Any]:
         said = json.loads((folder / STATUS).read_bytes())
         found = {name: said[name] for name in ("study", "run", "party")}
         found["software"] = said["version"]
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return {}
     right = isinstance(found["run"], int) and all(
         isinstance(value, str) for name, value in found.items() if name != "run"
