@@ -17,13 +17,14 @@ from titan.errors import InputError
 from titan.generalised import predicting, states
 from titan.generalised.elementary import Floats
 from titan.generalised.estimated import Estimated, statistic
-from titan.generalised.goodness import chi_squared_tail, told_at_estimate
+from titan.generalised.goodness import told_at_estimate
 from titan.generalised.risk_sets import Ties, ties_named
 from titan.generalised.steps import Opened
 from titan.leastsquares.as_json import enclosures, with_errors
 from titan.leastsquares.balls import Ball, nearest
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity
+from titan.leastsquares.tails import chi2_tail
 from titan.results.result import Recorded
 
 _STATE = (
@@ -103,7 +104,7 @@ class Cox(Estimated, kind="cox"):
             "llf": llf,
             "llnull": null,
             "llr": ratio,
-            "llr_pvalue": chi_squared_tail(ratio, p) if not self.alpha else float("nan"),
+            "llr_pvalue": chi2_tail(ratio, p) if not self.alpha else float("nan"),
             "aic": compute(lambda f: 2 * p - 2 * f, llf),
         }
 

@@ -26,6 +26,7 @@ from titan.leastsquares.as_json import enclosures, with_errors
 from titan.leastsquares.balls import Ball
 from titan.leastsquares.inference import compute
 from titan.leastsquares.named import Limits, Named, NamedTable, Quantity, error_of
+from titan.leastsquares.tails import normal_two_sided
 from titan.results.result import Result
 from titan.ring.whole import real_number
 
@@ -97,7 +98,7 @@ class Estimated(Result):
 
     @cached_property
     def pvalues(self) -> Named:
-        return self._named([goodness.two_sided(z) for z in self.tvalues.enclosures])
+        return self._named([normal_two_sided(z) for z in self.tvalues.enclosures])
 
     def conf_int(self, alpha: float = 0.05) -> NamedTable:
         """Name → (lower, upper) at level 1 − alpha."""

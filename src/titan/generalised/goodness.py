@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from flint import arb
 
 _PRECISION = 192
-_TAIL_PRECISION = 320
 OF_OFFSET = "with sums of the offset alone its values could be found"
 OF_OUTCOMES = "from sums of outcomes alone it could be found how many rows have each"
 OF_ONE_ROW = "one row would be a large part of it"
@@ -181,33 +180,6 @@ def told_at_estimate(opened: Opened, c: Certificate, name: str) -> Ball:
     score = c.inverse.length(opened.values[opened.problem.layout.score])
     slope = (score + c.score_error * root_up(c.inverse.total)) * root_up(1 / (1 - c.theta))
     return Ball(told.mid, told.rad + (slope + c.distance) * c.distance * (1 + c.growth))
-
-
-def two_sided(z: Quantity) -> Quantity:
-    """P(|Z| > |z|) of a normal Z."""
-    if not isinstance(z, Ball):
-        return z if math.isnan(z) else 0.0
-    from flint import arb
-
-    with working_precision(_PRECISION):
-        low, high = max(abs(z.mid) - z.rad, Fraction(0)), abs(z.mid) + z.rad
-        above, below = ((Ball(x).arb(_PRECISION) / arb(2).sqrt()).erfc() for x in (low, high))
-        return of_arb(above.union(below))
-
-
-def chi_squared_tail(statistic: Quantity, freedom: int) -> Quantity:
-    """P(X > statistic) with so many degrees of freedom: it falls, so that its ends are enough."""
-    from flint import arb
-
-    if not isinstance(statistic, Ball):
-        return math.nan
-    with working_precision(_TAIL_PRECISION):
-        ends = max(statistic.lower, Fraction(0)), max(statistic.upper, Fraction(0))
-        half = arb(freedom) / 2
-        tails = [
-            (Ball(x).arb(_TAIL_PRECISION) / 2).gamma_upper(half, 1) if x else arb(1) for x in ends
-        ]
-        return of_arb(tails[0].union(tails[1]))
 
 
 def quantile(alpha: float) -> Ball:

@@ -23,13 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from titan.errors import InputError
 from titan.generalised.estimated import Estimated, limits
-from titan.generalised.goodness import two_sided
 from titan.leastsquares import inference
 from titan.leastsquares.balls import Ball, of_arb
 from titan.leastsquares.contrasts import check_independent
 from titan.leastsquares.hypotheses import Hypotheses, read_hypotheses
 from titan.leastsquares.named import Named, Quantity
-from titan.leastsquares.tails import chi2_tail
+from titan.leastsquares.tails import chi2_tail, normal_two_sided
 from titan.leastsquares.tested import TTest, WaldTest
 from titan.moments.precision import working_precision
 
@@ -129,7 +128,7 @@ def t_test(fit: Estimated, given: Any) -> ZTest:
         effect=Named(names, values),
         sd=Named(names, errors),
         tvalue=Named(names, z),
-        pvalue=Named(names, [two_sided(each) for each in z]),
+        pvalue=Named(names, [normal_two_sided(each) for each in z]),
         df_denom=None,
         fit=fit,
     )

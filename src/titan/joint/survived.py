@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from titan import canonical
 from titan.canonical import exact_text, read_exact
 from titan.errors import InputError, NotThereError
-from titan.generalised.goodness import chi_squared_tail
 from titan.joint.kaplan_meier import WEIGHTS, Weights, log_rank
 from titan.joint.survival_curve import ALPHA, Curve
 from titan.leastsquares.balls import nearest
 from titan.leastsquares.named import error_of
+from titan.leastsquares.tails import chi2_tail
 from titan.listing import aligned, check_choice, listing, ruled
 from titan.results import Result
 from titan.results.result import Recorded
@@ -122,7 +122,7 @@ class Survival(Result, Mapping[str, Curve], kind="survival"):
             raise InputError("a log-rank test compares groups, and there is one", hint="by=…")
         risk = [curve._risk for curve in self.curves]
         found = log_rank(risk, [curve.happened for curve in self.curves], weights)
-        p = chi_squared_tail(found.statistic, found.freedom)
+        p = chi2_tail(found.statistic, found.freedom)
         bounds = {"statistic": error_of(found.statistic), "p_value": error_of(p)}
         observed = {curve.name: sum(curve.happened) for curve in self.curves}
         expected = {n: float(e) for n, e in zip(self.names, found.expected, strict=True)}
