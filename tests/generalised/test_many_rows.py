@@ -7,6 +7,7 @@ ball that is made is measured, and not the time. Fits are as if each row were th
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -97,6 +98,21 @@ def test_cox_prints_zero_where_a_regression_does() -> None:
         found[m] = line.split()[-1]
     assert float(found[0]) > 0
     assert (found[9], found[15]) == ("0", "0")
+
+
+@pytest.mark.parametrize("unit", [1e-7, -1e-7])
+def test_hazard_ratios_of_any_unit(unit: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They fall and grow exponentially with the unit of their column: beyond all doubles here."""
+    frame = rows()
+    frame["a"] = unit * frame.a
+    with measured(monkeypatch) as most:
+        fit = titan.cox(frame, formula="a", time="months", event="died")
+        assert "?" not in fit.summary() + fit.as_html()
+        told = fit.to_dict()
+    assert 0 < most["bits"] <= LONGEST
+    beyond = math.inf if unit > 0 else 0.0
+    assert fit.hazard_ratios["a"] == beyond
+    assert told["hazard_ratios"]["a"] == (None if beyond else 0.0)
 
 
 @cache

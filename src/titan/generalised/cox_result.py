@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -32,6 +33,7 @@ _STATE = (
     "least_at_risk", "alpha", "dropped",
 )  # fmt: skip
 _STATISTICS = ("llf", "llnull", "llr", "llr_pvalue", "aic")
+_MOST_LOG = 1420  # 2048 log 2, rounded up
 _COUNTS = ("nobs", "events", "strata", "iterations", "time", "event", "ties", "least_at_risk")
 
 
@@ -203,4 +205,13 @@ class Cox(Estimated, kind="cox"):
 
 
 def _exp(quantity: Quantity) -> Quantity:
-    return compute(lambda x: x.exp(), quantity) if isinstance(quantity, Ball) else quantity
+    """Infinite or next to zero beyond 2^±2048: as a fraction it would have very many digits."""
+    if not isinstance(quantity, Ball):
+        return quantity
+    if quantity.lower > _MOST_LOG:
+        return math.inf
+    if quantity.upper < -_MOST_LOG:
+        return Ball(Fraction(0), Fraction(1, 1 << 2048))
+    if quantity.upper > 2 * _MOST_LOG:  # and nothing is known
+        return math.nan
+    return compute(lambda x: x.exp(), quantity)
