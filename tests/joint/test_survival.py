@@ -137,6 +137,26 @@ def test_without_any_event_the_second_sum_is_not_made() -> None:
     assert json.dumps(titan.results.decode(titan.results.encode(found))[0].to_state())
 
 
+def test_a_curve_that_stays_at_a_half_is_multiplied_out_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its ball does not tell whether it is one half: once for all intervals, not for each."""
+    half, made = 40, list[int]()
+    prod = math.prod
+
+    def counted(factors: Any) -> Any:
+        made.append(1)
+        return prod(factors)
+
+    exits = [2] * half + [0, 1] * half
+    events = [2] * half + [0] * (2 * half)
+    ends = [Fraction(at + 1) for at in range(3 * half)]
+    curve = Survival.of(("t", "d", (), ""), ends, {(): (exits, events, half)})["all"]
+    monkeypatch.setattr(math, "prod", counted)
+    assert curve.median == half
+    assert len(made) == 1
+
+
 def test_who_leaves_after_the_end_is_still_there_then() -> None:
     """As if all were followed no longer: the curve is the beginning of the whole one."""
     whole = titan.survival(TRIAL, **ASKED, grid=6)["a"]

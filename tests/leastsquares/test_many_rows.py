@@ -122,5 +122,6 @@ def test_the_bound_of_a_tail_is_one(first: int, rows: int) -> None:
 
 def test_zero_is_printed_where_a_double_is_zero() -> None:
     assert significant(Ball(Fraction(0), Fraction(1, 1 << 2048)), 3) == "0"
+    assert significant(Ball(Fraction(3, 1 << 1500), Fraction(1, 1 << 1499)), 3) == "0"
     assert significant(Ball(Fraction(0), Fraction(1, 1 << 100)), 3) == "?"
     assert significant(Ball(Fraction(1, 1 << 1000), Fraction(1, 1 << 1100)), 3) == "9.33e-302"

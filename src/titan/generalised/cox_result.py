@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from titan import canonical
-from titan.canonical import exact_text, read_double
+from titan.canonical import exact_text, read_exact
 from titan.errors import InputError
 from titan.generalised import predicting, states
 from titan.generalised.elementary import Floats
@@ -33,9 +33,7 @@ _STATE = (
     "least_at_risk", "alpha", "dropped",
 )  # fmt: skip
 _STATISTICS = ("llf", "llnull", "llr", "llr_pvalue", "aic")
-_FAR = 1 << 11
-"""Beyond e^±2048 a double is infinite or zero, and a fraction has as many digits as a coefficient
-is large: that of a column in a unit too large by far."""
+_MOST_LOG = 1420  # 2048 log 2, rounded up
 _COUNTS = ("nobs", "events", "strata", "iterations", "time", "event", "ties", "least_at_risk")
 
 
@@ -191,10 +189,10 @@ class Cox(Estimated, kind="cox"):
             events,
             steps,
             canonical.text(found["formula"], 1 << 16),
-            read_double(found["grid"]),
+            read_exact(found["grid"]),
             ties,
             canonical.whole(found["least_at_risk"]),
-            read_double(found["alpha"]),
+            read_exact(found["alpha"]),
             cost,
             dropped,
         )
@@ -207,11 +205,13 @@ class Cox(Estimated, kind="cox"):
 
 
 def _exp(quantity: Quantity) -> Quantity:
+    """Infinite or next to zero beyond 2^±2048: as a fraction it would have very many digits."""
     if not isinstance(quantity, Ball):
         return quantity
-    if quantity.upper > _FAR:
-        return math.inf if 2 * quantity.lower > _FAR else math.nan
-    if quantity.lower < -_FAR:
-        half = compute(lambda x: x.exp(), Ball(max(quantity.upper, Fraction(-_FAR)))).upper / 2
-        return Ball(half, half)
+    if quantity.lower > _MOST_LOG:
+        return math.inf
+    if quantity.upper < -_MOST_LOG:
+        return Ball(Fraction(0), Fraction(1, 1 << 2048))
+    if quantity.upper > 2 * _MOST_LOG:  # and nothing is known
+        return math.nan
     return compute(lambda x: x.exp(), quantity)

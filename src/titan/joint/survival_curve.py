@@ -7,7 +7,7 @@ shown is the double nearest to its middle, and `error_bound` says how far that m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -115,7 +115,7 @@ class Curve:
     def quantile(self, p: float) -> float:
         """The first time by which a part p has had the event; inf if that is not reached."""
         rest = self._rest(p)
-        return self._when([self._reaches(at, rest) for at in range(self._length)])
+        return self._when(self._reaches(at, rest) for at in range(self._length))
 
     def _reaches(self, at: int, rest: Fraction) -> bool:
         """S ≤ rest, decided by the fraction itself where its ball does not tell."""
@@ -143,7 +143,7 @@ class Curve:
             raise InputError(f"p={p!r} is not between 0 and 1", hint="as 0.5 for the median")
         return 1 - Fraction(repr(p))
 
-    def _when(self, reached: Sequence[bool]) -> float:
+    def _when(self, reached: Iterable[bool]) -> float:
         return next((t for t, yes in zip(self.time, reached, strict=True) if yes), math.inf)
 
     # -- for people and programs ----------------------------------------------------------------

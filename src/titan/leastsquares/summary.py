@@ -108,7 +108,7 @@ def significant(quantity: Quantity, digits: int) -> str:
     """General notation with at most `digits`, fewer where fewer are proven."""
     if not isinstance(quantity, Ball):
         return f"{quantity:.{digits}g}"
-    if 0 in quantity and quantity.error == _LEAST_DOUBLE:
+    if not float(quantity) and quantity.error == _LEAST_DOUBLE:
         return "0"  # as the double is, and as statsmodels prints it
     proven = min(digits, quantity.digits)
     return f"{float(quantity):.{proven}g}" if proven else "?"

@@ -16,7 +16,8 @@ from titan.leastsquares.balls import Ball, of_arb
 from titan.leastsquares.named import Quantity
 from titan.moments.precision import working_precision
 
-_PRECISION = 160
+_PRECISION = 320
+"""χ² loses up to half of it on the way."""
 _LEAST_EXPONENT = 2048
 _LEAST = Ball(Fraction(0), Fraction(1, 1 << _LEAST_EXPONENT))
 """Below 2^-2048, next to nothing to a double, a tail is in a ball around zero: its own exponent
