@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from titan import canonical
-from titan.canonical import exact_text, read_exact
+from titan.canonical import exact_text, read_double
 from titan.errors import InputError
 from titan.generalised import predicting, states
 from titan.generalised.elementary import Floats
@@ -189,10 +189,10 @@ class Cox(Estimated, kind="cox"):
             events,
             steps,
             canonical.text(found["formula"], 1 << 16),
-            read_exact(found["grid"]),
+            read_double(found["grid"]),
             ties,
             canonical.whole(found["least_at_risk"]),
-            read_exact(found["alpha"]),
+            read_double(found["alpha"]),
             cost,
             dropped,
         )
