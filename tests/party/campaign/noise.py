@@ -28,6 +28,7 @@ from titan.study.journal import Journal
 
 LATEST = 0.03  # seconds by which a chunk is late
 HELD = 0.05  # seconds after which a chunk that was to be swapped goes alone
+IN_A_LIFE = 50  # chunks that suffer; then there is quiet, in which what is long arrives, too
 
 Write = Callable[[Any, bytes], Awaitable[None]]
 
@@ -36,20 +37,26 @@ def make_noise(seed: int, notes: str, duplicate: float, delay: float, swap: floa
     """Patch the one class through which chunks leave."""
     rng, write = Random(seed), streams.Stream.write
     held: dict[int, asyncio.Task[None]] = {}
+    left = IN_A_LIFE
+
+    def suffers(letter: str, chance: float) -> bool:
+        nonlocal left
+        found = rng.random() < chance and left > 0
+        if found:
+            left -= 1
+            note(notes, letter)
+        return found
 
     async def noisy(end: Any, *parts: bytes) -> None:
         chunk = b"".join(parts)
         waiting = held.pop(id(end), None)
-        if waiting is None and rng.random() < swap:
-            note(notes, "s")
+        if waiting is None and suffers("s", swap):
             held[id(end)] = asyncio.ensure_future(_later(write, end, chunk))
             return
-        if rng.random() < delay:
-            note(notes, "l")
+        if suffers("l", delay):
             await asyncio.sleep(rng.uniform(0, LATEST))
         await write(end, chunk)
-        if rng.random() < duplicate:
-            note(notes, "d")
+        if suffers("d", duplicate):
             await write(end, chunk)
         if waiting is not None:
             await waiting
