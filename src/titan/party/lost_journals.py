@@ -37,7 +37,7 @@ from titan.party.run import run_identity
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
 from titan.party.wire import MOST_WORD, Hello, Refusal, Role, What, Word
 from titan.study import Identity, Study
-from titan.study.journal import cannot_go_on, journal_put_back, lost_journal
+from titan.study.run_state import cannot_go_on, journal_put_back, lost_journal
 
 _KINDS = {AGREED: What.AGREED, ANSWER: What.ANSWER}
 _NAMES = {what: kind for kind, what in _KINDS.items()}

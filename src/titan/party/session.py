@@ -35,7 +35,7 @@ from titan.party.stops import Stop
 from titan.protocol.masking import SEED_BYTES
 from titan.ring import Residues
 from titan.study.frames import Frame
-from titan.study.journal import lost_journal
+from titan.study.run_state import lost_journal
 
 _DIGEST_BYTES = 32
 
