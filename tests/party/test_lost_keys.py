@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from tests.party.campaign.nursing import Nurse
 from tests.party.joining import Joined, Study, calm
 from tests.party.loopback import Gathering, run
+from tests.party.test_put_back import NAMES, PutBack, all_others_have_it, ends
 from tests.without_rights import where_modes_count
 from titan.cli import app
 from titan.errors import FileError, WaitError
@@ -77,6 +79,16 @@ def test_all_end_and_know_why(tmp_path: Path, how: str) -> None:
     assert {found.state for found in kept_runs(tmp_path / "runs")} == {"no answer"}
     told = json.loads(titan("status", tmp_path / "runs", "--json"))["runs"]
     assert {found["state"] for found in told} == {"failed"}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_after_the_answer_all_others_have_it(tmp_path: Path, how: str) -> None:
+    g = Gathering(tmp_path, names=NAMES)
+    trouble = PutBack(g, "nothing", "complete", confirms=False)
+    key = g.run_folder("north") / f"{JOURNAL}.secret"
+    with patch.object(trouble, "restore", lambda: SPOILT[how](key)):
+        all_others_have_it(ends(g, trouble), g)
+    assert not key.exists()
 
 
 @pytest.fixture
