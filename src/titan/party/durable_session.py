@@ -234,8 +234,8 @@ class DurableSession:
             self.write_down(NOTHING if work is None else self.session.proceed(work()))
             return
         if received.frame.kind == STOP:
-            message, named, hint, said = json.loads(bytes(received.frame.body))
-            self.stopped_by = Told.decode(bytes.fromhex(said)) if said else None
+            message, named, hint, *said = json.loads(bytes(received.frame.body))
+            self.stopped_by = Told.decode(bytes.fromhex(said[0])) if said else None
             error = PeerError(message, named=named, hint=hint)
             due = self.session.stop(error, self.stopped_by)
         else:
@@ -257,8 +257,8 @@ class DurableSession:
     def stop(self, peer: str, error: PeerError, told: Told | None = None) -> None:
         """End the run because of what `peer` said, or what somebody `told` through it; so does
         every restart, at the same place."""
-        said = told.encode(END).hex() if told else ""
-        text = json.dumps([error.message, error.named, error.hint, said])
+        said = [told.encode(END).hex()] if told else []
+        text = json.dumps([error.message, error.named, error.hint, *said])
         self._take_beside(self.journal.beside(peer, STOP, text.encode()))
 
     def _take_beside(self, frame: Frame) -> None:
