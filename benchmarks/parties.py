@@ -44,8 +44,8 @@ from titan.party.durable_session import DurableSession
 from titan.party.engine import Engine, Watch
 from titan.party.loopback import free_addresses
 from titan.party.run import Run
-from titan.party.run_to_answer import Signatures
 from titan.party.session import Session
+from titan.party.signed_broadcast import Signatures
 from titan.protocol import Plan, RelayMode
 from titan.protocol.masking import fresh_key
 from titan.release import Dictionary, Flag, Number

@@ -77,8 +77,8 @@ def test_who_cannot_go_on_believes_no_stop_that_nobody_signed(tmp_path: Path) ->
 
     def tell(lost: LostJournals) -> None:
         with patch.object(LostJournals, "here", object()):
-            with pytest.raises(MessageError, match="a stop that nobody signed"):
-                lost.take("east", Word(What.STOPPED, SOUTH, bytes(64), b"\0"))
+            with pytest.raises(MessageError, match="party 2 did not sign"):
+                lost.take("east", Word(What.STOPPED, SOUTH, bytes(64), bytes(4)))
             seen.append(lost.verdict)
 
     with told_digests(tell):

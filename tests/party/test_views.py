@@ -26,7 +26,7 @@ from titan.moments import open_source
 from titan.party.messages import Told
 from titan.party.private_sums import first_binding
 from titan.party.run import run_identity
-from titan.party.run_to_answer import Signatures
+from titan.party.signed_broadcast import Signatures
 from titan.party.sum_seals import SumSeals
 from titan.privacy.view import PlannedSum, Record, RecordedSum, View
 from titan.protocol import Kind

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.study.runs import beginning, everything_in, fixed, mask_frame, total_frame
-from titan.errors import FileError, InputError, MessageError, RecoveryError
+from titan.errors import DamagedError, FileError, InputError, MessageError, RecoveryError
 from titan.study import database, run_key
 from titan.study.frames import Frame
 from titan.study.journal import Journal
@@ -321,9 +321,10 @@ def test_without_its_key_a_run_cannot_go_on_but_a_finished_one_opens(
     spoil()
     with Journal.open(tmp_path / "j") as journal:
         assert len(journal.messages()) == 1, "it can be looked at"
-        with pytest.raises(FileError, match="is missing, damaged or that of another") as refused:
+        with pytest.raises(DamagedError, match="is missing, damaged or that of another") as refused:
             beginning(journal)
         assert "run 2" in refused.value.hint
+        assert "titan runs clean" in refused.value.hint
     (tmp_path / "j.secret").write_bytes(good)
     (tmp_path / "j.secret").chmod(0o600)
     with Journal.open(tmp_path / "j") as journal:

@@ -32,9 +32,11 @@ def list_(place: Place = Path("runs"), json: options.Json = False) -> None:
     """List runs: folder, run and party, how far each is, its age, and whether secrets remain.
 
     answered: there is an answer. no answer: it ended without one. resumable: the same titan join
-    continues it. given up: it cannot continue. running: another process is running it. empty: it
-    had not begun when it was left. unreadable: its journal is damaged, or of another version, or
-    its folder cannot be read, so that nobody can say whether secrets remain (?, in JSON null).
+    continues it. damaged: the key of its secrets is missing or damaged, so it cannot continue; the
+    same titan join tells the others. given up: it cannot continue. running: another process is
+    running it. empty: it had not begun when it was left. unreadable: its journal is damaged, or of
+    another version, or its folder cannot be read, so that nobody can say whether secrets remain (?,
+    in JSON null).
 
     \b
     Example:
@@ -57,7 +59,7 @@ def clean(
     yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Give up runs that still have secrets: erase the secrets for good.
+    """Give up runs that still have secrets, or have lost their key: erase the secrets for good.
 
     The record of what a run sent, learned and signed stays, and so does the ledger. The other
     parties cannot continue the run either: agree with them first, and on the number of the next

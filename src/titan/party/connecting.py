@@ -43,7 +43,8 @@ from titan.party.streams import (
 from titan.party.wire import NO_PROOF, Absence, Hello, Refusal, Role
 from titan.study import Card, Identity, Study
 from titan.study.certificates import SIGNATURE_BYTES
-from titan.study.journal import Journal, lost_journal
+from titan.study.journal import Journal
+from titan.study.run_state import lost_journal
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds between two tries to connect
 _NOBODY_THERE = 0.3  # who comes last waits for the others' next try where nobody tells them

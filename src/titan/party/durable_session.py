@@ -50,7 +50,7 @@ class Receiver(Protocol):
 
     def proceed(self, secret: Residues | TitanError) -> Ready: ...
 
-    def stop(self, error: TitanError) -> Ready: ...
+    def stop(self, error: TitanError, told: Told | None = None) -> Ready: ...
 
     def halt(self, error: TitanError) -> None: ...
 
@@ -115,6 +115,8 @@ class DurableSession:
         """Neighbours that cannot go on: nobody waits for them, and nothing is kept for them."""
         self.put_back: PeerError | None = None
         """Why this party itself cannot go on."""
+        self.stopped_by: Told | None = None
+        """What somebody else said, beside the messages, where that ended the run here."""
         self._known: set[str] = set()
         self._ended: set[str] = set()  # to whom the last message was released
         self._ended_by: set[str] = set()  # and by whom
@@ -234,8 +236,10 @@ class DurableSession:
             self.write_down(NOTHING if work is None else self.session.proceed(work()))
             return
         if received.frame.kind == STOP:
-            message, named, hint = json.loads(bytes(received.frame.body))
-            due = self.session.stop(PeerError(message, named=named, hint=hint))
+            message, named, hint, *said = json.loads(bytes(received.frame.body))
+            self.stopped_by = Told.decode(bytes.fromhex(said[0])) if said else None
+            error = PeerError(message, named=named, hint=hint)
+            due = self.session.stop(error, self.stopped_by)
         else:
             due = self.session.receive(received)
         if not again:
@@ -252,9 +256,11 @@ class DurableSession:
         """What somebody said to all, passed on by `peer`, who cannot go on."""
         self._take_beside(self.journal.beside(peer, kind, told.encode(kind)))
 
-    def stop(self, peer: str, error: PeerError) -> None:
-        """End the run because of what `peer` said; so does every restart, at the same place."""
-        text = json.dumps([error.message, error.named, error.hint])
+    def stop(self, peer: str, error: PeerError, told: Told | None = None) -> None:
+        """End the run because of what `peer` said, or what somebody `told` through it; so does
+        every restart, at the same place."""
+        said = [told.encode(END).hex()] if told else []
+        text = json.dumps([error.message, error.named, error.hint, *said])
         self._take_beside(self.journal.beside(peer, STOP, text.encode()))
 
     def _take_beside(self, frame: Frame) -> None:

@@ -42,7 +42,7 @@ class FinishedRun:
     def defer(self) -> None:
         pass
 
-    def stop(self, error: TitanError) -> Ready:
+    def stop(self, error: TitanError, told: Told | None = None) -> Ready:
         return NOTHING
 
     def halt(self, error: TitanError) -> None:

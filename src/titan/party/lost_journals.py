@@ -21,6 +21,8 @@ journal was lost: then its ledger has what it said, and it says that again.
 # Rule 3: that a journal is lost is believed of who says it of itself, or shows it by its numbers.
 #         That the own one is, of a neighbour whose numbers did not fit from the first: a journal is
 #         not put back under the process that has it.
+# Rule 4: who says that somebody else is why it stopped is named beside that one: nobody but the
+#         two can know which is right. So it is passed on as it was said.
 
 from __future__ import annotations
 
@@ -35,9 +37,11 @@ from titan.party.finished_run import FinishedRun
 from titan.party.messages import AGREED, ANSWER, Told
 from titan.party.run import run_identity
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
+from titan.party.signed_broadcast import Signatures
+from titan.party.stops import STOPPED, Stop
 from titan.party.wire import MOST_WORD, Hello, Refusal, Role, What, Word
 from titan.study import Identity, Study
-from titan.study.journal import cannot_go_on, journal_put_back, lost_journal
+from titan.study.run_state import cannot_go_on, journal_put_back, lost_journal
 
 _KINDS = {AGREED: What.AGREED, ANSWER: What.ANSWER}
 _NAMES = {what: kind for kind, what in _KINDS.items()}
@@ -161,9 +165,9 @@ class LostJournals:
         if word.what is What.STOPPED and not session.announced and session.stopped is None:
             self._hear(peer, word)
 
-    def _stop(self, peer: str, error: PeerError) -> None:
+    def _stop(self, peer: str, error: PeerError, told: Told | None = None) -> None:
         run, session = self.durable.session.run, self.durable.session
-        self.durable.stop(peer, error)
+        self.durable.stop(peer, error, told)
         if len(session.nonces) < len(run.network):  # no last message is due yet
             self.events.last_words = wire.encode(self._own_stop())
 
@@ -218,8 +222,32 @@ class LostJournals:
             self._changed()
 
     def _own_stop(self) -> Word:
-        head = b"titan STOPPED\n" + self.durable.session.run.context
-        return self._signed(What.STOPPED, head, b"\0")
+        """Because of whom the run ended here; or as it was heard, where that ended it."""
+        run, told = self.durable.session.run, self.durable.stopped_by
+        if self.here is not None or told is None:
+            stop = Stop(run.party, run.network.index(self._cause))
+            told = stop.told(self._signatures, run.context, STOPPED)
+        return Word(What.STOPPED, told.origin, told.signature, told.content)
+
+    @property
+    def _cause(self) -> str:
+        """A neighbour whose journal is lost, if the run may have ended because of it."""
+        run, error = self.durable.session.run, self.durable.session.stopped
+        if self.here is not None:
+            return run.name
+        named = error.named if isinstance(error, PeerError) else ()
+        lost = [name for name in named or run.network.parties if name in self.durable.lost]
+        return (*lost, *named, run.name)[0]
+
+    @property
+    def _signatures(self) -> Signatures:
+        return Signatures(self.study, self.identity)
+
+    def _read_stop(self, word: Word) -> tuple[Stop, Told]:
+        """MessageError unless who is said to have ended the run has signed it."""
+        run, told = self.durable.session.run, Told(word.party, word.signature, word.content)
+        signed_as = STOPPED, run.context
+        return Stop.heard(told, self._signatures, len(run.network), signed_as), told
 
     def _own_digest(self) -> Word | None:
         """Once more, of a run that is over: signatures come out the same."""
@@ -241,7 +269,8 @@ class LostJournals:
         if word.party >= len(session.run.network):
             raise MessageError(f"a word of party {word.party}")
         if self.here is not None:
-            self._check_stop(word)
+            if word.what is What.STOPPED:
+                self._read_stop(word)
             if (peer, word.what, word.party) not in self._words:
                 self._words[peer, word.what, word.party] = word
                 self._note_settled(peer)
@@ -258,27 +287,20 @@ class LostJournals:
         session, run = self.durable.session, self.durable.session.run
         if word.party >= len(run.network):
             raise MessageError(f"a word of party {word.party}")
-        self._check_stop(word)
         if word.what is What.STOPPED:
-            name = run.network.parties[word.party]
-            error = cannot_go_on(name, run.number)
-            if name != peer or peer not in self.durable.lost:
-                error.message = f"{name} ended the run before there was an answer"
-            self._stop(peer, error)
+            stop, told = self._read_stop(word)
+            name = run.network.parties[stop.origin]
+            hint = f"there is no answer here: agree on run {run.number + 1}"
+            error = stop.without_answer(run.network.parties, hint)
+            if stop.origin == stop.cause and name == peer and peer in self.durable.lost:
+                error = cannot_go_on(name, run.number)
+            self._stop(peer, error, told)
         else:
             kind = _NAMES[word.what]
             if any((k, t.origin) == (kind, word.party) for k, t in session.told):
                 return
             self.durable.hear(peer, kind, Told(word.party, word.signature, word.content))
         self._changed()
-
-    def _check_stop(self, word: Word) -> None:
-        """It hangs on no nonce: who has lost its journal can check it, too."""
-        data = b"titan STOPPED\n" + self.durable.session.run.context
-        data += word.party.to_bytes(4, "little") + word.content
-        signed = self.study.parties[word.party].verify(word.signature, data)
-        if word.what is What.STOPPED and not signed:
-            raise MessageError("a stop that nobody signed")
 
     # -- how it ends --------------------------------------------------------------------------
 

@@ -31,12 +31,13 @@ from titan.party.engine import Engine
 from titan.party.notices import Notice
 from titan.party.run import OTHERS_MAY_HAVE_ANSWER
 from titan.party.session import Session
+from titan.party.signed_broadcast import Signatures
 from titan.party.told_answer import check_told
 from titan.protocol import Cost
 from titan.release import evidence
 from titan.release.evidence import as_told, with_refusal
 from titan.results import Results, decode, encode
-from titan.study import Identity, Report, Study
+from titan.study import Report
 from titan.study.journal import Journal, RunState
 from titan.study.ledger import Ledger
 from titan.study.transcript import NetworkFacts, Stopped, from_journal
@@ -340,20 +341,6 @@ class RunToAnswer:
             self.party.watch.tell(Notice(text, "warning", "unconfirmed"))
         elif not self.party.choices.keep_journal:
             self.journal.erase_secrets(to_serve)
-
-
-@dataclass(frozen=True)
-class Signatures:
-    """Signs with the identity, checks with the study's cards."""
-
-    study: Study
-    identity: Identity
-
-    def sign(self, data: bytes) -> bytes:
-        return self.identity.sign(data)
-
-    def signed_by(self, party: int, signature: bytes, data: bytes) -> bool:
-        return self.study.parties[party].verify(signature, data)
 
 
 async def stay(

@@ -31,11 +31,11 @@ from titan.party.private_sums import PrivateSums, Work
 from titan.party.ready import NOTHING, Ready, Wait
 from titan.party.run import CONNECTING, MOST_ANSWER, Run, RunProgress, run_identity
 from titan.party.signed_broadcast import Passed, SignedBroadcast, Signer
-from titan.party.stops import Stop
+from titan.party.stops import STOPPED, Stop
 from titan.protocol.masking import SEED_BYTES
 from titan.ring import Residues
 from titan.study.frames import Frame
-from titan.study.journal import lost_journal
+from titan.study.run_state import lost_journal
 
 _DIGEST_BYTES = 32
 
@@ -167,10 +167,12 @@ class Session:
             self.halt(error)
             return NOTHING
 
-    def stop(self, error: TitanError) -> Ready:
-        """End the run here; whoever drives this notes it among the messages, where it happens."""
+    def stop(self, error: TitanError, told: Told | None = None) -> Ready:
+        """End the run here, perhaps as somebody `told`, which is passed on; whoever drives this
+        notes it among the messages, where it happens."""
         if self.complete or self.stopped is not None:
             return NOTHING
+        self._end_of_all = told
         self.halt(error)
         return NOTHING if self._nonces.missing else self._last_messages()
 
@@ -355,7 +357,8 @@ class Session:
         return NOTHING
 
     def _read(self, told: Told) -> Stop:
-        return Stop.heard(told, self._signer, self._identity, len(self._network))
+        signed_as = (END, self._identity), (STOPPED, self.run.context)
+        return Stop.heard(told, self._signer, len(self._network), *signed_as)
 
     # -- a run that ends without an answer ----------------------------------------------------
 

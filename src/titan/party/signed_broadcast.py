@@ -19,6 +19,7 @@ from typing import Protocol
 from titan.errors import MessageError, TitanError
 from titan.network import Network
 from titan.party.messages import Told
+from titan.study import Identity, Study
 
 
 class Signer(Protocol):
@@ -27,6 +28,20 @@ class Signer(Protocol):
     def sign(self, data: bytes) -> bytes: ...
 
     def signed_by(self, party: int, signature: bytes, data: bytes) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """Signs with the identity, checks with the study's cards."""
+
+    study: Study
+    identity: Identity
+
+    def sign(self, data: bytes) -> bytes:
+        return self.identity.sign(data)
+
+    def signed_by(self, party: int, signature: bytes, data: bytes) -> bool:
+        return self.study.parties[party].verify(signature, data)
 
 
 def signed_data(kind: str, context: bytes, origin: int, content: bytes) -> bytes:

@@ -3,6 +3,9 @@
 Who ends a run signs that it does, and because of whom; who ends it for no reason but this passes it
 on as it is. So everybody knows whom to ask, not the neighbours alone, and nobody can put an end of
 its own down to another.
+
+Where a journal is lost the same is said beside the messages, in a word (STOPPED). It is signed for
+the run's number alone, since not all nonces need be known then; a last message passes that on, too.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ from titan.party.signed_broadcast import Signer, signed_data
 if TYPE_CHECKING:
     from titan.party.private_sums import PrivateSums
 
+STOPPED = "STOPPED"
+Statement = tuple[str, bytes]
+"""END and a run's identity, or STOPPED and its context: as what a stop is signed."""
 _PARTY_BYTES = 4
 _A_TOTAL = (1 << 8 * _PARTY_BYTES) - 1
 
@@ -38,22 +44,22 @@ class Stop:
         named = error.named if isinstance(error, PeerError) else ()
         return cls(origin, names.index(named[0]) if named else origin)
 
-    def told(self, signer: Signer, run: bytes) -> Told:
-        """Signed, for the run of this identity."""
+    def told(self, signer: Signer, run: bytes, kind: str = END) -> Told:
+        """Signed, for the run of this identity or, where it is STOPPED, of this context."""
         cause = _A_TOTAL if self.cause is None else self.cause
         content = cause.to_bytes(_PARTY_BYTES, "little")
-        signature = signer.sign(signed_data(END, run, self.origin, content))
+        signature = signer.sign(signed_data(kind, run, self.origin, content))
         return Told(self.origin, signature, content)
 
     @classmethod
-    def heard(cls, told: Told, signer: Signer, run: bytes, parties: int) -> Stop:
+    def heard(cls, told: Told, signer: Signer, parties: int, *signed_as: Statement) -> Stop:
         """From whomever; MessageError unless it is signed by who is said to have ended the run."""
         number = int.from_bytes(told.content, "little")
         cause = None if number == _A_TOTAL else number
         if len(told.content) != _PARTY_BYTES or max(told.origin, cause or 0) >= parties:
             raise MessageError("a last message of no party, or because of none")
-        data = signed_data(END, run, told.origin, told.content)
-        if not signer.signed_by(told.origin, told.signature, data):
+        data = [signed_data(*each, told.origin, told.content) for each in signed_as]
+        if not any(signer.signed_by(told.origin, told.signature, each) for each in data):
             raise MessageError(f"a last message that party {told.origin} did not sign")
         return cls(told.origin, cause)
 
@@ -68,6 +74,11 @@ class Stop:
         cause = "a total" if self.cause is None else listing(others)
         return f"{origin} ended the run" + (f" because of {cause}" if cause else "")
 
+    def without_answer(self, names: Sequence[str], hint: str) -> PeerError:
+        """Why the run ends, for whoever knows no more of it."""
+        how = f"{self.words(names)} before there was an answer"
+        return PeerError(how, named=self.named(names), hint=hint)
+
     def error(self, names: Sequence[str], run: int, sums: PrivateSums) -> PeerError:
         """Why the run ends for whoever still needs something in these sums.
 
@@ -78,7 +89,7 @@ class Stop:
         if sums.done and not sums.opening:  # its digest was told
             hint = f"ask {listing(named)} why; {OTHERS_MAY_HAVE_ANSWER.format(next=run + 1)}"
         if not sums.checking:
-            return PeerError(f"{who} before there was an answer", named=named, hint=hint)
+            return self.without_answer(names, hint)
         how = f"sum {which} could not be checked: {who} before everybody had told what it knew"
         if sums.opening:
             how = f"sum {which} was falsified, and {who} before all had shown what they sent"

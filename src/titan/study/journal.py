@@ -36,15 +36,15 @@ from os import PathLike
 from pathlib import Path
 
 import titan
-from titan.errors import DataError, FileError, InputError, MessageError, PeerError, RecoveryError
+from titan.errors import FileError, InputError, MessageError, PeerError, RecoveryError
 from titan.protocol.masking import SEED_BYTES
 from titan.study import run_key
 from titan.study.database import Database, as_written, damaged, explained
 from titan.study.frames import TABLES, Frame, FrameLog
 from titan.study.kinds import UNBOUND
-from titan.study.run_state import RunState, cannot_go_on, journal_put_back, lost_journal, written
+from titan.study.run_state import RunState, data_changed, lost_journal, without_key, written
 
-__all__ = ["Journal", "RunState", "cannot_go_on", "journal_put_back", "lost_journal"]
+__all__ = ["Journal", "RunState"]
 
 _SCHEMA = f"""
 CREATE TABLE journal (
@@ -174,7 +174,7 @@ class Journal(FrameLog):
         with self.batch():
             state = self.state
             if state is not None:
-                self._refuse_without_key(state)
+                self.refuse_without_key()
                 state.refuse_another(study, run, party, tuple(parties), len(keys))
                 self._refuse_changed(state, data_digest)
                 return state
@@ -196,14 +196,16 @@ class Journal(FrameLog):
                 self._do("INSERT INTO sums VALUES (?, ?)", place, self._sealed(key, "sum", place))
             return self._begun
 
-    def _refuse_without_key(self, state: RunState) -> None:
-        if self._key is None and not state.erased:
-            raise FileError(
-                f'the journal "{self.path}" cannot go on with its run: the key of its secrets, '
-                f'"{self.key_path}", is missing, damaged or that of another journal',
-                hint=f"put the file back where it was, or agree with the others on run "
-                f"{state.run + 1}",
-            )
+    @property
+    def lacks_key(self) -> bool:
+        """Whether the run needs its secrets, and their key is gone or is not what it was."""
+        state = self.state
+        return self._key is None and state is not None and not state.erased
+
+    def refuse_without_key(self) -> None:
+        """A journal without its key is damaged like one that lacks its masks."""
+        if self.lacks_key:
+            raise without_key(self.path, self.key_path, self._begun.run)
 
     def nothing_left(self) -> bool:
         """Whether the run has begun and nothing made of rows or of keys can have left."""
@@ -219,7 +221,7 @@ class Journal(FrameLog):
         with self.batch():
             if not self.nothing_left():
                 raise InputError("what was made of the data may have left: they stay")
-            self._refuse_without_key(self._begun)  # then nobody knows whether they are others
+            self.refuse_without_key()  # then nobody knows whether they are others
             (stored,) = self._one("SELECT data FROM journal")
             self._do("UPDATE journal SET data = ?", data_digest)
             return not hmac.compare_digest(stored, data_digest)
@@ -227,11 +229,7 @@ class Journal(FrameLog):
     def _refuse_changed(self, state: RunState, data_digest: bytes) -> None:
         (stored,) = self._one("SELECT data FROM journal")
         if not state.erased and not hmac.compare_digest(stored, data_digest):
-            raise DataError(
-                "the data changed since the run began",
-                hint="give the same data as before, or agree with the others on "
-                f"run {state.run + 1}",
-            )
+            raise data_changed(state.run)
 
     @property
     def state(self) -> RunState | None:

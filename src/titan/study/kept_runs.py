@@ -21,7 +21,9 @@ from titan.study.audit import JOURNAL, STATUS
 from titan.study.journal import Journal, RunState
 
 DAMAGED = "journal.damaged"
-State = Literal["running", "answered", "no answer", "resumable", "given up", "empty", "unreadable"]
+State = Literal[
+    "running", "answered", "no answer", "resumable", "damaged", "given up", "empty", "unreadable"
+]
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class KeptRun:
 
     @property
     def may_be_given_up(self) -> bool:
-        return bool(self.secrets) and self.state != "running"
+        """One that lacks its key tells no secret; what is sealed in it is erased all the same."""
+        return (bool(self.secrets) and self.state != "running") or self.state == "damaged"
 
     def as_dict(self) -> dict[str, Any]:
         found = dict(vars(self))
@@ -83,7 +86,7 @@ def _look(folder: Path) -> KeptRun:
 
     try:
         with Journal.open(path) as journal:
-            found = journal.state
+            found, damaged = journal.state, journal.lacks_key
     except BusyError:
         return told("running", **_said_by_its_process(folder))
     except FileError:
@@ -91,7 +94,7 @@ def _look(folder: Path) -> KeptRun:
     if found is None:
         return told("empty")
     facts = {name: getattr(found, name) for name in ("study", "run", "party", "software")}
-    return told(_state(found), **facts)
+    return told("damaged" if damaged else _state(found), **facts)
 
 
 def _said_by_its_process(folder: Path) -> dict[str, Any]:
@@ -135,11 +138,12 @@ def give_up(kept: KeptRun, now: datetime, tell: Callable[[str], None]) -> bool:
 def open_journal(folder: Path, tell: Callable[[str], None]) -> Journal:
     """A run's; one that is damaged beyond reading is as good as lost, and is replaced by a new one.
 
-    With that this party comes back as one that forgot all: then the others end the run, too.
+    So is one whose key is. With that this party comes back as one that forgot all: then the others
+    end the run, too. What cannot be read just now is not damaged, and nobody is told.
     """
     path = folder / JOURNAL
     try:
-        return Journal.open(path)
+        return _with_its_key(path)
     except DamagedError as error:
         tell(f"{error.message}; it is set aside as {DAMAGED}, and the others are told")
     run_key.destroy(folder / f"{JOURNAL}.secret")
@@ -148,3 +152,18 @@ def open_journal(folder: Path, tell: Callable[[str], None]) -> Journal:
             if (file := folder / f"{JOURNAL}{end}").exists():
                 file.replace(folder / f"{DAMAGED}{end}")
     return Journal.open(path)
+
+
+def _with_its_key(path: Path) -> Journal:
+    """What is sealed in one without is erased, lest its key come back out of a backup."""
+    journal = Journal.open(path)
+    try:
+        journal.refuse_without_key()
+    except DamagedError:
+        with journal:
+            journal.give_up("cut short, since the key of its journal was lost")
+        raise
+    except BaseException:
+        journal.close()
+        raise
+    return journal

@@ -83,11 +83,14 @@ def create(path: Path) -> RunKey:
 
 
 def read(path: Path) -> RunKey | None:
-    """The key; None where there is none, or not the whole of it."""
-    if not path.exists():
-        return None
-    with attempt("read", path), path.open("rb") as file:
-        mode, content = os.fstat(file.fileno()).st_mode, file.read(FILE_BYTES + 1)
+    """The key; None where there is none, or not the whole of it. FileError if it cannot be read."""
+    with attempt("read", path):
+        try:
+            file = path.open("rb")
+        except FileNotFoundError:
+            return None
+        with file:
+            mode, content = os.fstat(file.fileno()).st_mode, file.read(FILE_BYTES + 1)
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
         raise FileError(
             f'the key of the journal "{path}" can be read by people other than its owner',

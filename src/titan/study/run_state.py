@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from titan.errors import InputError, PeerError, RecoveryError
+from titan.errors import DamagedError, DataError, InputError, PeerError, RecoveryError
 
 
 def lost_journal(peer: str, run: int) -> PeerError:
@@ -32,6 +33,22 @@ def journal_put_back(party: str, run: int) -> PeerError:
         named=[party],
         hint=f"{party} cannot go on with this run, and there is no answer here: agree on run "
         f"{run + 1}",
+    )
+
+
+def without_key(journal: Path, key: Path, run: int) -> DamagedError:
+    return DamagedError(
+        f'the journal "{journal}" cannot go on with its run: the key of its secrets, "{key}", is '
+        "missing, damaged or that of another journal",
+        hint="titan join tells the others, titan runs clean gives the run up; then agree with them "
+        f"on run {run + 1}",
+    )
+
+
+def data_changed(run: int) -> DataError:
+    return DataError(
+        "the data changed since the run began",
+        hint=f"give the same data as before, or agree with the others on run {run + 1}",
     )
 
 

@@ -18,13 +18,14 @@ from typing import Any
 from titan.errors import MessageError
 from titan.party import streams
 from titan.party.durable_session import DurableSession
-from titan.party.messages import AGREED, Told
+from titan.party.messages import AGREED, Received, Told
 from titan.party.ready import Ready
 from titan.party.session import Session
 from titan.protocol.messages import Kind, Payload
 from titan.protocol.recovery.interface import Outgoing
 from titan.protocol.recovery.tree import TreeState
 from titan.study.journal import Journal
+from titan.study.kinds import MASK
 
 LATEST = 0.03  # seconds by which a chunk is late
 HELD = 0.05  # seconds after which a chunk that was to be swapped goes alone
@@ -126,10 +127,31 @@ def kill_before_agreement(count: int, before: bool, number: int = signal.SIGKILL
     DurableSession.acknowledged = last  # type: ignore[method-assign, assignment]
 
 
+def kill_before_total(count: int, before: bool, number: int = signal.SIGKILL) -> None:
+    """Once a neighbour has confirmed its masks, and before it knows any total."""
+    take, acknowledged = Session._take, DurableSession.acknowledged
+
+    def deaf(session: Session, sender: int, received: Received) -> Ready:
+        if received.frame.sum is not None and received.frame.kind != MASK:
+            raise MessageError("not yet")
+        return take(session, sender, received)
+
+    def last(durable: DurableSession, peer: str, next_: int) -> bool:
+        new = acknowledged(durable, peer, next_)
+        masks = "SELECT 1 FROM sent WHERE kind = ? AND peer = ? AND sequence < ?"
+        if durable.journal._one(masks, MASK, peer, next_):
+            os.kill(os.getpid(), number)
+        return new
+
+    Session._take = deaf  # type: ignore[method-assign, assignment]
+    DurableSession.acknowledged = last  # type: ignore[method-assign, assignment]
+
+
 KILLS = {
     "commit": kill_around_commit,
     "write": kill_around_write,
     "agreement": kill_before_agreement,
+    "total": kill_before_total,
 }
 
 
