@@ -42,7 +42,7 @@ def north(tmp_path: Path) -> Any:
         ({"name": "east"}, "no such link with south"),
         ({"peer": "east"}, "no such link with south"),
         ({"role": Role.RECEIVER}, "no such link with south"),
-        ({"plan": "another"}, "different sums, here (one plan) and there (another)"),
+        ({"plan": "another"}, 'different sums, here (one plan) and there ("another")'),
     ],
 )
 def test_a_word_that_does_not_fit(north: Process, said: dict[str, Any], why: str) -> None:

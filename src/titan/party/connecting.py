@@ -28,7 +28,7 @@ from titan.party.conversation import BrokenError, Conversation, refused_by
 from titan.party.durable_session import DurableSession
 from titan.party.lost_journals import LostJournals
 from titan.party.messages import NONCE, Told
-from titan.party.notices import clipped
+from titan.party.notices import quoted
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import ANOTHER_STUDY, Run
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
@@ -82,7 +82,7 @@ class Handshake:
         if hello.plan != self.plan:
             return Refusal(
                 f"the two parties would make different sums, here ({self.plan}) and there "
-                f"({clipped(hello.plan)}); use one version of titan"
+                f"({quoted(hello.plan)}); use one version of titan"
             )
         state = journal.state
         known = state.nonces.get(peer, hello.nonce) if state else hello.nonce
