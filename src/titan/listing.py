@@ -22,6 +22,20 @@ def listing(names: Iterable[object], most: int = 6, count: int = 0) -> str:
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
+_MOST_TOLD = 600  # characters
+
+
+def printable(text: str, but: str = "") -> str:
+    """Text that a terminal shows and does not obey, in one line; `but` stays as it is."""
+    return "".join(c if c.isprintable() or c in but else ascii(c)[1:-1] for c in text)
+
+
+def told_of(text: str) -> str:
+    """An error's words about what others wrote, which may be of any length and anything in it."""
+    shown = printable(text)
+    return shown if len(shown) <= _MOST_TOLD else f"{shown[: _MOST_TOLD - 1]}…"
+
+
 def check_choice(
     what: str, given: object, allowed: Iterable[str], error: type[InputError] = InputError
 ) -> None:

@@ -36,6 +36,7 @@ from typing import Any
 
 from titan.canonical import canonical, hexadecimal, keys, listed, mapping, parsed, text, whole
 from titan.errors import FileError, InputError
+from titan.listing import printable
 from titan.study.journal import Journal
 from titan.study.kinds import MASK, OPENED, RECOVERY, Message
 
@@ -199,8 +200,7 @@ def from_journal(
 
 def _printable(words: str) -> str:
     """What this party was told is in an error's words, too."""
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
-    return shown[:_MOST_WHY]
+    return printable(words)[:_MOST_WHY]
 
 
 # -- reading ----------------------------------------------------------------------------------
