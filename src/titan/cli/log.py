@@ -32,6 +32,10 @@ def use(name: str | None = None) -> str:
     return name
 
 
+def is_json() -> bool:
+    return _chosen[0] == "json"
+
+
 def tell(notice: Notice | str, hint: str = "") -> None:
     """One line, in one write, so that lines of several threads do not mix."""
     found = Notice(notice) if isinstance(notice, str) else notice
