@@ -104,6 +104,7 @@ def test_a_file_of_results(odd: str) -> None:
             read += 1
             lines = [line for entry in found.entries for line in entry.summary.split("\n")]
             assert all(map(str.isprintable, lines))
+            assert not [line for line in lines if line.startswith("titan: error")]
             assert (found.study or "").isprintable()
     assert read
 
