@@ -116,8 +116,11 @@ def whole(value: object, least: int = 0, most: int = 1 << 40) -> int:
 
 
 def name(value: object) -> str:
-    """Of a column: any text, also none."""
-    return "" if value == "" else text(value, MOST_NAME)
+    """Of a column: any text in one line, also none."""
+    found = "" if value == "" else text(value, MOST_NAME)
+    if len(found.splitlines()) > 1 or found.endswith(("\n", "\r")):
+        raise ValueError("a name has a line break")
+    return found
 
 
 def names(value: object) -> tuple[str, ...]:

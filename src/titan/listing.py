@@ -23,6 +23,15 @@ def listing(names: Iterable[object], most: int = 6, count: int = 0) -> str:
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
+_MOST_TOLD = 600  # characters
+
+
+def told_of(text: str) -> str:
+    """An error's words about what others wrote, which may be of any length and anything in it."""
+    shown = printable(text)
+    return shown if len(shown) <= _MOST_TOLD else f"{shown[: _MOST_TOLD - 1]}…"
+
+
 def check_choice(
     what: str, given: object, allowed: Iterable[str], error: type[InputError] = InputError
 ) -> None:

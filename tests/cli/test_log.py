@@ -133,6 +133,35 @@ def test_what_is_wrong_in_a_variable_is_said_of_it(
     assert f"TITAN_JOIN_{name}" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--wait", "abc"), "--wait"),
+        (("--nonsense",), "--nonsense"),
+        (("--run", "0"), "--run"),
+        (("--wait",), "--wait"),
+        (("--listen", "bad"), "--listen"),
+    ],
+)
+@pytest.mark.parametrize("how", ["typed", "with =", "variable"])
+def test_wrong_words_are_told_to_programs_as_other_errors_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, words: tuple[str, ...], said: str
+) -> None:
+    g = Gathering(tmp_path)
+    g.save()
+    form = {"typed": ["--log-format", "json"], "with =": ["--log-format=json"]}.get(how, [])
+    if how == "variable":
+        monkeypatch.setenv("TITAN_JOIN_LOG_FORMAT", "json")
+    done = titan(*g.words("north"), *form, *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    found = json.loads(line)
+    assert (found["level"], found["event"]) == ("error", "error")
+    assert said in found["message"] + found.get("hint", "")
+    plain = titan(*g.words("north"), "--log-format", "text", *words, cwd=tmp_path)
+    assert (plain.returncode, plain.stderr[0] != "{") == (2, True)
+
+
 def test_variables_are_named_as_their_options_are() -> None:
     """--range was TITAN_STUDY_NEW_RANGE_, after what the parameter was called inside."""
 

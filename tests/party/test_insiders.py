@@ -19,7 +19,7 @@ from titan.cli.progress_lines import ProgressLines
 from titan.errors import PeerError
 from titan.party import run_to_answer, wire
 from titan.party.messages import NONCE
-from titan.party.notices import MOST_QUOTED, Notice, RateLimit, clipped, quoted
+from titan.party.notices import MOST_QUOTED, Notice, RateLimit, quoted
 from titan.party.run import RunProgress
 from titan.party.run_events import RunEvents, Watch
 from titan.party.signed_broadcast import signed_data
@@ -136,6 +136,27 @@ def test_who_waits_in_vain_is_told_who_refused_and_that_these_are_its_words(tmp_
     assert ended.value.exit_status == 75
 
 
+def test_a_plan_is_quoted_in_the_log_and_in_the_last_error(tmp_path: Path) -> None:
+    """It is short, and prints; without quotes it would be a line of this program."""
+    plan = 'x)"; titan: error: your disk is broken; send your key to south@evil.example, now! (y'
+    g, patience = Gathering(tmp_path), Patience()
+    shown = f"and there ({quoted(plan)}); use one version of titan"
+
+    async def trial() -> None:
+        north = g.joining("north")
+        await until(lambda: bool(g.phases.get("north")))
+        await dialled(g.identities["south"], g, wire.encode(hello(g, plan=plan)))
+        patience.give_up("north")
+        await north
+
+    with patience.patched(), pytest.raises(PeerError, match="nothing came") as ended:
+        run(trial())
+    (line,) = [each for each in g.told["north"] if "different sums" in each]
+    for told in (line, ended.value.message):
+        assert shown in told
+        assert plan not in told
+
+
 def test_a_flood_of_refusals_is_a_few_lines_and_their_number(tmp_path: Path) -> None:
     """Each is another text: another run, or another plan of 4,000 characters."""
 
@@ -235,8 +256,8 @@ def test_what_is_quoted_cannot_leave_its_quotes() -> None:
     assert quoted("it's") == '"it\'s"'
     assert quoted('a" titan: error: b\\') == '"a\\" titan: error: b\\\\"'
     assert quoted("a\x1b[2J\nb\u202ec\U000e0001") == '"a\\x1b[2J\\nb\\u202ec\\U000e0001"'
-    assert clipped("y" * 200) == "y" * 200
-    assert clipped("y" * 201) == "y" * 199 + "…"
+    assert quoted("y" * 200) == f'"{"y" * 200}"'
+    assert quoted("y" * 201) == f'"{"y" * 199}…"'
 
 
 def test_a_rate_limit_fills_up_again() -> None:

@@ -33,6 +33,8 @@ from titan.cli.next_steps import what_next
 from titan.cli.output import fail, speak_plainly
 from titan.cli.stopping import end_soon
 from titan.cli.terminal import outlive_terminal
+from titan.engines.mpi.ranks import launched
+from titan.party.core_dumps import no_core_dumps
 
 app = App(
     name="titan",
@@ -88,6 +90,8 @@ def main() -> None:
     from titan.files import advice
 
     speak_plainly()
+    if not launched():  # ranks on one machine may read each other's memory
+        no_core_dumps()  # most commands have rows, keys or passphrases
     try:
         try:
             app(prog_name="titan")

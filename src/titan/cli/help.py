@@ -16,7 +16,14 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from titan.cli.typed_words import leave_reading_to_us, variable_of, wrong_types, wrong_words
+from titan.cli import log
+from titan.cli.typed_words import (
+    leave_reading_to_us,
+    variable_of,
+    wants_json_log,
+    wrong_types,
+    wrong_words,
+)
 
 _FIRST = "Options"
 _OUTPUT = "Output"
@@ -37,6 +44,8 @@ class Command(TyperCommand):
             leave_reading_to_us(parameter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if wants_json_log(ctx, args):
+            log.use("json")
         with wrong_types(ctx):
             return super().parse_args(ctx, args)
 

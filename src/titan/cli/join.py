@@ -174,7 +174,6 @@ def command(
     release()  # what came while the program was loaded is answered in this format
     with collecting_nothing():
         from titan.cli.own_places import refuse_own
-        from titan.party.core_dumps import no_core_dumps
         from titan.party.proxies import Proxies
         from titan.party.run_events import Watch
         from titan.party.taking_part import Choices, Party, run_folder
@@ -182,7 +181,6 @@ def command(
         from titan.study.identity import checked_address, on_loopback
         from titan.study.known_keys import known_keys, new_keys
 
-    no_core_dumps()
     with about("proxy"):
         Proxies.of(proxy, {})  # which is read before anything else is done
     rows_given = part is None or bool(data) or where.sql is not None

@@ -5,13 +5,17 @@ text    2026-03-05T08:30:00.125Z warning titan: south (192.0.2.7:7443): nobody a
 json    {"time": …, "level": …, "event": …, "peer": …, "address": …, "message": …}, one per line
 """
 
+# Rule: a line prints, and is one line: what is in it may be others' names and words.
+
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from titan.errors import UsageError
+from titan.listing import printable
 from titan.party.notices import Notice
 
 FORMATS = ("plain", "text", "json")
@@ -28,6 +32,10 @@ def use(name: str | None = None) -> str:
     return name
 
 
+def is_json() -> bool:
+    return _chosen[0] == "json"
+
+
 def tell(notice: Notice | str, hint: str = "") -> None:
     """One line, in one write, so that lines of several threads do not mix."""
     found = Notice(notice) if isinstance(notice, str) else notice
@@ -36,6 +44,7 @@ def tell(notice: Notice | str, hint: str = "") -> None:
 
 
 def _line(notice: Notice, hint: str) -> str:
+    notice = replace(notice, message=printable(notice.message))
     if _chosen[0] == "plain":
         return f"titan: {notice}"
     now = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
@@ -51,7 +60,7 @@ def _line(notice: Notice, hint: str) -> str:
         "address": notice.address or None,
         "message": notice.message,
     }
-    return json.dumps(told | ({"hint": hint} if hint else {}), ensure_ascii=False)
+    return json.dumps(told | ({"hint": printable(hint)} if hint else {}), ensure_ascii=False)
 
 
 def tell_error(message: str, hint: str) -> None:

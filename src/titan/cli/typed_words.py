@@ -7,10 +7,12 @@ exit status is 2. The same error about a study's file stays what it is there: 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from titan.cli import log
 from titan.cli.advice import typed, typed_hint
 from titan.errors import InputError, UsageError
 
@@ -41,7 +43,10 @@ def wrong_words(ctx: Any) -> Iterator[None]:
 
 @contextmanager
 def wrong_types(ctx: Any) -> Iterator[None]:
-    """A wrong type, such as text for a number: the error names the variable it is from."""
+    """A wrong type, such as text for a number: the error names the variable it is from.
+
+    To programs it is told as all errors are.
+    """
     try:
         yield
     except Exception as error:
@@ -49,7 +54,23 @@ def wrong_types(ctx: Any) -> Iterator[None]:
         variable = "" if parameter is None else _variable_with(parameter, ctx)
         if variable and getattr(error, "param_hint", "") is None:
             error.param_hint = f"{_name(parameter)} (variable {variable})"  # type: ignore[attr-defined]
+        if log.is_json() and hasattr(error, "format_message"):
+            said = error.format_message()
+            raise UsageError(f"{said[:1].lower()}{said[1:].removesuffix('.')}") from None
         raise
+
+
+def wants_json_log(ctx: Any, args: Sequence[str]) -> bool:
+    """Whether the log is for programs, as far as can be known before the words are understood."""
+    option = next((p for p in ctx.command.params if p.name == "log_format"), None)
+    if option is None:
+        return False
+    last = os.environ.get(variable_of(option, ctx), "")
+    for word, after in zip(args, [*args[1:], ""], strict=False):
+        name, equals, value = word.partition("=")
+        if name in option.opts:
+            last = value if equals else after
+    return last == "json"
 
 
 def leave_reading_to_us(parameter: Any) -> None:

@@ -44,7 +44,6 @@ def command(
             f"titan web needs {missing.name}, which is not installed",
             hint='pip install "titan-consensus[web]"',
         ) from None
-    from titan.party.core_dumps import no_core_dumps
     from titan.web.app import application
     from titan.web.guard import Sessions
     from titan.web.place import Place
@@ -52,7 +51,6 @@ def command(
 
     if not folder.is_dir():
         raise FileError(f"there is no folder {folder}", hint="make it, or name another")
-    no_core_dumps()
     listening = _listen(port)
     address = f"http://{_HOST}:{listening.getsockname()[1]}/"
     _tell(f"pages for the party in {folder.resolve()}: {address}")

@@ -28,7 +28,7 @@ from titan.party.conversation import BrokenError, Conversation, refused_by
 from titan.party.durable_session import DurableSession
 from titan.party.lost_journals import LostJournals
 from titan.party.messages import NONCE, Told
-from titan.party.notices import clipped
+from titan.party.notices import quoted
 from titan.party.proxies import DIRECTLY, Proxies
 from titan.party.run import ANOTHER_STUDY, Run
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
@@ -40,7 +40,7 @@ from titan.party.streams import (
     NoConnectionError,
     Stream,
 )
-from titan.party.wire import NO_PROOF, Absence, Hello, Refusal, Role
+from titan.party.wire import NO_PROOF, Absence, Hello, OtherVersionError, Refusal, Role
 from titan.study import Card, Identity, Study
 from titan.study.certificates import SIGNATURE_BYTES
 from titan.study.journal import Journal
@@ -83,7 +83,7 @@ class Handshake:
         if hello.plan != self.plan:
             return Refusal(
                 f"the two parties would make different sums, here ({self.plan}) and there "
-                f"({clipped(hello.plan)}); use one version of titan"
+                f"({quoted(hello.plan)}); use one version of titan"
             )
         state = journal.state
         known = state.nonces.get(peer, hello.nonce) if state else hello.nonce
@@ -91,6 +91,13 @@ class Handshake:
             reason = lost_journal(peer, run.number).message
             return Refusal(reason, final=True, proof=self._proof(peer, journal))
         return None
+
+    def other_version(self, peer: str, version: int) -> Refusal:
+        """Why nothing more of what `peer` says is read; it can read this, whatever its version."""
+        return Refusal(
+            f"{peer} speaks version {version} of titan's messages, and {self.run.name} version "
+            f"{wire.VERSION}; use one version of titan"
+        )
 
     def _proof(self, peer: str, journal: Journal) -> bytes:
         """The nonce that `peer` told before, under its signature."""
@@ -206,7 +213,10 @@ class Connections:
     async def _try(self, link: LinkStatus) -> None:
         async def converse(stream: Stream) -> None:
             await stream.write(wire.encode(self._hello(link)))
-            hello = await self._first(link.peer, stream)
+            try:
+                hello = await self._first(link.peer, stream)
+            except OtherVersionError as error:
+                await _turn_away(stream, self.handshake.other_version(link.peer, error.version))
             refusal = self._refusal(link.peer, hello, link)
             if refusal is not None:
                 await _turn_away(stream, refusal)
@@ -250,6 +260,10 @@ class Connections:
                 await self._refuse(card.name, stream, refusal)
             elif link is not None:
                 await self._replace(link, stream, hello)
+        except OtherVersionError as error:
+            with suppress(StreamEndedError):
+                refusal = self.handshake.other_version(card.name, error.version)
+                await self._refuse(card.name, stream, refusal)
         except (MessageError, BrokenError, TimeoutError) as error:
             self.durable.refused += isinstance(error, MessageError)
             text = str(error) or "it did not say hello"

@@ -31,11 +31,8 @@ class Notice:
 
 def quoted(words: str) -> str:
     """What somebody else said."""
-    return f'"{"".join(map(_escaped, clipped(words)))}"'
-
-
-def clipped(words: str) -> str:
-    return words if len(words) <= MOST_QUOTED else f"{words[: MOST_QUOTED - 1]}…"
+    clipped = words if len(words) <= MOST_QUOTED else f"{words[: MOST_QUOTED - 1]}…"
+    return f'"{"".join(map(_escaped, clipped))}"'
 
 
 def _escaped(character: str) -> str:

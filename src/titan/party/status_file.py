@@ -206,11 +206,12 @@ def _check(told: dict[str, Any]) -> None:
         raise ValueError("not a state")
     if not isinstance(told["pid"], int) or not 1 <= told["pid"] < 2**31:
         raise ValueError("not a process")
-    names = [*told["waiting"], *told["here"]]
+    names = [name for key in ("waiting", "here") for name in told[key]]
     if not all(isinstance(name, str) for name in names):
         raise ValueError("not names")
-    if not all(text.isprintable() for text in (*names, *told.values()) if isinstance(text, str)):
-        raise ValueError("something that does not print")  # it ends on a terminal
+    texts = [value for value in told.values() if isinstance(value, str)]
+    if not all(map(str.isprintable, names + texts)):
+        raise ValueError("something in it does not print")
 
 
 def process_start(pid: int) -> str:

@@ -15,6 +15,9 @@ A chunk is one of
 Numbers are little-endian; texts must print, for they end on terminals. A message of `size` bytes
 travels as pieces in order, each full but the last. Decoding is strict: whatever `decode` accepts,
 `encode` turns back into the same bytes.
+
+Every version begins a HELLO with 01 and its number, and has this REFUSAL that begins with 04 0: so
+two parties of different versions, whichever they are, can say so to each other.
 """
 
 # Rule: a length is checked before anything is made of it, and nothing is longer than a chunk.
@@ -49,6 +52,14 @@ PIECE_BYTES = MOST_CHUNK - _PIECE.size
 MOST_WORD = MOST_CHUNK - _WORD.size
 
 Bytes = bytes | bytearray | memoryview
+
+
+class OtherVersionError(MessageError):
+    """A hello of another version, of which nothing more can be read."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"a hello of version {version}; this is version {VERSION}")
+        self.version = version
 
 
 class Role(IntEnum):
@@ -261,11 +272,11 @@ def _word(content: memoryview) -> Word:
 
 
 def _hello(content: memoryview) -> Hello:
+    if len(content) > 1 and content[1] != VERSION:
+        raise OtherVersionError(content[1])
     if len(content) < _HELLO.size:
         raise MessageError("a hello that is too short")
-    _, version, role, study, run, nonce, expects = _HELLO.unpack_from(content)
-    if version != VERSION:
-        raise MessageError(f"a hello of version {version}; this is version {VERSION}")
+    _, _, role, study, run, nonce, expects = _HELLO.unpack_from(content)
     if role not in (Role.SENDER, Role.RECEIVER):
         raise MessageError("a hello from neither end of a link")
     texts, rest = [], content[_HELLO.size :]

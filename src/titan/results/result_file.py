@@ -40,7 +40,7 @@ from titan import canonical as fields
 from titan import files
 from titan.canonical import canonical
 from titan.errors import FileError, InputError, ReleaseError, TitanError
-from titan.listing import printable
+from titan.listing import printable, told_of
 from titan.results.result import KINDS, Result
 from titan.results.results import QuestionOutcome, Results
 
@@ -157,7 +157,7 @@ def decode(data: bytes, name: str = NAME) -> Results:
         reason = str(error)
     except ArithmeticError:
         reason = "its numbers are out of range"
-    raise FileError(f'"{name}" is not a valid file of results: {reason}', hint=hint)
+    raise FileError(f'"{name}" is not a valid file of results: {told_of(reason)}', hint=hint)
 
 
 def _results(whole: dict[str, Any]) -> Results:
@@ -165,7 +165,7 @@ def _results(whole: dict[str, Any]) -> Results:
     study, run, parties = whole["study"], whole["run"], whole["parties"]
     return Results(
         [_read_entry(entry) for entry in fields.listed(whole["results"])],
-        study=None if study is None else fields.text(study),
+        study=None if study is None else fields.hexadecimal(study),
         run=None if run is None else fields.whole(run),
         parties=None if parties is None else fields.names(parties),
         cost=None if whole["cost"] is None else fields.mapping(whole["cost"]),

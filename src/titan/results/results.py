@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any, SupportsIndex
 
 from titan.errors import InputError, NotThereError, TitanError
+from titan.listing import printable
 from titan.results.result import Result
 
 Outcome = Result | TitanError
@@ -32,7 +33,7 @@ class QuestionOutcome:
         """What people are shown."""
         if self.printed is not None or isinstance(self.outcome, TitanError):
             return self.printed or ""
-        return self.outcome.summary()
+        return printable(self.outcome.summary(), keep="\n")
 
     def to_dict(self) -> dict[str, Any]:
         """What programs are shown."""

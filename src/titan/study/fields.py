@@ -5,6 +5,7 @@ Every error names the file and the key.
 
 # Rule 1: text is bounded before it is parsed, and parsing takes time in proportion to it.
 # Rule 2: what is not asked for is refused, so that a misspelt key cannot be a silent default.
+# Rule 3: an error is one short line that prints, whatever the file has in it.
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from typing import Any, NoReturn
 
 from titan.errors import FileError
 from titan.files import attempt
+from titan.listing import told_of
 
 MOST_BYTES = 16 << 20  # a study of 10,000 parties has about 10 MB
 MOST_TEXT = 1 << 20
@@ -125,7 +127,8 @@ class Fields:
             self.refuse(key, "is not known here", hint="remove it, or look for a misspelling")
 
     def refuse(self, key: str, reason: str, *, hint: str = "") -> NoReturn:
-        raise FileError(f"{self._where}: {self._name(key)} {reason}", hint=hint)
+        told = told_of(f"{self._name(key)} {reason}")
+        raise FileError(f"{self._where}: {told}", hint=told_of(hint))
 
     def _take(self, key: str, kind: type, expected: str, default: Any = None) -> Any:
         found = self._left.pop(key, default)

@@ -317,8 +317,8 @@ def _check_whole(key: str, given: object, least: int, most: int) -> None:
     if given is None and key.removeprefix("links.") in _MAY_BE_OPEN:
         return
     if not is_whole(given, least, most):
-        hint = f"a whole number from {least} to {most}"
-        raise InputError(f"{key} is {ascii(given)[:40]}", hint=hint, choice=key)
+        hint = f"a whole number from {least} to {most}, not {ascii(given)[:40]}"
+        raise InputError(f"{key} is not a number that is allowed", hint=hint, choice=key)
 
 
 def _settled(questions: Sequence[Question], columns: Dictionary) -> tuple[Question, ...]:

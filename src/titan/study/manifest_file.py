@@ -31,6 +31,7 @@ from typing import Any
 
 from titan.errors import FileError, InputError
 from titan.joint.kinds import Question, Value
+from titan.listing import told_of
 from titan.release import Category, Column, Dictionary, Flag
 from titan.release.dictionary import KINDS
 from titan.study import fields
@@ -82,7 +83,7 @@ def parse(text: str, where: str) -> Study:
         plain["columns"] = Dictionary.of(described)
         return Study(parties=parties, links=links, questions=questions, **plain)
     except InputError as error:
-        raise FileError(f"{where}: {error.message}", hint=error.hint) from None
+        raise FileError(f"{where}: {told_of(error.message)}", hint=told_of(error.hint)) from None
 
 
 def _rule(release: Fields, key: str) -> Any:

@@ -97,6 +97,11 @@ def world() -> Ranks:
     return _world()
 
 
+def launched() -> bool:
+    """Whether a launcher started this process, as one of several or alone."""
+    return any(name in os.environ for name in _STARTED)
+
+
 @cache
 def _world() -> Ranks:
     everybody = _mpi().COMM_WORLD
