@@ -17,8 +17,9 @@ from tests.party.campaign import files
 from tests.party.campaign.__main__ import campaign
 from tests.party.campaign.disks import Disk
 from tests.party.campaign.expected import TOLD, Expected
+from tests.party.campaign.faults import Kill, Noise
 from tests.party.campaign.judge import Judge
-from tests.party.campaign.scenario import NAMES, Kill, Noise, Scenario, draw
+from tests.party.campaign.scenario import NAMES, Scenario, draw
 from tests.party.campaign.tally import Tally
 from titan.study import Study
 
@@ -38,7 +39,7 @@ def test_a_few_runs_with_most_kinds_of_faults_end_exactly(
     assert (tally.runs, tally.wrong, tally.hung, tally.errors) == (len(SEEDS), 0, 0, 0)
     assert tally.exact == sum(len(draw(seed).parties) for seed in SEEDS)
     assert min(tally.kills, tally.duplicated, tally.delayed, tally.reordered) > 0
-    hows = ("TERM", "stop", "power", "full", "version", "clock")
+    hows = ("TERM", "stop", "power", "full", "version", "c")
     assert min(tally.faults[how] for how in hows) > 0
     assert max(tally.parties) >= 6
     assert tally.searched > 0
@@ -154,6 +155,41 @@ def test_a_liar_whom_not_all_name(tmp_path: Path) -> None:
     judge.judge_all()
     assert judge.tally.wrong == 1
     assert "named by ['north'] only" in judge.troubles[0]
+
+
+def spoilt(folder: Path, statuses: dict[str, int], words: str, how: str = "rollback") -> Judge:
+    """A run in which north's journal was put back, and all end with these words."""
+    judge = judged(folder, kills=(Kill("north", 0, "time", how=how),))
+    judge.tally.faults[how] = 1
+    for name, status in statuses.items():
+        place = Path(tempfile.mkdtemp(dir=folder)) / name
+        judge.disks[name] = Disk(place, own=False)
+        (folder / f"{name}.0.err").write_text(f"titan: error: {words}\n")
+        while not judge.is_over(name, 0, status):
+            pass
+    while judge.starts_all_again():
+        pass
+    judge.judge_all()
+    return judge
+
+
+def test_where_a_journal_was_put_back_nobody_waits_for_ever(tmp_path: Path) -> None:
+    waiting = spoilt(tmp_path, dict.fromkeys(("north", "east", "south"), 75), "nothing came for 5")
+    assert waiting.troubles == [
+        "east, north, south: waits again and again, where a journal is not what it was"
+    ]
+    ends = {"north": 1, "east": 1, "south": 75}
+    assert spoilt(tmp_path, ends, "the journal of north was put back").troubles == [
+        "south: waits again and again, where a journal is not what it was"
+    ]
+
+
+def test_where_a_journal_was_put_back_somebody_is_told_so(tmp_path: Path) -> None:
+    ends = dict.fromkeys(("north", "east", "south"), 1)
+    assert spoilt(tmp_path, ends, "the journal of north was put back").troubles == []
+    assert spoilt(tmp_path, ends, "no answer").troubles == [
+        "north: nobody names its journal: ['no answer', 'no answer', 'no answer']"
+    ]
 
 
 # -- the judge knows what rows deserve ---------------------------------------------------------
