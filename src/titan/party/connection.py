@@ -131,7 +131,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def out_of_date(self) -> str:
         """Why the dates of the other end's certificate do not fit the clock here; or empty."""
-        return self._tls.out_of_date
+        return self._tls.out_of_date if self._buffer else ""
 
     async def shake_hands(self) -> None:
         if not self._buffer:

@@ -46,6 +46,8 @@ class Judge:
         if len(said) > _MOST_SAID:
             self.wrong(name, f"said {len(said)} bytes")
         if status == 0:
+            if "Traceback" in said:
+                self.wrong(name, f"has the answer and a mistake: {said[-2000:]}")
             if self._is_exact(name, saved) and name not in self.ended:
                 self.tally.exact += 1
             self.ended[name] = True

@@ -51,7 +51,7 @@ LEAST = {
 OF_A_SWITCH = "hole", "oneway", "loss", "late"
 _LARGE = 1000  # runs
 _QUESTIONS = 5
-_MANY = 18  # parties
+_MANY = 20  # parties
 SPOILT = "lost", "rollback"
 """After which there may be no answer: whose journal it is."""
 

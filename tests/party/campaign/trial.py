@@ -183,6 +183,8 @@ class Trial:
         elif how in SIGNALS or how == "version":
             if status != 75 or "titan: stopped" not in said:
                 return False
+            if how == "version" and not self._is_said("this is version"):
+                how = "TERM"
         elif how != "full" or status != 75 or "make room on the disk" not in said:
             return False
         self.tally.faults[how] += 1
@@ -190,6 +192,9 @@ class Trial:
             disk.lose_runs()
             self.tally.faults["lost"] += 1
         return True
+
+    def _is_said(self, words: str) -> bool:
+        return any(words in text_of(path) for path in self.folder.glob("*.err"))
 
     def _is_at_wrong_time(self, name: str, life: int, status: int) -> bool:
         """Whether it says that it cannot begin by this clock, which is right in its next life."""
