@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 import titan
 from tests.party.campaign.clock import READERS
 from tests.party.campaign.disks import Disk
+from tests.party.campaign.files import MADE
 from tests.party.campaign.judge import text_of
 from tests.party.campaign.moments import reached
 from tests.party.campaign.nursing import _ENVIRONMENT, ROOT
@@ -120,3 +122,22 @@ def test_whatever_reads_the_clock_reads_a_wrong_one() -> None:
     places = [*source.glob("party/*.py"), source / "cli" / "log.py", source / "cli" / "join.py"]
     found = {path.stem for path in places if asked.search(path.read_text())}
     assert found - {"rehearsal"} == {module.__name__.rpartition(".")[2] for module in READERS}
+
+
+def test_strangers_come_to_one_who_listens_and_fill_what_few_descriptors_it_has() -> None:
+    crowded = [s for s in map(draw, range(300)) if s.strangers]
+    assert {bool(s.descriptors) for s in crowded} == {True, False}
+    for scenario in crowded:
+        (found,) = scenario.strangers
+        listen = {b if how == "push" else a for a, b, how in scenario.links}
+        assert found.party in listen
+        assert found.idle >= 2 * scenario.descriptors.get(found.party, 0)
+
+
+def test_a_clock_is_wrong_by_more_than_certificates_last_or_by_a_day() -> None:
+    clocks = [s.clock for s in map(draw, range(1000)) if s.clock is not None]
+    assert {clock.from_start for clock in clocks} == {True, False}
+    for clock in clocks:
+        now = datetime.now(UTC) + timedelta(days=clock.days + clock.jump)
+        assert (MADE < now < MADE + timedelta(days=36_500)) is (clock.jump == 1.0)
+        assert clock.order(1) == ((0.0, 0, 0.0, 0.0) if clock.from_start else clock.order(0))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
+from typing import Any
 
 PHASES = ("connecting", "masks", "recovery", "check", "agreement", "end")
 PAUSED = ("power", "full", "rollback")
@@ -43,6 +45,14 @@ class Kill:
     how: str = "KILL"
     till_answer: bool = False
     """A run's folder is put back when the party has its answer, not as soon as it has moved on."""
+
+    @property
+    def own(self) -> list[Any]:
+        """What the process does to itself, if it does."""
+        if self.when not in ("commit", "write"):
+            return []
+        number = signal.SIGSTOP if self.how in PAUSED else signal.Signals[f"SIG{self.how}"]
+        return [self.when, self.count, self.before, number]
 
 
 @dataclass(frozen=True)

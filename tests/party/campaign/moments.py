@@ -34,6 +34,11 @@ def reached(phase: str, said: str) -> bool:
     return any(f"titan: {each}" in said or f": {each}" in said for each in later)
 
 
+def stage(out: str, said: str) -> str:
+    """How far a party is whose journal is remembered."""
+    return "answer" if out else "masked" if reached("recovery", said) else "begun"
+
+
 async def until(condition: Callable[[], bool]) -> None:
     while not condition():
         await asyncio.sleep(_LOOK)

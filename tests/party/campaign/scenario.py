@@ -249,15 +249,15 @@ def _distant(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
 
 
 def _crowded(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
-    """Strangers; sometimes where few descriptors are left."""
+    """Strangers at one who listens; sometimes more than there are descriptors for."""
     kinds = (rng.choice((0, 20, 100)), rng.choice((0, 10)), rng.choice((0, 10)))
-    found = Strangers(rng.choice(parties), *kinds) if any(kinds) else None
-    least = 80 if len(parties) < 6 else 160
-    few = {found.party if found else rng.choice(parties): rng.choice((least, 2 * least))}
-    return {
-        "strangers": () if found is None else (found,),
-        "descriptors": few if found is None or rng.random() < 0.5 else {},
-    }
+    party = rng.choice(parties)
+    listen = {b if how == "push" else a for a, b, how in given["links"]}
+    found = Strangers(party if party in listen else min(listen), *kinds)
+    most = (80 if len(parties) < 6 else 160) * rng.choice((1, 2))
+    if any(kinds) and rng.random() < 0.5:
+        return {"strangers": (found,)}
+    return {"strangers": (replace(found, idle=2 * most),), "descriptors": {found.party: most}}
 
 
 def _insider(rng: Random, parties: tuple[str, ...], given: Given) -> Given:

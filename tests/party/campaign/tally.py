@@ -30,7 +30,7 @@ FAULTS = {
     "c": "processes by a wrong clock",
     "e": "handshakes by a clock for which no certificate is made",
     "early": "starts refused by such a clock",
-    "descriptors": "few descriptors",
+    "descriptors": "processes with fewer descriptors than strangers",
     "stranger": "connections of strangers",
     "d": "frames duplicated",
     "l": "delayed",

@@ -21,7 +21,7 @@ from tests.party.campaign.disks import Disk
 from tests.party.campaign.expected import given
 from tests.party.campaign.faults import PAUSED, SIGNALS, Cut, Kill, Stop
 from tests.party.campaign.judge import LIVES, Judge, text_of
-from tests.party.campaign.moments import reached, send, stands_still, until
+from tests.party.campaign.moments import reached, send, stage, stands_still, until
 from tests.party.campaign.nursing import Nurse
 from tests.party.campaign.proxy import Proxy
 from tests.party.campaign.scenario import Scenario
@@ -36,6 +36,7 @@ STILL = 120.0  # seconds in which nothing happens, besides what parties wait by 
 _FULL = 60.0  # seconds that a disk stays full, unless the party ends before
 _PORT = 7443
 _OTHER_VERSION = 99
+_CROWDED = "some are ended"  # what a party says that has no descriptors for more strangers
 
 
 @dataclass
@@ -152,6 +153,8 @@ class Trial:
             self._lives[name] += 1
             kill = self._kill_of(name, life)
             status = await self._one_life(name, life, kill)
+            if name in self.scenario.descriptors:
+                self.tally.faults["descriptors"] += _CROWDED in text_of(self._screen(name, life)[1])
             if kill is not None and await self._was_struck(kill, status):
                 await asyncio.sleep(kill.pause)
                 continue
@@ -223,12 +226,11 @@ class Trial:
             "stdout": str(out),
             "stderr": str(err),
             "noise": self._noise(name, life),
-            "kill": self._own(kill),
+            "kill": [] if kill is None else kill.own,
             "inside": self._inside(name, life, kill),
         }
         if most := self.scenario.descriptors.get(name):
             order["descriptors"] = most
-            self.tally.faults["descriptors"] += 1
         if self._switch is not None:
             order["namespace"] = self._switch.namespace(name)
         pid, ended = self._pids[name] = await self.nurse.start(order)
@@ -277,14 +279,6 @@ class Trial:
     def _notes(self) -> Path:
         return self.folder / "noise"
 
-    @staticmethod
-    def _own(kill: Kill | None) -> list[Any]:
-        """What the process does to itself."""
-        if kill is None or kill.when not in ("commit", "write"):
-            return []
-        number = signal.SIGSTOP if kill.how in PAUSED else signal.Signals[f"SIG{kill.how}"]
-        return [kill.when, kill.count, kill.before, number]
-
     def _inside(self, name: str, life: int, kill: Kill | None) -> dict[str, Any]:
         """What is different in its process."""
         scenario, seed = self.scenario, self._seed(name, life)
@@ -320,8 +314,8 @@ class Trial:
     async def _strike(
         self, kill: Kill, pid: int, out: Path, err: Path, ended: asyncio.Future[int]
     ) -> None:
-        disk, own = self._disks[kill.party], kill.when in ("commit", "write")
-        if not own:
+        disk = self._disks[kill.party]
+        if not kill.own:
             await self._moment(kill, out, err)
             if kill.how == "rollback":
                 await until(lambda: ended.done() or disk.has_journal)
@@ -339,7 +333,7 @@ class Trial:
             disk.free()
         elif kill.how == "rollback":
             await asyncio.to_thread(disk.remember)
-            self._remembered = _stage(text_of(out), text_of(err))
+            self._remembered = stage(text_of(out), text_of(err))
             send("SIGCONT", pid, ended)
             await until(lambda: ended.done() or disk.has_moved_on())
             if kill.till_answer:
@@ -392,8 +386,3 @@ class Trial:
         if self._switch is not None:
             late = self._switch.delay and self._switch.counts["passed"]
             self.tally.faults.update(loss=self._switch.counts["lost"], late=int(late))
-
-
-def _stage(out: str, said: str) -> str:
-    """How far a party is, whose journal is remembered: the keys of the tally."""
-    return "answer" if out else "masked" if reached("recovery", said) else "begun"
