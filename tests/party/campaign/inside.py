@@ -185,9 +185,11 @@ def note_pieces(notes: str) -> None:
     async def seen(end: Any, *parts: bytes) -> None:
         nonlocal noted
         head = b"".join(parts[:2])[: wire._PIECE.size]
-        if not noted and head[:1] == bytes([wire._PIECE_TAG]) and wire._PIECE.unpack(head)[3]:
-            noted = True
-            noise.note(notes, "p")
+        if not noted and len(head) == wire._PIECE.size and head[0] == wire._PIECE_TAG:
+            *_, offset = wire._PIECE.unpack(head)
+            if offset:
+                noted = True
+                noise.note(notes, "p")
         await write(end, *parts)
 
     streams.Stream.write = seen  # type: ignore[method-assign, assignment]
