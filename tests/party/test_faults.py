@@ -54,6 +54,8 @@ def test_a_lie_a_journal_that_was_put_back_and_a_refusal(tmp_path: Path) -> None
     assert tally.searched > 0
 
 
+LOST = "north lost its journal; agree on run 2"
+
 # -- the judge can find what it looks for ------------------------------------------------------
 
 
@@ -116,7 +118,9 @@ def test_a_journal_that_was_lost_behind_its_answer(tmp_path: Path) -> None:
         for name in judge.scenario.parties:
             judge.disks[name] = Disk(tmp_path / f"{name}{others}", own=False)
             place = judge.disks[name].place
-            (tmp_path / f"{name}.0.err").write_text("titan: error: agree on run 2\n")
+            (tmp_path / f"{name}.0.err").write_text(
+                "titan: error: north lost its journal; agree on run 2\n"
+            )
             if name == "north" or not others:
                 (place / f"{name}.json").write_text('{"params": [1.0]}')
             assert judge.is_over(name, 0, 1 if name == "north" else others)
@@ -138,7 +142,9 @@ def test_secrets_that_a_run_without_an_answer_left(tmp_path: Path) -> None:
     (tmp_path / "secrets").write_text(f"{bytes(range(64)).hex()}\n")
     for name in judge.scenario.parties:
         judge.disks[name] = Disk(tmp_path / name, own=False)
-        (tmp_path / f"{name}.0.err").write_text("titan: error: agree on run 2\n")
+        (tmp_path / f"{name}.0.err").write_text(
+            "titan: error: north lost its journal; agree on run 2\n"
+        )
         assert judge.is_over(name, 0, 1)
     (tmp_path / "east" / "journal.db.secret").write_bytes(bytes(range(64)))
     judge.judge_all()
