@@ -198,6 +198,21 @@ def test_where_a_journal_was_put_back_somebody_is_told_so(tmp_path: Path) -> Non
     ]
 
 
+def test_a_liar_for_whom_all_wait(tmp_path: Path) -> None:
+    """Where nobody can tell who it was, all must yet be told that somebody lied."""
+    for status, expected in ((1, []), (75, ["north, south: waits in vain, and east lied"])):
+        judge = judged(tmp_path, liar="east")
+        judge.scenario.choices["recovery"] = "topk"
+        judge.tally.faults["a"] = 1
+        for name in judge.scenario.parties:
+            judge.disks[name] = Disk(tmp_path / f"{name}{status}", own=False)
+            (tmp_path / f"{name}.0.err").write_text("titan: error: the sum is not what was sent\n")
+            while not judge.is_over(name, 0, status):
+                pass
+        judge.judge_all()
+        assert (judge.troubles, judge.tally.found_out) == (expected, int(not expected))
+
+
 # -- the judge knows what rows deserve ---------------------------------------------------------
 
 DUE = {"north": TOLD, "east": "these rows stand alone: east.csv, line 4", "south": TOLD}

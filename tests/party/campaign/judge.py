@@ -181,6 +181,8 @@ class Judge:
         if recovery != "topk" and named != others:
             found = {name: self._errors(name) for name in sorted(others)}
             self.wrong(liar, f"lied in {recovery}; named by {sorted(named)} only: {found}")
+        elif waiting := others - answered - self._ended_for_good:
+            self.wrong(", ".join(sorted(waiting)), f"waits in vain, and {liar} lied")
         else:
             self.tally.found_out += 1
 
