@@ -42,7 +42,7 @@ FAULTS = {
 """How each fault is called, in the order of the report."""
 LEAST = {
     "KILL": 50, "TERM": 50, "HUP": 20, "INT": 20, "stop": 20, "full": 20, "power": 20,
-    "hole": 5, "oneway": 5, "loss": 500, "late": 500, "descriptors": 20, "c": 20, "e": 50,
+    "hole": 5, "oneway": 5, "loss": 100, "late": 2000, "descriptors": 20, "c": 20, "e": 50,
     "early": 2, "rollback": 15, "back begun": 3, "back masked": 3, "back answer": 2, "lost": 5,
     "version": 10, "stranger": 500, "p": 100, "r": 50, "a": 20, "cut": 200, "d": 100, "l": 100,
     "s": 100,
