@@ -46,6 +46,18 @@ def test_a_journal_is_put_back_only_if_it_had_moved_on(tmp_path: Path) -> None:
         assert journal.execute("SELECT * FROM said").fetchall() == []
 
 
+def test_a_key_is_lost_only_where_there_is_one(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "north", own=False)
+    assert not disk.lose_key(altered=False)
+    key = disk.place / "runs" / "run" / "journal.db.secret"
+    key.parent.mkdir(parents=True)
+    key.write_bytes(bytes(4096))
+    assert disk.lose_key(altered=True)
+    assert key.read_bytes().count(0) == 4095
+    assert disk.lose_key(altered=False)
+    assert not key.exists()
+
+
 def test_a_campaign_of_many_runs_says_what_it_has_hardly_tried() -> None:
     questions = Counter(dict.fromkeys((*QUESTIONS, *STEPPED, "large"), 9))
     tally = Tally(1000, faults=Counter(LEAST), questions=questions, parties=Counter({20: 1}))

@@ -131,6 +131,18 @@ class Disk:
         for path in self.place.glob("runs/*/*"):
             path.unlink()
 
+    def lose_key(self, *, altered: bool) -> bool:
+        """Remove the key of a journal, or alter a bit of it; whether there was one."""
+        keys = list(self.place.glob("runs/*/journal.db.secret"))
+        for path in keys:
+            if altered:
+                block = bytearray(path.read_bytes())
+                block[len(block) // 2] ^= 1
+                path.write_bytes(block)
+            else:
+                path.unlink()
+        return bool(keys)
+
     # -- what is on it ----------------------------------------------------------------------------
 
     def content(self) -> bytes:

@@ -63,13 +63,15 @@ class Scenario:
     """Who has a row that stands out: often this party has to refuse."""
     on_disk: str = ""
     """Who has a disk of its own though nothing happens to that: it is searched in the end."""
+    loses_key: str = ""
+    """Who is killed first finds the key of its journal "gone" or "altered"."""
 
     @property
     def may_fail(self) -> str:
         """Whose fault it is if there is no answer; empty where there must be one."""
         if self.liar:
             return self.liar
-        if self.loses_journal:
+        if self.loses_journal or self.loses_key:
             return self.kills[0].party
         return next((kill.party for kill in self.kills if kill.how == "rollback"), "")
 
@@ -188,7 +190,8 @@ def _cut(rng: Random, parties: tuple[str, ...]) -> Cut:
 def _on_disk(rng: Random, parties: tuple[str, ...], given: Given) -> str:
     """Nobody whose journal the campaign itself removes: it erases nothing as it does."""
     party, chosen = rng.choice(parties), rng.random() < 1 / 8
-    removed = given.get("loses_journal") or any(k.how == "rollback" for k in given["kills"])
+    lost = bool({"loses_journal", "loses_key"} & given.keys())
+    removed = lost or any(k.how == "rollback" for k in given["kills"])
     return party if chosen and not removed else ""
 
 
@@ -297,7 +300,10 @@ def _mixed(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
 
 def _loses(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
     kills = given["kills"] or (_kill(rng, rng.choice(parties), 0),)
-    return {"loses_journal": True, "kills": kills, "wait": 5.0}
+    lost = Random(f"lost {kills[0].seconds}").choice(("journal", "journal", "gone", "altered"))
+    if lost == "journal":
+        return {"loses_journal": True, "kills": kills, "wait": 5.0}
+    return {"loses_key": lost, "kills": kills, "wait": 5.0}
 
 
 def _large(rng: Random, parties: tuple[str, ...], given: Given) -> Given:

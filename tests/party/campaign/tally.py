@@ -20,6 +20,7 @@ FAULTS = {
     "back masked": "to after a masked vector left",
     "back answer": "to after the answer",
     "lost": "journals lost",
+    "key": "keys of journals lost or altered",
     "version": "other versions",
     "cut": "connections cut",
     "hole": "links black-holed",
@@ -45,14 +46,14 @@ LEAST = {
     "hole": 5, "oneway": 5, "loss": 100, "late": 2000, "descriptors": 20, "c": 20, "e": 50,
     "early": 2, "rollback": 15, "back begun": 3, "back masked": 3, "back answer": 2, "lost": 5,
     "version": 10, "stranger": 500, "p": 100, "r": 50, "a": 20, "cut": 200, "d": 100, "l": 100,
-    "s": 100,
+    "s": 100, "key": 3,
 }  # fmt: skip
 """How often each happens at least in a campaign of a thousand runs: else it has not tried it."""
 OF_A_SWITCH = "hole", "oneway", "loss", "late"
 _LARGE = 1000  # runs
 _QUESTIONS = 5
 _MANY = 20  # parties
-SPOILT = "lost", "rollback"
+SPOILT = "lost", "rollback", "key"
 """After which there may be no answer: whose journal it is."""
 
 

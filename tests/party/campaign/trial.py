@@ -191,10 +191,18 @@ class Trial:
         elif how != "full" or status != 75 or "make room on the disk" not in said:
             return False
         self.tally.faults[how] += 1
-        if self.scenario.loses_journal and kill is self.scenario.kills[0] and disk.has_journal:
+        if kill is self.scenario.kills[0]:
+            self._lose(disk)
+        return True
+
+    def _lose(self, disk: Disk) -> None:
+        """What the first who is killed does not find again."""
+        scenario = self.scenario
+        if scenario.loses_journal and disk.has_journal:
             disk.lose_runs()
             self.tally.faults["lost"] += 1
-        return True
+        if scenario.loses_key and disk.lose_key(altered=scenario.loses_key == "altered"):
+            self.tally.faults["key"] += 1
 
     def _is_said(self, words: str) -> bool:
         return any(words in text_of(path) for path in self.folder.glob("*.err"))
