@@ -15,8 +15,9 @@ from typing import Any
 
 from tests.party import loopback
 from tests.party.campaign import files
+from tests.party.campaign.faults import Noise
 from tests.party.campaign.nursing import Nurse
-from tests.party.campaign.scenario import Noise, Scenario
+from tests.party.campaign.scenario import Scenario
 from tests.party.ports import free_port
 
 PATIENCE = 120.0  # seconds after which a test that waits is taken to hang

@@ -92,3 +92,21 @@ def test_a_mistake_in_accepting_a_party_ends_the_run(tmp_path: Path) -> None:
         assert over
 
     run(trial())
+
+
+def test_who_says_nothing_is_let_go_like_others() -> None:
+    said, unnoticed = list[str](), list[Any]()
+
+    async def story() -> None:
+        loop, port = asyncio.get_running_loop(), free_port()
+        loop.set_exception_handler(lambda _, context: unnoticed.append(context["message"]))
+        listener = Listener(EAST, [NORTH.card], f"127.0.0.1:{port}", mistaken, said.append)
+        await listener.start()
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        await until(lambda: listener.begun == 1)
+        await listener.close(0)
+        await until(lambda: bool(said or unnoticed))
+        writer.close()
+
+    run(story())
+    assert (said, unnoticed) == (["127.0.0.1"], [])

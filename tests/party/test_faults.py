@@ -17,8 +17,9 @@ from tests.party.campaign import files
 from tests.party.campaign.__main__ import campaign
 from tests.party.campaign.disks import Disk
 from tests.party.campaign.expected import TOLD, Expected
+from tests.party.campaign.faults import Kill, Noise
 from tests.party.campaign.judge import Judge
-from tests.party.campaign.scenario import NAMES, Kill, Noise, Scenario, draw
+from tests.party.campaign.scenario import NAMES, Scenario, draw
 from tests.party.campaign.tally import Tally
 from titan.study import Study
 
@@ -38,7 +39,7 @@ def test_a_few_runs_with_most_kinds_of_faults_end_exactly(
     assert (tally.runs, tally.wrong, tally.hung, tally.errors) == (len(SEEDS), 0, 0, 0)
     assert tally.exact == sum(len(draw(seed).parties) for seed in SEEDS)
     assert min(tally.kills, tally.duplicated, tally.delayed, tally.reordered) > 0
-    hows = ("TERM", "stop", "power", "full", "version", "clock")
+    hows = ("TERM", "stop", "power", "full", "version", "c")
     assert min(tally.faults[how] for how in hows) > 0
     assert max(tally.parties) >= 6
     assert tally.searched > 0
@@ -52,6 +53,8 @@ def test_a_lie_a_journal_that_was_put_back_and_a_refusal(tmp_path: Path) -> None
     assert (tally.faults["a"], tally.found_out) == (1, 1)
     assert tally.searched > 0
 
+
+LOST = "north lost its journal; agree on run 2"
 
 # -- the judge can find what it looks for ------------------------------------------------------
 
@@ -115,7 +118,9 @@ def test_a_journal_that_was_lost_behind_its_answer(tmp_path: Path) -> None:
         for name in judge.scenario.parties:
             judge.disks[name] = Disk(tmp_path / f"{name}{others}", own=False)
             place = judge.disks[name].place
-            (tmp_path / f"{name}.0.err").write_text("titan: error: agree on run 2\n")
+            (tmp_path / f"{name}.0.err").write_text(
+                "titan: error: north lost its journal; agree on run 2\n"
+            )
             if name == "north" or not others:
                 (place / f"{name}.json").write_text('{"params": [1.0]}')
             assert judge.is_over(name, 0, 1 if name == "north" else others)
@@ -137,7 +142,9 @@ def test_secrets_that_a_run_without_an_answer_left(tmp_path: Path) -> None:
     (tmp_path / "secrets").write_text(f"{bytes(range(64)).hex()}\n")
     for name in judge.scenario.parties:
         judge.disks[name] = Disk(tmp_path / name, own=False)
-        (tmp_path / f"{name}.0.err").write_text("titan: error: agree on run 2\n")
+        (tmp_path / f"{name}.0.err").write_text(
+            "titan: error: north lost its journal; agree on run 2\n"
+        )
         assert judge.is_over(name, 0, 1)
     (tmp_path / "east" / "journal.db.secret").write_bytes(bytes(range(64)))
     judge.judge_all()
@@ -154,6 +161,56 @@ def test_a_liar_whom_not_all_name(tmp_path: Path) -> None:
     judge.judge_all()
     assert judge.tally.wrong == 1
     assert "named by ['north'] only" in judge.troubles[0]
+
+
+def spoilt(folder: Path, statuses: dict[str, int], words: str, how: str = "rollback") -> Judge:
+    """A run in which north's journal was put back, and all end with these words."""
+    judge = judged(folder, kills=(Kill("north", 0, "time", how=how),))
+    judge.tally.faults[how] = 1
+    for name, status in statuses.items():
+        place = Path(tempfile.mkdtemp(dir=folder)) / name
+        judge.disks[name] = Disk(place, own=False)
+        (folder / f"{name}.0.err").write_text(f"titan: error: {words}\n")
+        while not judge.is_over(name, 0, status):
+            pass
+    while judge.starts_all_again():
+        pass
+    judge.judge_all()
+    return judge
+
+
+def test_where_a_journal_was_put_back_nobody_waits_for_ever(tmp_path: Path) -> None:
+    waiting = spoilt(tmp_path, dict.fromkeys(("north", "east", "south"), 75), "nothing came for 5")
+    assert waiting.troubles == [
+        "east, north, south: waits again and again, where a journal is not what it was"
+    ]
+    ends = {"north": 1, "east": 1, "south": 75}
+    assert spoilt(tmp_path, ends, "the journal of north was put back").troubles == [
+        "south: waits again and again, where a journal is not what it was"
+    ]
+
+
+def test_where_a_journal_was_put_back_somebody_is_told_so(tmp_path: Path) -> None:
+    ends = dict.fromkeys(("north", "east", "south"), 1)
+    assert spoilt(tmp_path, ends, "the journal of north was put back").troubles == []
+    assert spoilt(tmp_path, ends, "no answer").troubles == [
+        "north: nobody names its journal: ['no answer', 'no answer', 'no answer']"
+    ]
+
+
+def test_a_liar_for_whom_all_wait(tmp_path: Path) -> None:
+    """Where nobody can tell who it was, all must yet be told that somebody lied."""
+    for status, expected in ((1, []), (75, ["north, south: waits in vain, and east lied"])):
+        judge = judged(tmp_path, liar="east")
+        judge.scenario.choices["recovery"] = "topk"
+        judge.tally.faults["a"] = 1
+        for name in judge.scenario.parties:
+            judge.disks[name] = Disk(tmp_path / f"{name}{status}", own=False)
+            (tmp_path / f"{name}.0.err").write_text("titan: error: the sum is not what was sent\n")
+            while not judge.is_over(name, 0, status):
+                pass
+        judge.judge_all()
+        assert (judge.troubles, judge.tally.found_out) == (expected, int(not expected))
 
 
 # -- the judge knows what rows deserve ---------------------------------------------------------

@@ -200,8 +200,11 @@ def test_a_certificate_that_expires_meanwhile_is_refused_by_tls(tmp_path: Path, 
         g = Gathering(tmp_path, dial=dial)
         study = with_expired_south(g)
         tasks = [asyncio.ensure_future(g.join(name, study)) for name in NAMES]
-        dialler = "east" if dial == "push" else "north"
-        await until(lambda: "certificate that is not the study's" in said(g, dialler))
+        here, there = (f"certificate has expired, by the clock {at}here" for at in ("", "t"))
+        told = {"east": here, "north": here, "south": there}
+        await until(lambda: all(words in said(g, name) for name, words in told.items()))
+        dialled = "north" if dial == "push" else "east"
+        assert f"somebody dialled: its {here}" in said(g, dialled)
         await until(lambda: all(g.phases.get(name) for name in NAMES))
         patience.give_up(*NAMES)
         for name, task in zip(NAMES, tasks, strict=True):

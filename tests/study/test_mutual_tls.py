@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -136,8 +136,48 @@ def test_expired_certificates_are_refused_on_both_sides() -> None:
     old_north = identity("north", made=EXPIRED, days=1)
     old_east = identity("east", made=EXPIRED, days=1)
     both = [NORTH.card, old_north.card]
+    today = f"{datetime.now(UTC).date()}"
+    here = rf"its certificate has expired, by the clock here \({today}\): set this machine's clock"
+    with pytest.raises(TlsError, match=here):
+        shake_hands(dialling(old_north, EAST.card), listening(EAST, [old_north.card]))
     with pytest.raises(TlsError):
         shake_hands(dialling(old_north, EAST.card), listening(EAST, both))
     shake_hands(dialling(NORTH, EAST.card), listening(EAST, both))
-    with pytest.raises(TlsError):
+    with pytest.raises(TlsError, match=here):
         shake_hands(dialling(NORTH, old_east.card), listening(old_east, [NORTH.card]))
+
+
+def hear(end: Tls) -> None:
+    """That it is refused, of which who dialled hears only when its own hands are shaken."""
+    end.shake_hands()
+    end.receive_into(memoryview(bytearray(9)))
+
+
+SOON = datetime.now(UTC) + timedelta(days=99)
+EXPIRED_THERE = "this party's certificate has expired, by the clock there"
+NOT_YET_THERE = "this party's certificate is not valid yet, by the clock there"
+
+
+@pytest.mark.parametrize(
+    ("made", "here", "there"),
+    [
+        (EXPIRED, "its certificate has expired, by the clock here", EXPIRED_THERE),
+        (SOON, "its certificate is not valid yet, by the clock here", NOT_YET_THERE),
+    ],
+)
+@pytest.mark.parametrize("dials", [True, False])
+def test_both_ends_say_by_whose_clock_a_certificate_is_out_of_date(
+    made: datetime, here: str, there: str, dials: bool
+) -> None:
+    """Whichever end dialled; another's certificate is called another's, of whatever date."""
+    old = identity("north", made=made, days=1)
+    for card, words in ((old.card, here), (SOUTH.card, "a certificate that is not the study's")):
+        owner = Tls(Expected(old, [EAST.card]), dials=dials)
+        other = Tls(Expected(EAST, [card]), dials=not dials)
+        with pytest.raises(TlsError, match=words) as raised:
+            shake_hands(*((owner, other) if dials else (other, owner)))
+        assert other.out_of_date == (str(raised.value) if card is old.card else "")
+        owner.take(memoryview(other.due()))
+        with pytest.raises(TlsError, match=there if card is old.card else "does not know"):
+            hear(owner)
+        assert owner.out_of_date == ""

@@ -26,7 +26,7 @@ from titan.study.cross_check import cross_check
 from titan.study.frames import Frame
 from titan.study.journal import Journal
 from titan.study.kinds import MASK, Message
-from titan.study.transcript import NetworkFacts, Transcript, decode, from_journal
+from titan.study.transcript import NetworkFacts, Stopped, Transcript, decode, from_journal
 from titan.study.verified import Facts, verify
 
 
@@ -221,6 +221,23 @@ def test_what_cannot_be_true_is_neither_signed_nor_accepted(
 ) -> None:
     with pytest.raises(ValueError, match=match):
         change(transcript).signed(signer("north"))
+
+
+def test_a_run_may_stop_before_all_masks_of_its_first_sum(transcript: Transcript) -> None:
+    """One that relays lied early: the link to east has no mask yet, and hears of the end."""
+    messages = [m for m in transcript.sums[0].messages if m.receiver != "east"]
+    record = replace(transcript.sums[0], messages=tuple(messages))
+    why = Stopped("south altered what it passed on", ("south",))
+    stopped = replace(transcript, sums=(record,), pooled=None, result={}, stopped=why)
+    assert {m.receiver for m in stopped.control} == {"east"}
+    assert stopped.signed(signer("north"))
+    unknown = replace(messages[-1], sender="east", receiver="north")
+    for change in (
+        replace(stopped, sums=(record, record)),  # where all masks of the first must be there
+        replace(stopped, sums=(replace(record, messages=(*messages, unknown)),)),
+    ):
+        with pytest.raises(ValueError, match="carried no mask"):
+            change.signed(signer("north"))
 
 
 def test_after_the_planned_rounds_vectors_may_be_opened(transcript: Transcript) -> None:

@@ -141,7 +141,8 @@ class Connections:
         return self._listener_at(cards, address)
 
     def _listener_at(self, cards: list[Card], address: str) -> Listener:
-        heard = self._accept, self._note_turned_away, self._note_crowd, self.events.fail
+        away = self._note_turned_away
+        heard = self._accept, away, self._note_crowd, self.events.fail, away
         return Listener(self.identity, cards, address, *heard)
 
     async def listen(self, address: str) -> None:
@@ -282,14 +283,15 @@ class Connections:
                 link.note(text)
         await stream.write(wire.encode(refusal))
 
-    def _note_turned_away(self, address: str) -> None:
+    def _note_turned_away(self, address: str, out_of_date: str = "") -> None:
         """Who it wanted to be is not known, but can only be one of those who are awaited."""
+        text = f"somebody dialled: {out_of_date}" if out_of_date else _TURNED_AWAY
         missing = [link for link in self.links.values() if not link.dials and not link.up]
         for link in missing:
-            link.trouble = link.trouble or _TURNED_AWAY
+            link.trouble = link.trouble or text
         names = " or ".join(sorted({link.peer for link in missing}))
         awaited = f"; {names} is awaited" if names else ""
-        self.events.tell_once(address, _TURNED_AWAY + awaited, "stranger", address=address)
+        self.events.tell_once(address, text + awaited, "stranger", address=address)
 
     def _note_crowd(self, address: str) -> None:
         text = "has many connections open that say nothing: some are ended"

@@ -128,6 +128,11 @@ class Connection(asyncio.BufferedProtocol):
         """Whether something that was written has not left yet."""
         return self._transport.get_write_buffer_size() > 0
 
+    @property
+    def out_of_date(self) -> str:
+        """Why the dates of the other end's certificate do not fit the clock here; or empty."""
+        return self._tls.out_of_date if self._buffer else ""
+
     async def shake_hands(self) -> None:
         if not self._buffer:
             self._begin()

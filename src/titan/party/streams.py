@@ -123,14 +123,17 @@ class Listener:
         turned_away: Callable[[str], None],
         crowded: Callable[[str], None] = lambda _: None,
         failed: Callable[[BaseException], None] = lambda _: None,
+        out_of_date: Callable[[str, str], None] = lambda *_: None,
     ) -> None:
-        """`failed` is told what comes out of `accept`, whose stream is of no more use then."""
+        """`failed` is told what comes out of `accept`, whose stream is of no more use then;
+        `out_of_date` of whom a certificate is the study's, and why it is not accepted today."""
         cards = list(peers)
         self._expected = Expected(identity, cards)
         self._accept = accept
         self._turned_away = turned_away
         self._crowded = crowded
         self._failed = failed
+        self._out_of_date = out_of_date
         self.begun = self.came = 0
         """How many connections there were, and of how many parties of the study."""
         most = _most_connections(len(cards))
@@ -220,7 +223,11 @@ class Listener:
 
     def _leaves(self, caller: _Caller) -> None:
         """Before it has shown who it is."""
-        if self._newcomers.discard(caller):
+        if not self._newcomers.discard(caller):
+            return
+        if why := caller.out_of_date:
+            self._out_of_date(caller.host, why)
+        else:
             self._turned_away(caller.host)
 
     def _forget(self, caller: _Caller, party: str) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from socket import MSG_PEEK
 
 from cryptography.hazmat.bindings.openssl.binding import Binding
@@ -37,12 +38,29 @@ _NOT_TLS = "whoever answers there does not speak TLS"
 _UNKNOWN = "the TLS handshake failed"
 _FALSE = "TLS does not accept what came: it was altered on its way, or false from the start"
 _OVER = "the connection was closed"
+_OUT_OF_DATE = {
+    _openssl.lib.X509_V_ERR_CERT_NOT_YET_VALID: (
+        "its certificate is not valid yet, by the clock here ({today}): compare the clocks of the "
+        "two machines"
+    ),
+    _openssl.lib.X509_V_ERR_CERT_HAS_EXPIRED: (
+        "its certificate has expired, by the clock here ({today}): set this machine's clock if "
+        "that is wrong; else that party makes new keys, and a new study is made with its new card"
+    ),
+}
+"""What is wrong with a certificate that is the study's: OpenSSL looks at its dates last."""
 _ALERT = re.compile(r"alert ([a-z ]+)")
 _MEANINGS = {
     "certificate verify failed": _ANOTHER,
-    "alert certificate expired": "it does not accept this party's certificate",
+    "alert certificate expired": (
+        "this party's certificate has expired, by the clock there: that machine's clock is set if "
+        "it is wrong; else make new keys here, and a new study with the new card"
+    ),
     "alert unknown ca": "it does not know this party's certificate",
-    "alert bad certificate": "it does not know this party's certificate",
+    "alert bad certificate": (  # so OpenSSL calls one that is not valid yet
+        "this party's certificate is not valid yet, by the clock there, or is damaged: compare the "
+        "clocks of the two machines"
+    ),
     "alert certificate unknown": "it does not know this party's certificate",
     "wrong version number": _NOT_TLS,
     "packet length too long": _NOT_TLS,
@@ -114,7 +132,7 @@ class Tls:
         except SSL.WantReadError:
             return False
         except SSL.Error as error:
-            raise _explained(error, _of_handshake) from None
+            raise _explained(error, self._of_handshake) from None
         if self.peer is None:  # one that was made by a party of the study, say
             raise TlsError(_ANOTHER)
         return True
@@ -123,6 +141,16 @@ class Tls:
     def peer(self) -> Card | None:
         """Who is at the other end, once hands are shaken."""
         return self._expected.card(self._end.get_peer_certificate())
+
+    @property
+    def out_of_date(self) -> str:
+        """Why the dates of the other end's certificate do not fit the clock here; or empty."""
+        found = _openssl.lib.SSL_get_verify_result(self._end._ssl)
+        return _OUT_OF_DATE.get(found, "").format(today=datetime.now(UTC).date())
+
+    def _of_handshake(self, said: str) -> str:
+        words = next((words for sign, words in _MEANINGS.items() if sign in said), _UNKNOWN)
+        return (words == _ANOTHER and self.out_of_date) or words
 
     # -- what travels -------------------------------------------------------------------------
 
@@ -171,10 +199,6 @@ class Tls:
             pass
         except SSL.Error as error:
             raise _explained(error) from None
-
-
-def _of_handshake(said: str) -> str:
-    return next((words for sign, words in _MEANINGS.items() if sign in said), _UNKNOWN)
 
 
 def _of_record(said: str) -> str:

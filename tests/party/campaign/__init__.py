@@ -12,8 +12,9 @@ It ends well if every party, started again with the same command whenever that i
 ends with the answer that the same rows have in one process, bit for bit; or, where a rule of
 release refuses these rows in one process, with that refusal, of which only whose rows they are is
 told the reason. Where a relay lied, or a journal was lost or put back, a clear error will do, for
-all but its owner alike; and a lie must be found out. When it is over no secret may be left in any
-file, nor on the bare disk.
+all but its owner alike, and nobody may wait for ever; and a lie must be found out. When it is over
+no secret may be left in any file, nor on the bare disk. A fault that had no effect is not counted,
+and many runs fail if some kind of fault hardly ever had one.
 
 Power cuts and full disks need root and loop devices (an ext4 image each), hosts far apart need root
 and /dev/net/tun. Without them a power cut is a kill, a full disk a commit that fails, and links

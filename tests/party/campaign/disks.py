@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -25,6 +26,7 @@ _BLOCK = 4096
 _ZEROS = bytes(_BLOCK)
 _PIECE = 16  # bytes of a secret by which it would be known
 _TEMPLATE = "empty.img"
+_JOURNALS = "runs/*/journal.db"
 
 
 class NotHereError(Exception):
@@ -39,6 +41,7 @@ class Disk:
         self.image = place.with_name(f"{place.name}.img")
         self.mounted = False
         self._flag = place.with_name(f"{place.name}.full")
+        self._times: dict[str, int] = {}
         place.mkdir(mode=0o700)
         if own and not missing():
             shutil.copy(template(place.parent.parent), self.image)
@@ -88,15 +91,33 @@ class Disk:
 
     # -- the run's folder -------------------------------------------------------------------------
 
+    @property
+    def has_journal(self) -> bool:
+        return any(self.place.glob(_JOURNALS))
+
     def remember(self) -> None:
         """The runs as they are now."""
         shutil.rmtree(self._earlier, ignore_errors=True)
+        self._times = self._changed()
         if (self.place / "runs").exists():
             shutil.copytree(self.place / "runs", self._earlier)
 
+    def _changed(self) -> dict[str, int]:
+        found = {}
+        for path in self.place.glob(_JOURNALS + "*"):
+            with contextlib.suppress(FileNotFoundError):
+                found[path.name] = path.stat().st_mtime_ns
+        return found
+
+    def has_moved_on(self) -> bool:
+        """Whether a journal was written to since."""
+        return self._changed() != self._times
+
     def roll_back(self) -> bool:
-        """Put back what was remembered; whether there was anything."""
-        if not self._earlier.exists():
+        """Put back what was remembered; whether its journal had another content."""
+        if not any(self._earlier.glob("*/journal.db")):
+            return False
+        if rows_in(self._earlier) == rows_in(self.place / "runs"):
             return False
         shutil.rmtree(self.place / "runs")
         shutil.copytree(self._earlier, self.place / "runs")
@@ -109,6 +130,18 @@ class Disk:
     def lose_runs(self) -> None:
         for path in self.place.glob("runs/*/*"):
             path.unlink()
+
+    def lose_key(self, *, altered: bool) -> bool:
+        """Remove the key of a journal, or alter a bit of it; whether there was one."""
+        keys = list(self.place.glob("runs/*/journal.db.secret"))
+        for path in keys:
+            if altered:
+                block = bytearray(path.read_bytes())
+                block[len(block) // 2] ^= 1
+                path.write_bytes(block)
+            else:
+                path.unlink()
+        return bool(keys)
 
     # -- what is on it ----------------------------------------------------------------------------
 
@@ -189,6 +222,18 @@ def _unmount(place: Path) -> None:
 
 def _run(*command: str | Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
+
+
+# -- comparing ----------------------------------------------------------------------------------
+
+
+def rows_in(runs: Path) -> list[str]:
+    """Of a journal; a copy is looked at, since the look itself would change it."""
+    with tempfile.TemporaryDirectory(prefix="titan-rows-") as copy:
+        for path in runs.glob("*/journal.db*"):
+            shutil.copy(path, copy)
+        with contextlib.closing(sqlite3.connect(Path(copy) / "journal.db")) as journal:
+            return list(journal.iterdump())
 
 
 # -- searching ----------------------------------------------------------------------------------

@@ -8,15 +8,14 @@ full. Besides, all secrets of the run are noted, so that they can be searched fo
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable
-from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from tests.party.campaign import noise
-from titan.party import connection, streams, taking_part, wire
+from tests.party.campaign.clock import set_clock
+from titan.party import connection, streams, wire
 from titan.protocol.messages import Kind
 from titan.protocol.recovery.flood import FloodState
 from titan.protocol.recovery.topk import TopKState
@@ -66,28 +65,6 @@ def watch_secrets(found: Callable[[bytes], object]) -> None:
 
 
 # -- the machine ------------------------------------------------------------------------------
-
-
-def set_clock(days: float, commits: int, jump: float) -> None:
-    """Wrong by so many days, and by more after so many commits. Nothing of the kernel changes."""
-    real, wrong, left = time.time, days * 86_400, commits
-
-    class Clock(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> Clock:
-            there = datetime.now(tz) + timedelta(seconds=wrong)
-            return cls.fromtimestamp(there.timestamp(), tz)
-
-    def jumps(journal: Journal) -> None:
-        nonlocal left, wrong
-        left -= 1
-        if left == 0:
-            wrong += jump * 86_400
-        commit(journal)
-
-    commit, Journal._commit = Journal._commit, jumps  # type: ignore[method-assign, assignment]
-    time.time = lambda: real() + wrong
-    vars(taking_part)["datetime"] = Clock
 
 
 def fill_disk(flag: str) -> None:
@@ -201,12 +178,30 @@ def _flipped(state: Any, kind: Kind, payload: bytes, at: float) -> bytes:
     return bytes(other)
 
 
+def note_pieces(notes: str) -> None:
+    """That this process has sent a message of several chunks."""
+    write, noted = streams.Stream.write, False
+
+    async def seen(end: Any, *parts: bytes) -> None:
+        nonlocal noted
+        head = b"".join(parts[:2])[: wire._PIECE.size]
+        if not noted and len(head) == wire._PIECE.size and head[0] == wire._PIECE_TAG:
+            *_, offset = wire._PIECE.unpack(head)
+            if offset:
+                noted = True
+                noise.note(notes, "p")
+        await write(end, *parts)
+
+    streams.Stream.write = seen  # type: ignore[method-assign, assignment]
+
+
 CHANGES: dict[str, Callable[..., None]] = {
     "secrets": note_secrets,
     "clock": set_clock,
     "full": fill_disk,
     "version": speak_version,
     "chunk": cut_pieces,
+    "pieces": note_pieces,
     "keepalive": keep_alive,
     "rubbish": talk_rubbish,
     "lie": alter_a_bit,

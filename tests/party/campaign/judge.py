@@ -14,10 +14,11 @@ from tests.party.campaign import files
 from tests.party.campaign.disks import Disk, left_in
 from tests.party.campaign.expected import Expected, differences
 from tests.party.campaign.scenario import Scenario
-from tests.party.campaign.tally import Tally
+from tests.party.campaign.tally import SPOILT, Tally
 
 LIVES = 30  # starts of one party in one run: on a busy machine some give up, again and again
 _LIVES_IN_VAIN = 2  # times that one gives up waiting where there may never be an answer
+_ROUNDS = 4  # times that all are started again, because of a journal
 _MOST_SAID = 200_000  # bytes that one process says, whatever others do
 
 
@@ -32,6 +33,7 @@ class Judge:
     ended: dict[str, bool] = field(default_factory=dict)
     """Party → whether it has the answer."""
     _given_up: Counter[str] = field(default_factory=Counter)
+    _rounds: int = 0
     _ended_for_good: set[str] = field(default_factory=set)
     """Whose run is over without an answer: status 1 or 3."""
     _refused: set[str] = field(default_factory=set)
@@ -44,6 +46,8 @@ class Judge:
         if len(said) > _MOST_SAID:
             self.wrong(name, f"said {len(said)} bytes")
         if status == 0:
+            if "Traceback" in said:
+                self.wrong(name, f"has the answer and a mistake: {said[-2000:]}")
             if self._is_exact(name, saved) and name not in self.ended:
                 self.tally.exact += 1
             self.ended[name] = True
@@ -87,11 +91,27 @@ class Judge:
             self._ended_for_good.add(name)
 
     @property
+    def _spoilt(self) -> bool:
+        """Whether a journal is not what it was."""
+        return any(self.tally.faults[how] for how in SPOILT)
+
+    @property
     def left_behind(self) -> bool:
-        """Whether somebody gave up waiting, for now, for an answer that others have."""
+        """Whether somebody gave up waiting, for now, for an answer that others have; or, where a
+        journal is not what it was, for whatever comes of the run."""
         without = {name for name, has in self.ended.items() if not has} - self._ended_for_good
-        waiting = bool(without - {self.scenario.may_fail}) and any(self.ended.values())
+        if self._spoilt:
+            waiting = bool(without) and self._rounds < _ROUNDS
+        else:
+            waiting = bool(without - {self.scenario.may_fail}) and any(self.ended.values())
         return waiting and not self.tally.wrong
+
+    def starts_all_again(self) -> bool:
+        """As all are told to, who gave up waiting, who has the answer, and whose journal it is."""
+        again = self.left_behind
+        self._rounds += 1
+        self._given_up.clear()
+        return again
 
     @property
     def _patience(self) -> int:
@@ -100,7 +120,7 @@ class Judge:
     @property
     def _may_fail(self) -> bool:
         """Whether something has happened because of which there may be no answer."""
-        return bool(self.scenario.liar or self.tally.faults["lost"] + self.tally.faults["rollback"])
+        return bool(self.scenario.liar or self._spoilt)
 
     def _is_exact(self, name: str, saved: Path) -> bool:
         try:
@@ -123,12 +143,24 @@ class Judge:
         if answered and others - answered:
             without = ", ".join(sorted(others - answered))
             self.wrong(", ".join(sorted(answered)), f"have an answer, and {without} have none")
+        if self._spoilt:
+            self._judge_journal(answered)
         if self.tally.faults["a"]:
             self._judge_lie(answered, others)
         elif self.scenario.liar and not answered and self._refused != set(self.scenario.parties):
             self.wrong(self.scenario.liar, "did not lie, and there is no answer")
         if answered | self._ended_for_good == set(self.scenario.parties):
             self._search()
+
+    def _judge_journal(self, answered: set[str]) -> None:
+        """Nobody waits for ever, and somebody is told the reason (docs/administration.md)."""
+        if waiting := set(self.scenario.parties) - answered - self._ended_for_good:
+            why = "waits again and again, where a journal is not what it was"
+            self.wrong(", ".join(sorted(waiting)), why)
+        unanswered = self._ended_for_good - answered - self._refused
+        errors = [error for name in self.scenario.parties for error in self._errors(name)]
+        if unanswered and not any("journal" in error for error in errors):
+            self.wrong(self.scenario.may_fail, f"nobody names its journal: {errors}")
 
     def _judge_lie(self, answered: set[str], others: set[str]) -> None:
         """In `tree` and `flood` all name the liar, in `topk` it is found that somebody is.
@@ -149,6 +181,8 @@ class Judge:
         if recovery != "topk" and named != others:
             found = {name: self._errors(name) for name in sorted(others)}
             self.wrong(liar, f"lied in {recovery}; named by {sorted(named)} only: {found}")
+        elif waiting := others - answered - self._ended_for_good:
+            self.wrong(", ".join(sorted(waiting)), f"waits in vain, and {liar} lied")
         else:
             self.tally.found_out += 1
 
@@ -163,6 +197,7 @@ class Judge:
         noted = text_of(self.folder / "secrets").split()
         secrets = {bytes.fromhex(line) for line in noted}
         self.tally.searched += len(secrets)
+        self.tally.over += 1
         for name, disk in self.disks.items():
             disk.unmount()
             self.tally.on_images += disk.image.exists()

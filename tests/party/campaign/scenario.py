@@ -5,9 +5,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
+
+from tests.party.campaign.faults import (
+    PHASES,
+    Clock,
+    Cut,
+    Distance,
+    Kill,
+    Noise,
+    Stop,
+    Strangers,
+)  # fmt: skip
 
 NAMES = ("north", "east", "south", "west", "centre", *(f"p{at}" for at in range(6, 21)))
 RECOVERIES = ("tree", "flood", "topk", "auto")
@@ -18,86 +29,7 @@ STEPPED = "glm", "survival", "cox"
 """Asked in a quarter of the runs of three parties or more, in place of what was drawn first."""
 CLUSTERS = 4
 """Parties from which on, besides tau, errors by party are offered for two coefficients."""
-PHASES = ("connecting", "masks", "recovery", "check", "agreement", "end")
-PAUSED = ("power", "full", "rollback")
-"""What is done to a process that stands still."""
-SIGNALS = ("TERM", "HUP", "INT")
 Given = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Noise:
-    """How often the stream's writer misbehaves, as chances per chunk."""
-
-    duplicate: float = 0.0
-    delay: float = 0.0
-    swap: float = 0.0
-
-
-@dataclass(frozen=True)
-class Kill:
-    """What ends one life of one party; in which of its lives, and when in it.
-
-    `when` is "commit" or "write" (before or after the process's n-th one), "phase" (when its
-    progress first names one), "answer" (when its answer is on the screen) or "time".
-
-    `how` is "KILL", a gentler signal, "power" (the disk keeps what was synced), "full" (the disk
-    is full until the party has ended), "rollback" (its run's folder is put back to what it was at
-    this moment, a while later) or "version" (it speaks another version of the protocol).
-    """
-
-    party: str
-    life: int
-    when: str
-    count: int = 0
-    before: bool = True
-    phase: str = ""
-    seconds: float = 0.0
-    pause: float = 0.0
-    """Seconds until it is started again."""
-    how: str = "KILL"
-
-
-@dataclass(frozen=True)
-class Cut:
-    """All connections that others opened to a party are cut, and new ones for a while.
-
-    Between hosts of their own nobody is told: packets vanish, in one direction or in both.
-    """
-
-    party: str
-    phase: str
-    seconds: float
-    blackout: float
-    ways: str = "both"
-
-
-@dataclass(frozen=True)
-class Stop:
-    """SIGSTOP for a party, and SIGCONT after a while."""
-
-    party: str
-    phase: str
-    lasting: float
-
-
-@dataclass(frozen=True)
-class Strangers:
-    """Connections to a party that are nobody's of the study, again and again until it is over."""
-
-    party: str
-    idle: int = 0
-    handshakes: int = 0
-    """TLS without a certificate."""
-    rubbish: int = 0
-
-
-@dataclass(frozen=True)
-class Distance:
-    """Every party on a host of its own, in a network namespace."""
-
-    delay: float
-    loss: float
 
 
 @dataclass(frozen=True)
@@ -107,7 +39,7 @@ class Scenario:
     links: tuple[tuple[str, str, str], ...]
     tau: int
     choices: dict[str, Any]
-    noise: Noise = Noise()
+    noise: Noise = field(default_factory=Noise)
     kills: tuple[Kill, ...] = ()
     cuts: tuple[Cut, ...] = ()
     loses_journal: bool = False
@@ -122,8 +54,7 @@ class Scenario:
     chunk: int | None = None
     """Bytes of a piece of a message."""
     descriptors: dict[str, int] = field(default_factory=dict)
-    clocks: dict[str, tuple[float, int, float]] = field(default_factory=dict)
-    """By how many days a party's clock is wrong; after how many commits it jumps, and how far."""
+    clock: Clock | None = None
     insiders: dict[str, tuple[float, int]] = field(default_factory=dict)
     """Who says what nobody should: how often, as a chance per chunk, and how much at most."""
     liar: str = ""
@@ -132,13 +63,15 @@ class Scenario:
     """Who has a row that stands out: often this party has to refuse."""
     on_disk: str = ""
     """Who has a disk of its own though nothing happens to that: it is searched in the end."""
+    loses_key: str = ""
+    """Who is killed first finds the key of its journal "gone" or "altered"."""
 
     @property
     def may_fail(self) -> str:
         """Whose fault it is if there is no answer; empty where there must be one."""
         if self.liar:
             return self.liar
-        if self.loses_journal:
+        if self.loses_journal or self.loses_key:
             return self.kills[0].party
         return next((kill.party for kill in self.kills if kill.how == "rollback"), "")
 
@@ -257,7 +190,8 @@ def _cut(rng: Random, parties: tuple[str, ...]) -> Cut:
 def _on_disk(rng: Random, parties: tuple[str, ...], given: Given) -> str:
     """Nobody whose journal the campaign itself removes: it erases nothing as it does."""
     party, chosen = rng.choice(parties), rng.random() < 1 / 8
-    removed = given.get("loses_journal") or any(k.how == "rollback" for k in given["kills"])
+    lost = bool({"loses_journal", "loses_key"} & given.keys())
+    removed = lost or any(k.how == "rollback" for k in given["kills"])
     return party if chosen and not removed else ""
 
 
@@ -281,11 +215,23 @@ def _on_disks(how: str) -> Any:
         party = rng.choice(parties)
         number = 1 if how == "rollback" else rng.choice((1, 1, 2))
         kills = tuple(_kill(rng, party, life, how) for life in range(number))
+        if how == "rollback":
+            kills = (_put_back(kills[0]),)
         others = () if how == "rollback" else given["kills"]
         kills += tuple(kill for kill in others if kill.party != party)
         return {"kills": kills, "wait": 5.0 if how == "rollback" else 20.0}
 
     return drawn
+
+
+def _put_back(kill: Kill) -> Kill:
+    """Drawn apart; in a third of the runs before any mask, in a third when the sums are over."""
+    rng = Random(f"back {kill.seconds}")
+    early = replace(kill, when="phase", phase=rng.choice(("connecting", "masks")), seconds=0.0)
+    late = replace(kill, when=rng.choice(("phase", "answer")), phase="agreement", seconds=0.0)
+    found = rng.choice((early, kill, late))
+    pause = rng.choice((0.0, 0.1, 0.5)) * rng.random()
+    return replace(found, pause=pause, till_answer=rng.random() < 0.3)
 
 
 def _distant(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
@@ -306,15 +252,15 @@ def _distant(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
 
 
 def _crowded(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
-    """Strangers; sometimes where few descriptors are left."""
+    """Strangers at one who listens; sometimes more than there are descriptors for."""
     kinds = (rng.choice((0, 20, 100)), rng.choice((0, 10)), rng.choice((0, 10)))
-    found = Strangers(rng.choice(parties), *kinds) if any(kinds) else None
-    least = 80 if len(parties) < 6 else 160
-    few = {found.party if found else rng.choice(parties): rng.choice((least, 2 * least))}
-    return {
-        "strangers": () if found is None else (found,),
-        "descriptors": few if found is None or rng.random() < 0.5 else {},
-    }
+    party = rng.choice(parties)
+    listen = {b if how == "push" else a for a, b, how in given["links"]}
+    found = Strangers(party if party in listen else min(listen), *kinds)
+    most = (80 if len(parties) < 6 else 160) * rng.choice((1, 2))
+    if any(kinds) and rng.random() < 0.5:
+        return {"strangers": (found,)}
+    return {"strangers": (replace(found, idle=2 * most),), "descriptors": {found.party: most}}
 
 
 def _insider(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
@@ -325,13 +271,25 @@ def _insider(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
 def _lies(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
     """Nothing else happens: all must find out, and name who it was."""
     choices = given["choices"] | {"recovery": rng.choice(RECOVERIES[:3]), "relays": "checked"}
-    calm = {"kills": (), "cuts": (), "noise": Noise()}
+    calm: Given = {"kills": (), "cuts": (), "noise": Noise()}
+    if choices["recovery"] == "flood" and len(parties) == 2:
+        choices["recovery"] = "tree"  # as nobody passes anything on
+    elif choices["recovery"] == "flood":  # on a cycle, everybody does
+        cycle = {*zip(parties, parties[1:] + parties[:1], strict=True)}
+        calm["links"] = tuple(link for link in given["links"] if link[:2] in cycle)
     return calm | {"liar": rng.choice(parties), "choices": choices, "wait": 60.0}
 
 
 def _clocks(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
-    jump = rng.uniform(-300, 300), rng.randint(1, 30), rng.choice((-400.0, 1.0, 4000.0))
-    return {"clocks": {rng.choice(parties): jump}}
+    days, commits, far = rng.uniform(-300, 300), rng.randint(1, 30), rng.choice((0, 1, 2))
+    apart, party = Random(f"clock {days}"), rng.choice(parties)
+    jump = (-10_000.0, 1.0, 40_000.0)[far]
+    commits = 1 + commits % 12 if jump != 1.0 else commits
+    return {
+        "clock": Clock(
+            party, days, commits, jump, apart.uniform(0.2, 1.5), far != 1 and apart.random() < 0.3
+        )
+    }
 
 
 def _mixed(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
@@ -342,7 +300,10 @@ def _mixed(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
 
 def _loses(rng: Random, parties: tuple[str, ...], given: Given) -> Given:
     kills = given["kills"] or (_kill(rng, rng.choice(parties), 0),)
-    return {"loses_journal": True, "kills": kills, "wait": 5.0}
+    lost = Random(f"lost {kills[0].seconds}").choice(("journal", "journal", "gone", "altered"))
+    if lost == "journal":
+        return {"loses_journal": True, "kills": kills, "wait": 5.0}
+    return {"loses_key": lost, "kills": kills, "wait": 5.0}
 
 
 def _large(rng: Random, parties: tuple[str, ...], given: Given) -> Given:

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from random import Random
 
-from tests.party.campaign.scenario import Strangers
+from tests.party.campaign.faults import Strangers
 
 _AGAIN = 0.05  # seconds until a stranger who was sent away comes again
 _STAYS = 30.0

@@ -76,6 +76,7 @@ class Switch:
         """Ways on which every packet vanishes."""
         self.counts: Counter[str] = Counter()
         """Packets passed, lost, and withheld."""
+        self.withheld: Counter[Way] = Counter()
         self._rng = Random(seed)
         self._number = next(_NUMBERS)
         self._prefix = f"titan-{os.getpid()}-{self._number}"
@@ -94,6 +95,10 @@ class Switch:
         """Both ways, to and from everybody."""
         for other in self.names:
             self.cut |= {(name, other), (other, name)}
+
+    def withheld_on(self, ways: set[Way]) -> int:
+        """Packets, so far."""
+        return sum(self.withheld[way] for way in ways)
 
     def mend(self) -> None:
         self.cut.clear()
@@ -172,6 +177,7 @@ class Switch:
             way = self.names[sender], self.names[receiver]
             if way in self.cut:
                 self.counts["withheld"] += 1
+                self.withheld[way] += 1
             elif self._rng.random() < self.loss:
                 self.counts["lost"] += 1
             else:

@@ -9,11 +9,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,10 +19,12 @@ from typing import Any
 from tests.party.campaign import files, switch
 from tests.party.campaign.disks import Disk
 from tests.party.campaign.expected import given
+from tests.party.campaign.faults import PAUSED, SIGNALS, Cut, Kill, Stop
 from tests.party.campaign.judge import LIVES, Judge, text_of
+from tests.party.campaign.moments import reached, send, stage, stands_still, until
 from tests.party.campaign.nursing import Nurse
 from tests.party.campaign.proxy import Proxy
-from tests.party.campaign.scenario import PAUSED, SIGNALS, Cut, Kill, Scenario, Stop
+from tests.party.campaign.scenario import Scenario
 from tests.party.campaign.strangers import Crowd
 from tests.party.campaign.switch import Switch
 from tests.party.campaign.tally import Tally
@@ -33,10 +33,10 @@ from tests.party.ports import free_port
 __all__ = ["Tally", "Trial"]
 
 STILL = 120.0  # seconds in which nothing happens, besides what parties wait by themselves
-_LOOK = 0.004  # seconds between two looks at a file
 _FULL = 60.0  # seconds that a disk stays full, unless the party ends before
 _PORT = 7443
 _OTHER_VERSION = 99
+_CROWDED = "some are ended"  # what a party says that has no descriptors for more strangers
 
 
 @dataclass
@@ -55,6 +55,7 @@ class Trial:
         self._pids: dict[str, tuple[int, asyncio.Future[int]]] = {}
         self._changed = asyncio.Event()
         self._lives: Counter[str] = Counter()  # starts of each so far
+        self._remembered = ""
         with ExitStack() as stack:
             self._disks = {name: self._disk(name, stack) for name in scenario.parties}
             self._switch = await asyncio.to_thread(self._far_apart, stack)
@@ -143,7 +144,7 @@ class Trial:
             async with asyncio.TaskGroup() as group:
                 for name in self.scenario.parties:
                     group.create_task(self._live(name))
-            if not self._judge.left_behind:
+            if not self._judge.starts_all_again():
                 return
 
     async def _live(self, name: str) -> None:
@@ -152,8 +153,13 @@ class Trial:
             self._lives[name] += 1
             kill = self._kill_of(name, life)
             status = await self._one_life(name, life, kill)
+            if name in self.scenario.descriptors:
+                self.tally.faults["descriptors"] += _CROWDED in text_of(self._screen(name, life)[1])
             if kill is not None and await self._was_struck(kill, status):
                 await asyncio.sleep(kill.pause)
+                continue
+            if self._is_at_wrong_time(name, life, status):
+                self.tally.faults["early"] += 1
                 continue
             over = self._judge.is_over(name, life, status)
             self._changed.set()
@@ -166,21 +172,48 @@ class Trial:
         name, how, disk = kill.party, kill.how, self._disks[kill.party]
         said = text_of(self._screen(name, kill.life)[1])
         disk.free()
-        if status == -signal.SIGKILL:
+        if how == "rollback" and status in (0, -signal.SIGKILL):
+            if not await asyncio.to_thread(disk.roll_back):
+                how = "KILL"
+            if status == 0:
+                if how == "KILL" or not self._judge.is_over(name, kill.life, status):
+                    return False
+                self._changed.set()
+            self.tally.faults[f"back {self._remembered}"] += how == "rollback"
+        elif status == -signal.SIGKILL:
             if how == "power":
                 await asyncio.to_thread(disk.restore)
-            if how == "rollback" and not disk.roll_back():
-                how = "KILL"
-            if self.scenario.loses_journal and kill is self.scenario.kills[0]:
-                disk.lose_runs()
-                self.tally.faults["lost"] += 1
         elif how in SIGNALS or how == "version":
             if status != 75 or "titan: stopped" not in said:
                 return False
+            if how == "version" and not self._is_said("this is version"):
+                how = "TERM"
         elif how != "full" or status != 75 or "make room on the disk" not in said:
             return False
         self.tally.faults[how] += 1
+        if kill is self.scenario.kills[0]:
+            self._lose(disk)
         return True
+
+    def _lose(self, disk: Disk) -> None:
+        """What the first who is killed does not find again."""
+        scenario = self.scenario
+        if scenario.loses_journal and disk.has_journal:
+            disk.lose_runs()
+            self.tally.faults["lost"] += 1
+        if scenario.loses_key and disk.lose_key(altered=scenario.loses_key == "altered"):
+            self.tally.faults["key"] += 1
+
+    def _is_said(self, words: str) -> bool:
+        return any(words in text_of(path) for path in self.folder.glob("*.err"))
+
+    def _is_at_wrong_time(self, name: str, life: int, status: int) -> bool:
+        """Whether it says that it cannot begin by this clock, which is right in its next life."""
+        clock = self.scenario.clock
+        if clock is None or not clock.from_start or (clock.party, life, status) != (name, 0, 1):
+            return False
+        said = text_of(self._screen(name, life)[1])
+        return "cannot be joined: the certificate of" in said and "clock" in said
 
     async def _is_asked_back(self, name: str, life: int) -> bool:
         """Whether somebody gives up waiting whom this party left too early."""
@@ -201,12 +234,11 @@ class Trial:
             "stdout": str(out),
             "stderr": str(err),
             "noise": self._noise(name, life),
-            "kill": self._own(kill),
+            "kill": [] if kill is None else kill.own,
             "inside": self._inside(name, life, kill),
         }
         if most := self.scenario.descriptors.get(name):
             order["descriptors"] = most
-            self.tally.faults["descriptors"] += 1
         if self._switch is not None:
             order["namespace"] = self._switch.namespace(name)
         pid, ended = self._pids[name] = await self.nurse.start(order)
@@ -255,18 +287,11 @@ class Trial:
     def _notes(self) -> Path:
         return self.folder / "noise"
 
-    @staticmethod
-    def _own(kill: Kill | None) -> list[Any]:
-        """What the process does to itself."""
-        if kill is None or kill.when not in ("commit", "write"):
-            return []
-        number = signal.SIGSTOP if kill.how in PAUSED else signal.Signals[f"SIG{kill.how}"]
-        return [kill.when, kill.count, kill.before, number]
-
     def _inside(self, name: str, life: int, kill: Kill | None) -> dict[str, Any]:
         """What is different in its process."""
         scenario, seed = self.scenario, self._seed(name, life)
         wanted: dict[str, Any] = {"secrets": [str(self.folder / "secrets")]}
+        wanted["pieces"] = [str(self._notes)]
         if kill is not None and kill.how == "full":
             wanted |= self._disks[name].inside
         if kill is not None and kill.how == "version":
@@ -275,9 +300,8 @@ class Trial:
             wanted["chunk"] = [scenario.chunk]
         if scenario.keepalive is not None:
             wanted["keepalive"] = scenario.keepalive
-        if name in scenario.clocks:
-            wanted["clock"] = scenario.clocks[name]
-            self.tally.faults["clock"] += 1
+        if scenario.clock is not None and name == scenario.clock.party:
+            wanted["clock"] = [str(self._notes), *scenario.clock.order(life)]
         if name in scenario.insiders:
             chance, most = scenario.insiders[name]
             # Less in every life: one that had more to say than a life is long would never be heard.
@@ -298,86 +322,75 @@ class Trial:
     async def _strike(
         self, kill: Kill, pid: int, out: Path, err: Path, ended: asyncio.Future[int]
     ) -> None:
-        disk, own = self._disks[kill.party], kill.when in ("commit", "write")
-        if not own:
+        disk = self._disks[kill.party]
+        if not kill.own:
             await self._moment(kill, out, err)
-            _send(f"SIG{'STOP' if kill.how in PAUSED else kill.how}", pid, ended)
+            if kill.how == "rollback":
+                await until(lambda: ended.done() or disk.has_journal)
+            send(f"SIG{'STOP' if kill.how in PAUSED else kill.how}", pid, ended)
         elif kill.how not in PAUSED:
             return  # the process does it itself
-        await _until(lambda: _stands_still(pid))
+        await until(lambda: stands_still(pid))
         if kill.how == "power":
             await asyncio.to_thread(disk.cut_power)
-            _send("SIGKILL", pid, ended)
+            send("SIGKILL", pid, ended)
         elif kill.how == "full":
             await asyncio.to_thread(disk.fill)
-            _send("SIGCONT", pid, ended)
+            send("SIGCONT", pid, ended)
             await asyncio.sleep(_FULL)
             disk.free()
         elif kill.how == "rollback":
             await asyncio.to_thread(disk.remember)
-            _send("SIGCONT", pid, ended)
+            self._remembered = stage(text_of(out), text_of(err))
+            send("SIGCONT", pid, ended)
+            await until(lambda: ended.done() or disk.has_moved_on())
+            if kill.till_answer:
+                await until(lambda: text_of(out) != "")
             await asyncio.sleep(kill.pause)
-            _send("SIGKILL", pid, ended)
+            send("SIGKILL", pid, ended)
 
     @staticmethod
     async def _moment(kill: Kill, out: Path, err: Path) -> None:
         """When it is time; for a gentle signal, not before the process can take it."""
         if kill.when == "answer":
-            await _until(lambda: text_of(out) != "")
+            await until(lambda: text_of(out) != "")
         elif kill.when == "phase":
-            await _until(lambda: _reached(kill.phase, text_of(err)))
+            await until(lambda: reached(kill.phase, text_of(err)))
         elif kill.how != "KILL":
-            await _until(lambda: text_of(err) != "")
+            await until(lambda: text_of(err) != "")
         await asyncio.sleep(kill.seconds)
 
     async def _stop(self, stop: Stop) -> None:
         err = self._screen(stop.party, 0)[1]
-        await _until(lambda: stop.party in self._pids and _reached(stop.phase, text_of(err)))
+        await until(lambda: stop.party in self._pids and reached(stop.phase, text_of(err)))
         pid, ended = self._pids[stop.party]
         if ended.done():
             return
-        _send("SIGSTOP", pid, ended)
+        send("SIGSTOP", pid, ended)
         self.tally.faults["stop"] += 1
         await asyncio.sleep(stop.lasting)
-        _send("SIGCONT", pid, ended)
+        send("SIGCONT", pid, ended)
 
     async def _cut(self, cut: Cut) -> None:
         """When that party comes into a phase, its connections are cut, or its packets vanish."""
         err = self._screen(cut.party, 0)[1]
-        await _until(lambda: _reached(cut.phase, text_of(err)))
+        await until(lambda: reached(cut.phase, text_of(err)))
         await asyncio.sleep(cut.seconds)
         if self._switch is None:
             self.tally.faults["cut"] += await self._proxies[cut.party].cut(cut.blackout)
             return
-        self.tally.faults["hole"] += 1
         others = [name for name in self.scenario.parties if name != cut.party]
         ways = {(other, cut.party) for other in others if cut.ways != "from"}
         ways |= {(cut.party, other) for other in others if cut.ways != "to"}
+        before = self._switch.withheld_on(ways)
         self._switch.cut |= ways
         await asyncio.sleep(cut.blackout)
         self._switch.cut -= ways
+        withheld = self._switch.withheld_on(ways) > before
+        self.tally.faults["hole" if cut.ways == "both" else "oneway"] += withheld
 
     def _count_noise(self) -> None:
         self.tally.faults.update(text_of(self._notes))
-
-
-def _send(name: str, pid: int, ended: asyncio.Future[int]) -> None:
-    number = signal.SIGTERM if name == "SIGversion" else signal.Signals[name]
-    if not ended.done():
-        with suppress(ProcessLookupError):  # it was quicker
-            os.kill(pid, number)
-
-
-def _stands_still(pid: int) -> bool:
-    """Stopped, or gone."""
-    state = text_of(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
-    return not state or state[0] in "TtZX"
-
-
-def _reached(phase: str, said: str) -> bool:
-    return any(phase in line for line in said.splitlines())
-
-
-async def _until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(_LOOK)
+        if self._switch is not None:
+            late = self._switch.delay and self._switch.counts["passed"]
+            self.tally.faults.update(loss=self._switch.counts["lost"], late=int(late))
