@@ -24,7 +24,7 @@ from tests.party.test_come_back import KilledError, norths
 from tests.results.test_altered import sealed
 from titan import load
 from titan.errors import PeerError, WaitError
-from titan.party import run_to_answer
+from titan.party import lost_journals, run_to_answer
 from titan.party.connection import StreamEndedError
 from titan.party.conversation import Conversation
 from titan.party.durable_session import DurableSession
@@ -314,13 +314,12 @@ def test_what_somebody_else_signed_is_not_kept(tmp_path: Path) -> None:
 
 
 @contextmanager
-def lossy(*, own: bool) -> Iterator[None]:
+def lossy(*, own: bool, lost: tuple[str, ...] = (AGREED, ANSWER, END)) -> Iterator[None]:
     """North dies before it tells others' digests, nor its own, nor that it has ended."""
     make, noted = Session._frame, DurableSession.write_down
 
     def frame(self: Session, receiver: int, kind: str, body: bytes, *more: Any) -> Any:
         made = make(self, receiver, kind, body, *more)
-        lost = (AGREED, ANSWER, END)
         kept = kind not in lost or (own and kind == AGREED and body[2] == 0)
         return made if self.run.party or kept else replace(made, peer="nobody")
 
@@ -353,6 +352,38 @@ def test_a_digest_that_nobody_was_told_is_the_end_for_all(tmp_path: Path) -> Non
     g = Gathering(tmp_path, names=NAMES)
     with lossy(own=False), slow_writing():
         all_without(ends(g, PutBack(g, "one_total", "complete")), g)
+
+
+def test_an_answer_that_nobody_was_told_is_the_end_for_all(tmp_path: Path) -> None:
+    """North solves: all have its digest, and without its journal it has no answer for them."""
+    g = Gathering(tmp_path, names=NAMES, changes={"solver": "north"})
+    with lossy(own=True), slow_writing():
+        all_without(ends(g, PutBack(g, "one_total", "complete")), g)
+
+
+@pytest.mark.parametrize("most", [1 << 20, 40])
+def test_an_answer_that_is_too_long_to_be_passed_on_is_known_to_be_there(
+    tmp_path: Path, most: int
+) -> None:
+    g = Gathering(tmp_path, names=NAMES, changes={"solver": "north"})
+    trouble = PutBack(g, "one_total", "never")
+
+    async def trial() -> None:
+        others = {name: g.joining(name) for name in NAMES[1:]}
+        with lossy(own=True, lost=(END,)), trouble.watch():  # so the others stay
+            north = g.joining("north")
+            await until(lambda: set(g.shown) == set(NAMES))
+            north.cancel()
+            await asyncio.wait((north,))
+        trouble.restore()
+        with pytest.raises(PeerError) as told:
+            await g.join("north")
+        assert "ask one of them for result.json" in told.value.hint
+        await asyncio.gather(*others.values())
+
+    with patch.object(lost_journals, "MOST_WORD", most), short_grace(3.0):
+        run(trial())
+    answers_agree(g, NAMES[1:])
 
 
 def test_who_had_the_answer_alone_leaves_nobody_without_it(tmp_path: Path) -> None:

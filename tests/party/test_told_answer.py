@@ -172,7 +172,7 @@ def test_answers_come_back() -> None:
         titan.average([1.5, 2.5], "cycle"),
         TitanError("no", hint="é"),
     ):
-        data = encode(Results({"main": outcome}, study="s", run=1))
+        data = encode(Results({"main": outcome}, study="5" * 64, run=1))
         check_told(data, decode(data), "east", 1)
 
 

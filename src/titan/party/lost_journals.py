@@ -12,7 +12,8 @@ one who solves) that others have. As every way leads through a neighbour of the 
 through that party at all, it is enough that this one passes on, between its neighbours, what they
 have heard; or that one of them has stopped. If none of those it sends to has its own digest, it has
 told it to nobody, and says itself that the run has stopped; unless it had the answer before its
-journal was lost: then its ledger has what it said, and it says that again.
+journal was lost: then its ledger has what it said, and it says that again. The same goes for the
+answer, if it is the one who solves.
 """
 
 # Rule 1: who has told its digest stops only when somebody says that it has stopped.
@@ -45,6 +46,12 @@ from titan.study.run_state import cannot_go_on, journal_put_back, lost_journal
 
 _KINDS = {AGREED: What.AGREED, ANSWER: What.ANSWER}
 _NAMES = {what: kind for kind, what in _KINDS.items()}
+_LONG = b"\0"
+"""In place of an answer that is too long to be passed on."""
+
+
+def _fits(told: Told) -> bool:
+    return len(told.content) <= MOST_WORD
 
 
 @dataclass
@@ -182,7 +189,11 @@ class LostJournals:
     def words(self, peer: str) -> list[Word]:
         """What `peer`, or whoever it passes it on to, may be missing."""
         if self.here is not None:
-            return [word for (giver, _, _), word in self._words.items() if giver != peer]
+            return [
+                w
+                for (giver, _, _), w in self._words.items()
+                if giver != peer and w.content != _LONG
+            ]
         session = self.durable.session
         if session.stopped is not None and not session.complete:
             return [self._own_stop()]
@@ -193,10 +204,11 @@ class LostJournals:
 
     @property
     def _told(self) -> list[Word]:
-        told = [
-            Word(_KINDS[k], t.origin, t.signature, t.content) for k, t in self.durable.session.told
+        """An answer that is too long to be passed on is at least known to be there."""
+        return [
+            Word(_KINDS[k], t.origin, t.signature, t.content if _fits(t) else _LONG)
+            for k, t in self.durable.session.told
         ]
-        return [word for word in told if len(word.content) <= MOST_WORD]
 
     @property
     def own_words(self) -> list[bytes]:
@@ -212,12 +224,14 @@ class LostJournals:
                 self._words[name, word.what, word.party] = word
 
     def reported(self, peer: str) -> None:
-        """`peer` has said all that it has. Has nobody this party's own digest?"""
+        """`peer` has said all that it has. Has nobody what only this party could tell: its digest
+        and, if it solves, the answer?"""
         run = self.durable.session.run
         self._reported.add(peer)
         if self.here is None or not self._reported.issuperset(run.receivers):
             return
-        if not any((what, party) == (What.AGREED, run.party) for _, what, party in self._words):
+        own = {What.AGREED, What.ANSWER} if run.solver == run.party else {What.AGREED}
+        if not own <= {what for _, what, party in self._words if party == run.party}:
             self._words[run.name, What.STOPPED, run.party] = self._own_stop()
             self._changed()
 
@@ -315,7 +329,13 @@ class LostJournals:
     @property
     def verdict(self) -> bool | None:
         """At the party that cannot go on: whether the others have an answer, if that is clear."""
-        return self._verdict({(what, party) for _, what, party in self._words})
+        me = self.durable.session.run.name
+        said = [
+            (what, party)
+            for (giver, what, party), word in self._words.items()
+            if giver != me or word.content != _LONG  # which others may not have
+        ]
+        return self._verdict(set(said))
 
     def _verdict(self, said: set[tuple[What, int]]) -> bool | None:
         kinds = [what for what, _ in said]

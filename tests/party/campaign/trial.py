@@ -186,7 +186,7 @@ class Trial:
         elif how in SIGNALS or how == "version":
             if status != 75 or "titan: stopped" not in said:
                 return False
-            if how == "version" and not self._is_said("this is version"):
+            if how == "version" and not self._is_said("of titan's messages, and"):
                 how = "TERM"
         elif how != "full" or status != 75 or "make room on the disk" not in said:
             return False
