@@ -9,7 +9,7 @@ import asyncio
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,11 +19,11 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.party.loopback import Gathering, Patience, answers_agree, run, until
+from tests.party.loopback import Gathering, answers_agree, run, until
 from tests.party.test_come_back import KilledError, norths
 from tests.results.test_altered import sealed
 from titan import load
-from titan.errors import PeerError, WaitError
+from titan.errors import PeerError
 from titan.party import run_to_answer
 from titan.party.connection import StreamEndedError
 from titan.party.conversation import Conversation
@@ -314,13 +314,12 @@ def test_what_somebody_else_signed_is_not_kept(tmp_path: Path) -> None:
 
 
 @contextmanager
-def lossy(*, own: bool) -> Iterator[None]:
+def lossy(*, own: bool, lost: Sequence[str] = (AGREED, ANSWER, END)) -> Iterator[None]:
     """North dies before it tells others' digests, nor its own, nor that it has ended."""
     make, noted = Session._frame, DurableSession.write_down
 
     def frame(self: Session, receiver: int, kind: str, body: bytes, *more: Any) -> Any:
         made = make(self, receiver, kind, body, *more)
-        lost = (AGREED, ANSWER, END)
         kept = kind not in lost or (own and kind == AGREED and body[2] == 0)
         return made if self.run.party or kept else replace(made, peer="nobody")
 
@@ -374,34 +373,6 @@ def test_who_had_the_answer_alone_leaves_nobody_without_it(tmp_path: Path) -> No
         others["north"] = g.joining("north")
         await asyncio.wait(others.values())
         return {name: task.exception() or task.result() for name, task in others.items()}
-
-    with short_grace():
-        all_others_have_it(run(trial()), g)
-
-
-def test_who_has_the_answer_and_left_is_asked_back(tmp_path: Path) -> None:
-    """West has it and leaves before north is back: the others wait, until all come again."""
-    g, patience = Gathering(tmp_path, names=NAMES), Patience()
-    trouble = PutBack(g, "begun", "complete", confirms=False)
-    without = ("north", "east", "south")
-
-    async def trial() -> dict[str, Any]:
-        others = {name: g.joining(name) for name in NAMES[1:]}
-        with patience.patched():
-            with lossy(own=True), trouble.watch():
-                with pytest.raises(KilledError):
-                    await g.join("north")
-                await until(lambda: "west" in g.shown)
-                patience.give_up("west")
-                await others["west"]
-            trouble.restore()
-            others["north"] = g.joining("north")
-            await until(lambda: "east" in patience.engines["north"].lost.ahead)
-            patience.give_up(*without)
-            await asyncio.wait(others.values())
-        assert set(g.shown) == {"west"}
-        assert all(isinstance(others[name].exception(), WaitError) for name in without)
-        return await g.ends()
 
     with short_grace():
         all_others_have_it(run(trial()), g)

@@ -37,7 +37,7 @@ from titan.party.finished_run import FinishedRun
 from titan.party.messages import AGREED, ANSWER, Told
 from titan.party.run import run_identity
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
-from titan.party.signed_broadcast import Signatures
+from titan.party.signed_broadcast import Signatures, signed_data
 from titan.party.stops import STOPPED, Stop
 from titan.party.wire import MOST_WORD, Hello, Refusal, Role, What, Word
 from titan.study import Identity, Study
@@ -186,16 +186,14 @@ class LostJournals:
         session = self.durable.session
         if session.stopped is not None and not session.complete:
             return [self._own_stop()]
-        told = self._told
-        if isinstance(session, FinishedRun) and (own := self._own_digest()):
-            told.append(own)
-        return told
+        return self._told
 
     @property
     def _told(self) -> list[Word]:
-        told = [
-            Word(_KINDS[k], t.origin, t.signature, t.content) for k, t in self.durable.session.told
-        ]
+        session = self.durable.session
+        told = [Word(_KINDS[k], t.origin, t.signature, t.content) for k, t in session.told]
+        if isinstance(session, FinishedRun):
+            told += self._said_again()
         return [word for word in told if len(word.content) <= MOST_WORD]
 
     @property
@@ -249,19 +247,21 @@ class LostJournals:
         signed_as = STOPPED, run.context
         return Stop.heard(told, self._signatures, len(run.network), signed_as), told
 
-    def _own_digest(self) -> Word | None:
-        """Once more, of a run that is over: signatures come out the same."""
+    def _said_again(self) -> list[Word]:
+        """The own words of a run that is over: signatures come out the same."""
         state, run = self.durable.journal.state, self.durable.session.run
         if state is None or state.agreed is None:
-            return None
+            return []
         identity = run_identity(run.context, [state.nonces[n] for n in run.network.parties])
-        head, digest = b"titan AGREED\n" + identity, bytes.fromhex(state.agreed)
-        return self._signed(What.AGREED, head, digest)
+        said = {AGREED: bytes.fromhex(state.agreed)}
+        if run.solver == run.party and state.result is not None:
+            said[ANSWER] = state.result
+        return [self._signed(kind, identity, content) for kind, content in said.items()]
 
-    def _signed(self, what: What, head: bytes, content: bytes) -> Word:
+    def _signed(self, kind: str, identity: bytes, content: bytes) -> Word:
         me = self.durable.session.run.party
-        data = head + me.to_bytes(4, "little") + content
-        return Word(what, me, self.identity.sign(data), content)
+        data = signed_data(kind, identity, me, content)
+        return Word(_KINDS[kind], me, self.identity.sign(data), content)
 
     def take(self, peer: str, word: Word) -> None:
         """From a neighbour at the party that cannot go on, or from that one."""
