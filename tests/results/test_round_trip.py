@@ -21,6 +21,7 @@ import titan
 from titan.errors import DataError, FileError, InputError, RankError
 from titan.leastsquares import Regression, fit_pooled, ridge_pooled, solve_pooled
 from titan.results import QuestionOutcome, Result, Results, decode, encode, save
+from titan.results.result import KINDS
 from titan.results.results import Outcome
 
 from ..leastsquares.systems import Problem, exact_moments, heart, hilbert, nist
@@ -213,6 +214,22 @@ def test_another_process_gets_the_same_numbers(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(file)], capture_output=True, check=True, text=True
     )
     assert json.loads(out.stdout) == [fit.to_dict(), fit.ridge(1).to_dict()]
+
+
+def test_a_process_that_has_made_none_knows_every_kind() -> None:
+    for public in titan.__all__:
+        getattr(titan, public)
+    ours = {name: kind for name, kind in KINDS.items() if kind.__module__.startswith("titan.")}
+    assert len(ours) >= 10
+    code = (
+        "import sys\n"
+        "from titan.results.result import kind_of_result\n"
+        "print(*(kind_of_result(name).__module__ for name in sys.argv[1:]))"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code, *ours], capture_output=True, check=True, text=True
+    )
+    assert out.stdout.split() == [kind.__module__ for kind in ours.values()]
 
 
 def test_any_program_can_read_what_was_shown(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from titan.errors import MessageError, PeerError, TitanError
-from titan.party.messages import AGREED, END, Received, Told
+from titan.party.messages import AGREED, ANSWER, END, Received, Told
 from titan.party.private_sums import Work
 from titan.party.ready import NOTHING, Ready
 from titan.party.run import Run, RunProgress
@@ -26,10 +26,10 @@ class FinishedRun:
         self._ended: set[str] = set()
         state = journal.state
         self.nonces = {} if state is None else dict(state.nonces)
-        told = (Told.decode_all(AGREED, frame.body) for frame in journal.incoming(AGREED))
-        self.told = [(AGREED, each) for each in dict.fromkeys(chain.from_iterable(told))]
+        digests, answers = _heard(journal, AGREED), _heard(journal, ANSWER)
+        self.told = [(AGREED, each) for each in digests] + [(ANSWER, each) for each in answers]
         agreed = state is not None and state.agreed is not None
-        self.complete = agreed or len(self.told) == len(run.network) - 1
+        self.complete = agreed or len(digests) == len(run.network) - 1
         self.stopped = None if self.complete else PeerError("this run ended without an answer")
 
     @property
@@ -63,3 +63,9 @@ class FinishedRun:
         if frame.kind == END:
             self._ended.add(frame.peer)
         return NOTHING
+
+
+def _heard(journal: Journal, kind: str) -> list[Told]:
+    """What others have told all, each of it once."""
+    told = (Told.decode_all(kind, frame.body) for frame in journal.incoming(kind))
+    return list(dict.fromkeys(chain.from_iterable(told)))

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from titan.errors import MessageError, PeerError
 from titan.party import wire
@@ -38,7 +38,7 @@ from titan.party.finished_run import FinishedRun
 from titan.party.messages import AGREED, ANSWER, Told
 from titan.party.run import run_identity
 from titan.party.run_events import LinkStatus, LinkStatuses, RunEvents
-from titan.party.signed_broadcast import Signatures
+from titan.party.signed_broadcast import Signatures, signed_data
 from titan.party.stops import STOPPED, Stop
 from titan.party.wire import MOST_WORD, Hello, Refusal, Role, What, Word
 from titan.study import Identity, Study
@@ -48,10 +48,6 @@ _KINDS = {AGREED: What.AGREED, ANSWER: What.ANSWER}
 _NAMES = {what: kind for kind, what in _KINDS.items()}
 _LONG = b"\0"
 """In place of an answer that is too long to be passed on."""
-
-
-def _fits(told: Told) -> bool:
-    return len(told.content) <= MOST_WORD
 
 
 @dataclass
@@ -197,17 +193,18 @@ class LostJournals:
         session = self.durable.session
         if session.stopped is not None and not session.complete:
             return [self._own_stop()]
-        told = self._told
-        if isinstance(session, FinishedRun) and (own := self._own_digest()):
-            told.append(own)
-        return told
+        return self._told
 
     @property
     def _told(self) -> list[Word]:
         """An answer that is too long to be passed on is at least known to be there."""
+        session = self.durable.session
+        told = [Word(_KINDS[k], t.origin, t.signature, t.content) for k, t in session.told]
+        if isinstance(session, FinishedRun):
+            told += self._said_again()
         return [
-            Word(_KINDS[k], t.origin, t.signature, t.content if _fits(t) else _LONG)
-            for k, t in self.durable.session.told
+            word if len(word.content) <= MOST_WORD else replace(word, content=_LONG)
+            for word in told
         ]
 
     @property
@@ -263,19 +260,21 @@ class LostJournals:
         signed_as = STOPPED, run.context
         return Stop.heard(told, self._signatures, len(run.network), signed_as), told
 
-    def _own_digest(self) -> Word | None:
-        """Once more, of a run that is over: signatures come out the same."""
+    def _said_again(self) -> list[Word]:
+        """The own words of a run that is over: signatures come out the same."""
         state, run = self.durable.journal.state, self.durable.session.run
         if state is None or state.agreed is None:
-            return None
+            return []
         identity = run_identity(run.context, [state.nonces[n] for n in run.network.parties])
-        head, digest = b"titan AGREED\n" + identity, bytes.fromhex(state.agreed)
-        return self._signed(What.AGREED, head, digest)
+        said = {AGREED: bytes.fromhex(state.agreed)}
+        if run.solver == run.party and state.result is not None:
+            said[ANSWER] = state.result
+        return [self._signed(kind, identity, content) for kind, content in said.items()]
 
-    def _signed(self, what: What, head: bytes, content: bytes) -> Word:
+    def _signed(self, kind: str, identity: bytes, content: bytes) -> Word:
         me = self.durable.session.run.party
-        data = head + me.to_bytes(4, "little") + content
-        return Word(what, me, self.identity.sign(data), content)
+        data = signed_data(kind, identity, me, content)
+        return Word(_KINDS[kind], me, self.identity.sign(data), content)
 
     def take(self, peer: str, word: Word) -> None:
         """From a neighbour at the party that cannot go on, or from that one."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
-from titan.errors import DataError, InputError, ReleaseError
+from titan.errors import DataError, InputError, PeerError, ReleaseError
 from titan.party.durable_session import DurableSession
 from titan.party.finished_run import FinishedRun
 from titan.party.notices import Notice
@@ -31,7 +32,9 @@ async def show_again(
     party.watch.answered()
     showing = asyncio.ensure_future(asyncio.to_thread(show, outcome))
     durable = _durable(party, journal, state)
-    if durable.needed() or durable.unacknowledged() or durable.put_back is not None:
+    # Where all was confirmed somebody may still be waiting, behind a journal that was put back.
+    # Nobody is known to: then it is no error that another run listens here by now.
+    with suppress(PeerError) if not durable.unacknowledged() else nullcontext():
         async with party.engine(durable) as engine:
             late = await stay(engine, durable, party.choices.wait)
         outcome = replace(outcome, unconfirmed=late)

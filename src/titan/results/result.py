@@ -17,10 +17,20 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import Any, ClassVar, Protocol, Self, SupportsIndex
 
+import titan
 from titan.errors import InputError
 
 KINDS: dict[str, type[Result]] = {}
 """Every kind of result there is in this process."""
+
+
+def kind_of_result(name: str) -> type[Result] | None:
+    """The class that saved files call so. Those of the program itself may not be loaded yet."""
+    if name not in KINDS:
+        for public in titan.__all__:
+            if public[0].isupper():
+                getattr(titan, public)
+    return KINDS.get(name)
 
 
 class Recorded(Protocol):

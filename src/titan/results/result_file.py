@@ -41,7 +41,7 @@ from titan import files
 from titan.canonical import canonical
 from titan.errors import FileError, InputError, ReleaseError, TitanError
 from titan.listing import printable, told_of
-from titan.results.result import KINDS, Result
+from titan.results.result import Result, kind_of_result
 from titan.results.results import QuestionOutcome, Results
 
 FORMAT = 1
@@ -179,7 +179,7 @@ def _read_entry(entry: object) -> QuestionOutcome:
     if "error" in fields.mapping(entry):
         return QuestionOutcome(name, _read_error(fields.keys(entry, {"name", "error"})["error"]))
     found = fields.keys(entry, _ANSWERED)
-    kind = KINDS.get(fields.text(found["kind"]))
+    kind = kind_of_result(fields.text(found["kind"]))
     if kind is None:
         raise ValueError(
             f"its result {name!r} is of a kind that is not known here, {found['kind']!r}: "
