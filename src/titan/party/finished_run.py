@@ -30,7 +30,8 @@ class FinishedRun:
         self.told = [(AGREED, each) for each in digests] + [(ANSWER, each) for each in answers]
         agreed = state is not None and state.agreed is not None
         self.complete = agreed or len(digests) == len(run.network) - 1
-        self.stopped = None if self.complete else PeerError("this run ended without an answer")
+        over = PeerError("this run ended without an answer")
+        self.stopped: TitanError | None = None if self.complete else over
 
     @property
     def progress(self) -> RunProgress:
@@ -43,6 +44,8 @@ class FinishedRun:
         pass
 
     def stop(self, error: TitanError, told: Told | None = None) -> Ready:
+        """As it was noted: because of whom the run ended."""
+        self.stopped = None if self.complete else error
         return NOTHING
 
     def halt(self, error: TitanError) -> None:

@@ -74,6 +74,8 @@ class LostJournals:
 
     def __post_init__(self) -> None:
         self.durable.gave_up = self._tell_given_up
+        if self.here is None and self.durable.session.stopped is not None:  # before a restart
+            self._say_at_last()
 
     @property
     def here(self) -> PeerError | None:
@@ -169,9 +171,13 @@ class LostJournals:
             self._hear(peer, word)
 
     def _stop(self, peer: str, error: PeerError, told: Told | None = None) -> None:
-        run, session = self.durable.session.run, self.durable.session
         self.durable.stop(peer, error, told)
-        if len(session.nonces) < len(run.network):  # no last message is due yet
+        self._say_at_last()
+
+    def _say_at_last(self) -> None:
+        """That the run stopped here, to those to whom no last message is due yet."""
+        session = self.durable.session
+        if len(session.nonces) < len(session.run.network):
             self.events.last_words = wire.encode(self._own_stop())
 
     def _changed(self) -> None:
@@ -242,12 +248,12 @@ class LostJournals:
 
     @property
     def _cause(self) -> str:
-        """A neighbour whose journal is lost, if the run may have ended because of it."""
+        """Whom the error names, first of all a neighbour whose journal is lost; or nobody else."""
         run, error = self.durable.session.run, self.durable.session.stopped
         if self.here is not None:
             return run.name
         named = error.named if isinstance(error, PeerError) else ()
-        lost = [name for name in named or run.network.parties if name in self.durable.lost]
+        lost = [name for name in named if name in self.durable.lost]
         return (*lost, *named, run.name)[0]
 
     @property
