@@ -17,9 +17,11 @@ from tests.party.test_come_back import KilledError
 from tests.party.test_lost_vectors import started
 from tests.party.test_put_back import NAMES
 from tests.party.test_session_rules import deliver
+from tests.party.test_who_stopped import EAST
 from titan.errors import PeerError
 from titan.party import run_to_answer
 from titan.party.durable_session import DurableSession
+from titan.party.messages import AGREED, Told
 
 
 def test_who_died_with_the_news_tells_it_when_it_is_back(tmp_path: Path) -> None:
@@ -77,4 +79,21 @@ def test_because_of_whom_a_run_ended_is_known_when_it_is_over(tmp_path: Path) ->
     assert isinstance(again.durable.session.stopped, PeerError)
     assert again.durable.session.stopped.named == ("south", "east")
     for each in (again, *others):
+        each.die()
+
+
+def test_a_run_that_is_over_knows_words_of_who_sends_nothing_here(tmp_path: Path) -> None:
+    """Who only receives from this party, and lost its journal, passes on what others said."""
+    parties = started(tmp_path)
+    deliver(parties, held=("south", "north"))
+    it = next(each for each in parties if each.durable.outgoing.keys() - each.durable.incoming)
+    (peer, *_) = it.durable.outgoing.keys() - it.durable.incoming
+    word = Told(EAST, bytes(64), bytes(32)).encode(AGREED)
+    it.journal.record_incoming(it.journal.beside(peer, AGREED, word))
+    it.journal.finish(b"an answer", b"")
+    it.journal.give_up("never told")
+    it.die()
+    again = Process(it.place, Random(0), lambda _: None)
+    assert again.session is None, "it is over"
+    for each in (again, *filter(lambda each: each is not it, parties)):
         each.die()
