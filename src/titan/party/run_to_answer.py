@@ -109,7 +109,7 @@ class RunToAnswer:
 
     async def run(self, show: Show) -> Outcome:
         session, durable = self._session, self._durable
-        async with self._engine() as engine:
+        async with self.party.engine(durable) as engine:
             results = await self._answered(engine)
             if results is not None:
                 self._finish(results)
@@ -192,13 +192,6 @@ class RunToAnswer:
         self.party.write_files(self.journal.finish(kept, signed))
         self._note_over()
         self._forget()
-
-    def _engine(self) -> Engine:
-        engine = self.party.engine(self._durable)
-        if self._durable.put_back is not None and self.party.ledger.exists():
-            with Ledger.open(self.party.ledger) as ledger:
-                engine.lost.recall(ledger.said(self.party.study.digest, self._run.number))
-        return engine
 
     def _note_over(self, said: Sequence[bytes] = ()) -> None:
         """Outside of the journal, too: it may be put back to a time when this was not so."""

@@ -341,7 +341,11 @@ class Party:
         from titan.party.engine import Engine
 
         parts = self.study, self.identity, durable, self.listen, self.watch
-        return Engine(*parts, self.proxies)
+        engine = Engine(*parts, self.proxies)
+        if durable.put_back is not None and self.ledger.exists():
+            with Ledger.open(self.ledger) as ledger:
+                engine.lost.recall(ledger.said(self.study.digest, self.choices.run))
+        return engine
 
     @property
     def kept_answer(self) -> bytes | None:
