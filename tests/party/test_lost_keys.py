@@ -144,6 +144,10 @@ def test_a_key_that_cannot_be_read_just_now_is_not_damaged(g: Gathering) -> None
     with pytest.raises(FileError, match="cannot be read"):
         open_journal(folder, told.append)
     key.rmdir()
+    key.symlink_to(folder / "not there just now")
+    with pytest.raises(FileError, match="cannot be read"):
+        open_journal(folder, told.append)
+    key.unlink()
     aside.rename(key)
     assert key.read_bytes() == kept
     assert not told

@@ -88,6 +88,8 @@ def read(path: Path) -> RunKey | None:
         try:
             file = path.open("rb")
         except FileNotFoundError:
+            if path.is_symlink():  # to a place that is not there just now
+                raise
             return None
         with file:
             mode, content = os.fstat(file.fileno()).st_mode, file.read(FILE_BYTES + 1)
