@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -88,3 +89,12 @@ def test_a_ledger_that_does_not_know_the_run_is_no_judge(over: Gathering) -> Non
     assert "north" in over.shown
     assert "the ledger does not know this run" in over.told["north"][0]
     assert not (over.folder / "north.ledger").exists()
+
+
+def test_a_name_that_cannot_be_looked_up_keeps_no_answer_back(over: Gathering) -> None:
+    """It is looked up once: each time may take many seconds."""
+    failing = Mock(side_effect=socket.gaierror(-3, "Temporary failure in name resolution"))
+    with patch.object(socket, "getaddrinfo", failing):
+        run(over.join("north"))
+    assert "north" in over.shown
+    assert failing.call_count <= 2

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from titan.errors import MessageError, PeerError
+from titan.errors import MessageError, PeerError, WaitError
 from titan.party import wire
 from titan.party.addresses import TRIES, TRY_AGAIN
 from titan.party.arrival_queue import ArrivalQueue
@@ -136,6 +136,8 @@ class Connections:
         for _ in range(TRIES - 1):
             try:
                 return self._listener_at(cards, address)
+            except WaitError:  # a name that cannot be looked up, for which much time may have gone
+                raise
             except PeerError:
                 await asyncio.sleep(TRY_AGAIN)
         return self._listener_at(cards, address)
